@@ -2,13 +2,18 @@ package bus_test
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/bustest"
 	"nqueens/pkg/bus/bustest/conformance"
+	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/run"
+	"nqueens/pkg/testkit"
 )
 
 // A bus over NATS does what coordinators and workers rely on.
@@ -71,4 +76,50 @@ func (s *conforming) DeleteRecord(t *testing.T, name string) {
 	if err := bucket.Purge(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// forgetful is a server whose store can be put back to an older copy.
+type forgetful struct {
+	cfg    natsserver.Config
+	server *natsserver.Server
+	copy   string // of the store
+}
+
+func newForgetful(t *testing.T) *forgetful {
+	t.Helper()
+	f := &forgetful{
+		cfg:  natsserver.Config{StoreDir: t.TempDir() + "/store", Listen: testkit.Address(t), Log: zerolog.Nop()},
+		copy: t.TempDir() + "/copy",
+	}
+	f.server = bustest.Start(t, f.cfg)
+	return f
+}
+
+// save makes the copy. The server is away meanwhile.
+func (f *forgetful) save(t *testing.T) {
+	t.Helper()
+	f.server.Stop()
+	if err := os.CopyFS(f.copy, os.DirFS(f.cfg.StoreDir)); err != nil {
+		t.Fatal(err)
+	}
+	f.server = bustest.Start(t, f.cfg)
+}
+
+// rollBack puts the copy back. Before the server can be reached again by its clients, it calls publish with
+// a connection of another client.
+func (f *forgetful) rollBack(t *testing.T, publish func(b *bus.Bus)) {
+	t.Helper()
+	f.server.Stop()
+	if err := os.RemoveAll(f.cfg.StoreDir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(f.cfg.StoreDir, os.DirFS(f.copy)); err != nil {
+		t.Fatal(err)
+	}
+	hidden := f.cfg
+	hidden.Listen = ""
+	server := bustest.Start(t, hidden)
+	publish(bustest.Connect(t, server))
+	server.Stop()
+	f.server = bustest.Start(t, f.cfg)
 }

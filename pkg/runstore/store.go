@@ -7,6 +7,7 @@ package runstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/shirou/gopsutil/v4/disk"
 
+	"nqueens/pkg/durable"
 	"nqueens/pkg/identity"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
@@ -153,3 +155,37 @@ func (s *Store) NoRun(name string) error { return fmt.Errorf("%w %s in %s", ErrN
 
 // slowAfter is how long ledgers are read in silence.
 const slowAfter = time.Second
+
+// This file keeps with a run what it was started with. No count depends on it.
+
+// Options are what a run was started with: the values of flags, by the names of these. They hold no
+// secrets, only the names of files with such.
+type Options map[string]string
+
+const optionsFile = "options.json"
+
+// ErrOptions says that there are options of a run, and that they can't be read.
+var ErrOptions = errors.New("what the run was started with can't be read")
+
+func (s *Store) optionsPath(name string) string { return filepath.Join(s.Folder(name), optionsFile) }
+
+// SaveOptions keeps options with a run, in place of those before. Only their owner can read them.
+func (s *Store) SaveOptions(name string, o Options) error {
+	return durable.WriteJSON(s.optionsPath(name), o)
+}
+
+// Options returns the options that are kept with a run; nil if there are none. The error wraps
+// [ErrOptions].
+func (s *Store) Options(name string) (o Options, err error) {
+	text, err := os.ReadFile(s.optionsPath(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrOptions, s.optionsPath(name), err)
+	}
+	return o, nil
+}

@@ -8,7 +8,7 @@
 //	chunks come only from runs whose announcements say that they are alive            runs.go
 //	a search ends soon after its run, or when an announcement names its chunk          runs.go
 //	live runs get thread time by their weights, whatever their chunks take    shares.go
-//	no thread waits for the network while a queue has chunks                  demand.go
+//	no thread waits for the network while a queue has chunks                  shares.go
 //	a worker without work sends no requests, but lets pulls wait              fetch.go
 //	a device searches chunks of one run and board together, and never a suspect
 //	chunk with others                                                          batch.go
