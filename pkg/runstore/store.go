@@ -156,10 +156,8 @@ func (s *Store) NoRun(name string) error { return fmt.Errorf("%w %s in %s", ErrN
 // slowAfter is how long ledgers are read in silence.
 const slowAfter = time.Second
 
-// This file keeps with a run what it was started with. No count depends on it.
-
 // Options are what a run was started with: the values of flags, by the names of these. They hold no
-// secrets, only the names of files with such.
+// secrets, only the names of files with such. No count depends on them.
 type Options map[string]string
 
 const optionsFile = "options.json"

@@ -57,35 +57,18 @@ const (
 // has begun.
 func (w *Worker) fetchLoop(ctx context.Context) {
 	f := &fetcher{Worker: w, queues: make(map[string]*queueState)}
-	arrivals := w.queue.Parked()
 	for ctx.Err() == nil {
-		timer := time.NewTimer(f.fill(ctx))
+		wait := f.fill(ctx)
 		select {
 		case <-ctx.Done():
 		case <-w.wakeFetch:
-		case <-timer.C:
-		case loan, more := <-arrivals:
-			if more {
-				f.arrived(loan)
-			} else {
-				arrivals = nil
-			}
+		case <-time.After(wait):
+		case loan := <-w.queue.Parked():
+			f.arrived(loan)
 		}
-		timer.Stop()
 	}
 	w.releaseReady()
 	w.queue.Close()
-	for {
-		select {
-		case loan, more := <-arrivals:
-			if more {
-				w.accept(loan)
-				continue
-			}
-		default:
-		}
-		return
-	}
 }
 
 // arrived handles a chunk that a parked pull has brought: more may be waiting behind it.

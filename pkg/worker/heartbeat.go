@@ -25,12 +25,10 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 	last := w.publishHeartbeat(false)
 	last.busy = false // it has not held a chunk yet
 	for {
-		timer := time.NewTimer(w.nextHeartbeat(last))
 		var flushed []chan struct{} // one heartbeat serves them all
 		select {
-		case <-timer.C:
+		case <-time.After(w.nextHeartbeat(last)):
 		case <-w.wakeAnnouncement:
-			timer.Stop()
 			if w.nextHeartbeat(last) > 0 {
 				continue
 			}
@@ -40,11 +38,9 @@ func (w *Worker) heartbeatLoop(ctx context.Context) {
 				flushed = append(flushed, <-w.flushes)
 			}
 		case <-ctx.Done():
-			timer.Stop()
 			w.publishHeartbeat(true)
 			return
 		}
-		timer.Stop()
 		last = w.publishHeartbeat(false)
 		for _, published := range flushed {
 			close(published)
