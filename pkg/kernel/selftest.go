@@ -55,14 +55,16 @@ func compare(ctx context.Context, name string, c Counter, board *queens.Board, p
 	}
 	reference := new(genericCounter)
 	for i, task := range tasks {
-		source := "the count of kernel generic"
-		want, err := reference.Count(ctx, board, task, &pulse)
-		if err != nil {
-			return err
-		}
+		var source string
+		var want uint64
 		if i == 0 && board.N <= SelfTestN {
 			known, _ := queens.KnownTotal(board.N)
 			source, want = "the published total", known.Uint64()
+		} else {
+			source = "the count of kernel generic"
+			if want, err = reference.Count(ctx, board, task, &pulse); err != nil {
+				return err
+			}
 		}
 		if got := counts[i].Count; got != want {
 			return fmt.Errorf("kernel %s counts %d for n = %d, %s is %d: this machine or this build is broken, choose another kernel or machine",
