@@ -75,8 +75,8 @@ func TestRunGoesOnFromABackup(t *testing.T) {
 	}
 }
 
-// While the coordinator of a run works, a restored copy of the ledger does not take the run over
-// by itself.
+// While the coordinator of a run works, a restored copy of the ledger does not take the run over by itself. If a
+// person has it taken over, the first coordinator says which one has the run, and ends.
 func TestRestoredCopyOfAnActiveRun(t *testing.T) {
 	long(t)
 	s := startScene(t, "14", "--depth", "4")
@@ -98,7 +98,17 @@ func TestRestoredCopyOfAnActiveRun(t *testing.T) {
 		t.Error("the error does not say that another coordinator has a newer ledger, and what to do")
 	}
 	s.coordinator = start(t, "coordinator", "resume", s.run, "--take-over", "--data", data, "--nats", s.server.url)
-	first.ExpectExit(4)
+	if out := first.ExpectExit(4); out != "" {
+		t.Errorf("the first printed %q", out)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Lines(`"exit":4,.*another coordinator has taken it over: run `+s.run+` is that of `+host+`, process \d+, epoch 2 after 1`) != 1 {
+		t.Error("the first did not name the coordinator that took the run over")
+	}
 	work.open()
 	s.coordinator.ExpectTotal(known(14))
+	s.leftNothing()
 }

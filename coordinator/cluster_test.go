@@ -6,103 +6,14 @@ package main_test
 
 import (
 	"context"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
-
-// Totals are exact with a server and a worker in processes of their own.
-func TestTotalsAcrossProcessesAreExact(t *testing.T) {
-	t.Parallel()
-	server := startServer(t)
-	startWorker(t, server.url, "--threads", "2")
-	sides := []int{1, 2, 8, 13}
-	if testkit.Full() {
-		sides = append(sides, 16)
-	}
-	for _, n := range sides {
-		total, _ := queens.KnownTotal(n)
-		startCount(t, strconv.Itoa(n), "--nats", server.url).ExpectTotal(total.String())
-	}
-}
-
-// A worker that is suspended for longer than its leases lets go of what others have counted
-// meanwhile. Whatever it still reports changes nothing.
-func TestSuspendedWorkerLetsGoOfWhatOthersHaveCounted(t *testing.T) {
-	long(t)
-	coordinator, url := startCluster(t, "17", "--depth", "1")
-	v := inspect(t, url)
-	b := join(t, url)
-	release := brake(t, b, coordinator.Await(counting))
-	const tasks, braked = 9, 1
-	victim, unreported := v.startFrozen(url, tasks-braked)
-	startWorker(t, url, "--kernel", "auto")
-	v.eventually("the victim's leases have lapsed and all its tasks are done", func() bool {
-		waiting, held := v.tasks()
-		return waiting == 0 && held == braked && v.results() >= tasks-braked
-	})
-	name := victim.Await(`"worker":"([^"]+)".*"worker starts"`)
-	var letGo atomic.Bool
-	unsubscribe, err := b.Telemetry().SubscribeHeartbeats(func(h run.Heartbeat) {
-		if h.Worker == name && len(h.Held) == 0 {
-			letGo.Store(true)
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unsubscribe()
-	victim.Signal(syscall.SIGCONT)
-	testkit.Eventually(t, "the victim holds nothing", letGo.Load)
-	release()
-	coordinator.ExpectTotal(known(17))
-	if n := coordinator.Field("run ended", "duplicates"); n > unreported {
-		t.Errorf("%d duplicates of a worker that held %d tasks", n, unreported)
-	}
-}
-
-// A worker that is told to stop releases the tasks that it can't finish, so that no other
-// has to wait for their leases to lapse.
-func TestWorkerThatStopsReleasesItsTasks(t *testing.T) {
-	long(t)
-	for _, signal := range testkit.Sample(t, 1, stopSignals) {
-		t.Run(signal.String(), func(t *testing.T) {
-			t.Parallel()
-			coordinator, url := startCluster(t, "20", "--depth", "1") // tasks of hours
-			v := inspect(t, url)
-			worker := startWorker(t, url)
-			v.eventually("the worker holds two tasks", func() bool { _, held := v.tasks(); return held == 2 })
-			released, err := v.conn.SubscribeSync("$JS.EVENT.ADVISORY.CONSUMER.MSG_NAKED.NQ_TASKS.>")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := v.conn.Flush(); err != nil {
-				t.Fatal(err)
-			}
-			worker.Signal(signal)
-			worker.ExpectExit(0)
-			testkit.Eventually(t, "the server has both tasks back", func() bool { n, _, _ := released.Pending(); return n == 2 })
-			const tasks = 10 // in chunks of one
-			name, seen := coordinator.Await(counting), make(map[uint64]bool)
-			queue := join(t, url).Queue()
-			defer queue.Close()
-			testkit.Eventually(t, "all tasks can be taken", func() bool {
-				loans, _ := queue.Take(t.Context(), name, tasks-len(seen)) // at once: the test does not extend leases
-				for _, loan := range loans {
-					seen[loan.Chunk.First] = true
-				}
-				return len(seen) == tasks
-			})
-		})
-	}
-}
 
 // A coordinator that is told to stop logs what is done, prints no total, and removes its
 // tasks from the server. The results stay there for the next coordinator, until the run is
@@ -165,7 +76,7 @@ func TestWorkerWaitsForServerAndCoordinator(t *testing.T) {
 	address := testkit.Address(t)
 	started := time.Now()
 	worker, quiet := startWorker(t, "nats://"+address), startWorker(t, "nats://"+address, "--no-progress")
-	worker.Await(`(server not reachable yet, waiting)`)
+	worker.Await(`"hint":"is a server running there, and is the address right\?.*(server not reachable yet, waiting)`)
 	elapse(t, 3*time.Second) // nothing should happen
 	if lines := worker.Lines(`reachable`); lines != 1 {
 		t.Errorf("without a server the worker logged %d times that it waits", lines)
@@ -180,4 +91,17 @@ func TestWorkerWaitsForServerAndCoordinator(t *testing.T) {
 	if quiet.Lines(`"idle"`) > 0 {
 		t.Error("the worker with --no-progress logged that it is idle")
 	}
+}
+
+// Each SIGUSR1 logs a line of progress, even with --no-progress, and changes nothing else.
+func TestSIGUSR1LogsProgress(t *testing.T) {
+	t.Parallel()
+	coordinator, url := startCluster(t, "12", "--no-progress")
+	testkit.Eventually(t, "two lines of progress", func() bool {
+		coordinator.Signal(syscall.SIGUSR1)
+		elapse(t, 100*time.Millisecond)
+		return coordinator.Lines(`"message":"progress"`) >= 2
+	})
+	startWorker(t, url)
+	coordinator.ExpectTotal(known(12))
 }

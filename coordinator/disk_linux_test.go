@@ -14,9 +14,9 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// A full disk ends the run with exit 4 and a line that says what to do. When there is room
-// again the run resumes, and nothing accepted is lost: with the ledger alone on that disk,
-// and with the embedded server's store too.
+// A full disk ends the run with exit 4 and a line that says what to do, and so does one that can only be read. When
+// there is room again the run resumes, and nothing accepted is lost: with the ledger alone on that disk, and with
+// the embedded server's store too.
 func TestRunResumesAfterAFullDisk(t *testing.T) {
 	long(t)
 	for _, c := range testkit.Sample(t, 1, []struct {
@@ -56,7 +56,15 @@ func TestRunResumesAfterAFullDisk(t *testing.T) {
 			}
 
 			disk.empty()
-			resumed := disk.coordinator(append([]string{"resume", s.run}, flags...)...)
+			resume := append([]string{"resume", s.run}, flags...)
+			disk.remount("ro")
+			stopped := disk.coordinator(resume...)
+			stopped.ExpectExit(4)
+			if stopped.Lines(`"exit":4,.*read-only file system`) != 1 {
+				t.Error("the error does not name the cause")
+			}
+			disk.remount("rw")
+			resumed := disk.coordinator(resume...)
 			resumed.Await(counting)
 			if got := resumed.Field("counting", "done"); got < done {
 				t.Errorf("it resumes with %d tasks, after %d were accepted", got, done)
@@ -64,31 +72,6 @@ func TestRunResumesAfterAFullDisk(t *testing.T) {
 			resumed.ExpectTotal(known(14))
 		})
 	}
-}
-
-func TestRunResumesAfterAReadOnlyDisk(t *testing.T) {
-	long(t)
-	disk := mountDisk(t, "64m")
-	server := startServer(t)
-	flags := []string{"--data", disk.path, "--nats", server.url}
-	coordinator := disk.coordinator(append([]string{"count", "14", "--depth", "3"}, flags...)...)
-	s := &scene{t: t, coordinator: coordinator, run: coordinator.Await(counting), view: inspect(t, server.url)}
-	brake(t, join(t, server.url), s.run) // it can't end
-	worker := startWorker(t, server.url)
-	s.progress(50)
-	worker.Kill()
-	coordinator.Kill()
-	disk.remount("ro")
-	resume := append([]string{"resume", s.run}, flags...)
-	stopped := disk.coordinator(resume...)
-	stopped.ExpectExit(4)
-	if stopped.Lines(`"exit":4,.*read-only file system`) != 1 {
-		t.Error("the error does not name the cause")
-	}
-	disk.remount("rw")
-	resumed := disk.coordinator(resume...)
-	startWorker(t, server.url)
-	resumed.ExpectTotal(known(14))
 }
 
 // disk is a small file system that is mounted in a mount namespace of its own: only

@@ -122,7 +122,7 @@ func TestEachRoleOfACluster(t *testing.T) {
 // Each command that a role, a certificate or a token does not allow says so, and ends with exit code 5.
 func TestWrongCredentials(t *testing.T) {
 	long(t)
-	c, other := startGuarded(t), startGuarded(t)
+	c, other, guarded, open := startGuarded(t), startGuarded(t), startServer(t, "--user", "queen", "--pass", "s3cret"), startServer(t)
 	run := startCount(t, append(c.as("coordinator"), "9")...).Await(counting)
 	foreign := func(name string) []string { return append(c.as(name), "--tls-ca", other.file("ca.crt")) }
 	unknown := func(name string) []string { return append(c.as(name), "--nkey", other.file(name+".nkey")) }
@@ -147,8 +147,10 @@ func TestWrongCredentials(t *testing.T) {
 		"count, other key":    {"coordinator count 8", unknown("coordinator"), "does not know the key"},
 		"work, other key":     {"worker", unknown("worker"), "does not know the key"},
 		"work, other token":   {"worker", append(c.withToken(), "--token-file", other.file("worker/join.token"), "--tls-ca", c.file("ca.crt")), "does not know the token"},
-		"work without TLS":    {"worker", append(c.withToken(), "--nats", startServer(t).url), "the server has no TLS"},
-		"key for open server": {"worker", []string{"--nats", startServer(t).url, "--nkey", c.file("worker.nkey")}, "asks for no key"},
+		"work without TLS":    {"worker", append(c.withToken(), "--nats", open.url), "the server has no TLS"},
+		"key for open server": {"worker", []string{"--nats", open.url, "--nkey", c.file("worker.nkey")}, "asks for no key"},
+		"count, no password":  {"coordinator count 8", []string{"--nats", guarded.url}, "are the user and password in the address right? the server may also need --nkey"},
+		"work, no password":   {"worker", []string{"--nats", guarded.url}, "are the user and password in the address right? the server may also need --nkey"},
 		"watch without":       {"coordinator watch", c.as("watcher")[:4], "may also need --nkey"},
 	} {
 		words := append(strings.Fields(test.command), test.flags...)

@@ -148,7 +148,7 @@ func TestLivePage(t *testing.T) {
 }
 
 // The page says that the server is away, that it is back, and that its coordinator was stopped; so does
-// that of a watcher.
+// that of a watcher. A watcher that starts meanwhile waits for the server.
 func TestLivePageSaysWhyThereIsNoNews(t *testing.T) {
 	long(t)
 	address, store := testkit.Address(t), t.TempDir()
@@ -166,7 +166,10 @@ func TestLivePageSaysWhyThereIsNoNews(t *testing.T) {
 	for _, b := range []*browser{own, other} {
 		b.await("the server is away", away)
 	}
+	late := startWatchJSON(t, "--nats", server.url)
+	late.Await(`(server not reachable yet)`)
 	startServerAt(t, address, store)
+	awaitObject(t, late)
 	for _, b := range []*browser{own, other} {
 		b.await("the server is back", live)
 	}

@@ -3,14 +3,11 @@
 package main_test
 
 import (
-	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"nqueens/pkg/testkit"
 )
@@ -40,7 +37,7 @@ func TestLedgerIsRebuiltOnAnotherMachine(t *testing.T) {
 	}
 	s.coordinator = start(t, "coordinator", "resume", s.run, "--take-over", "--data", s.coordinator.Flag("--data"), "--nats", s.server.url)
 	s.coordinator.Await(counting)
-	startWorker(t, s.server.url)
+	startWorker(t, s.server.url, "--kernel", "auto")
 	s.coordinator.ExpectTotal(known(15))
 	if n := s.coordinator.Field("reconciled", "accepted_from_server"); n != done {
 		t.Errorf("%d results of the server were taken, it had %d", n, done)
@@ -95,33 +92,28 @@ func TestTotalIsExactAfterADeletion(t *testing.T) {
 	}
 }
 
-// A full stream of results delays workers until accepted results are removed; no result is
-// lost. An operator may have chosen the size of the stream.
-func TestFullStreamOfResultsLosesNothing(t *testing.T) {
+// A run whose only server is lost for good is stopped at once, and completes with a fresh server
+// from its ledger alone.
+func TestLostServerIsReplacedByAFreshOne(t *testing.T) {
 	long(t)
-	for _, limit := range testkit.Sample(t, 1, []jetstream.StreamConfig{{MaxMsgs: 25}, {MaxBytes: 4000}}) {
-		t.Run(fmt.Sprintf("%d messages, %d bytes", limit.MaxMsgs, limit.MaxBytes), func(t *testing.T) {
-			t.Parallel()
-			server := startServer(t)
-			v := inspect(t, server.url)
-			limit.Name, limit.Subjects, limit.Discard = "NQ_RESULTS", []string{"nq.result.*"}, jetstream.DiscardNew
-			stream, err := v.js.CreateStream(t.Context(), limit)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for err == nil { // the results of another run fill it
-				_, err = v.js.Publish(t.Context(), "nq.result.n8-other", make([]byte, 8))
-			}
-			if !strings.Contains(err.Error(), "exceeded") {
-				t.Fatal(err)
-			}
-			coordinator := startCount(t, "14", "--depth", "2", "--nats", server.url)
-			worker := startWorker(t, server.url)
-			worker.Await(`(maximum \w+ exceeded).*can't store results, holding them`)
-			if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("nq.result.n8-other")); err != nil {
-				t.Fatal(err)
-			}
-			coordinator.ExpectTotal(known(14))
-		})
+	s := startScene(t, "14", "--depth", "3")
+	startGated(t, s.server.url, 1).during(func() { s.progress(20) })
+	s.awaitAccepted(0)
+	s.server.Kill()
+	s.wipe()
+	s.coordinator.Await(`(connection lost)`)
+	s.coordinator.Signal(syscall.SIGINT)
+	s.coordinator.ExpectExit(130)
+	done := s.accepted()
+	if done == 0 {
+		t.Error("the ledger has no result")
+	}
+
+	s.server = startServer(t)
+	s.resume()
+	startWorker(t, s.server.url)
+	s.coordinator.ExpectTotal(known(14))
+	if n := s.coordinator.Field("reconciled", "in_ledger"); n != int(done) {
+		t.Errorf("the run continues with %d results of %d", n, done)
 	}
 }

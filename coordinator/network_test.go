@@ -3,29 +3,14 @@
 package main_test
 
 import (
-	"context"
 	"net"
-	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"nqueens/pkg/bus"
-	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
-
-// cuts are the two ways in which a connection is cut: it is closed, or silent.
-var cuts = []struct {
-	name string
-	cut  func(*proxy) (heal func())
-}{
-	{"closed", (*proxy).block},
-	{"silent", (*proxy).pause},
-}
 
 // workerCuts are the two ways in which a worker can't report, and continues its search: its
 // connection is closed, or nothing that it sends arrives.
@@ -80,41 +65,6 @@ func TestLateResultsOfADisconnectedWorkerAreDuplicates(t *testing.T) {
 	}
 }
 
-// A coordinator that can't reach the server for longer than a lease continues when it can.
-// Meanwhile the workers leave its tasks alone.
-func TestDisconnectedCoordinatorContinues(t *testing.T) {
-	long(t)
-	for _, c := range testkit.Sample(t, 1, cuts) {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			const tasks, braked, window = 78, 1, 64
-			server := startServer(t)
-			proxy := startProxy(t, strings.TrimPrefix(server.url, "nats://"))
-			s := &scene{t: t, server: server, view: inspect(t, server.url)}
-			s.coordinator = startCount(t, "14", "--depth", "2", "--nats", proxy.url())
-			s.run = s.coordinator.Await(counting)
-			s.view.eventually("the window is full", func() bool { waiting, _ := s.view.tasks(); return waiting == window })
-			b := join(t, server.url)
-			release := brake(t, b, s.run)
-			heal := c.cut(proxy)
-			startWorker(t, server.url)
-			s.view.eventually("the coordinator has not renewed its record for longer than a lease", func() bool {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				record, err := b.Registry().Record(ctx, s.run)
-				return err == nil && time.Since(record.Updated) > bus.DefaultLease
-			})
-			if n := s.done(); n > 0 {
-				t.Errorf("%d tasks are done while the coordinator is disconnected", n)
-			}
-			heal()
-			s.view.eventually("all other tasks are done", func() bool { return s.done() == tasks-braked })
-			release()
-			s.coordinator.ExpectTotal(known(14))
-		})
-	}
-}
-
 // proxy forwards connections to a server, and can cut them.
 type proxy struct {
 	t      *testing.T
@@ -124,7 +74,6 @@ type proxy struct {
 
 	mu      sync.Mutex
 	blocked bool
-	flowing chan struct{} // closed while bytes flow to the client
 	heard   chan struct{} // closed while bytes flow to the server
 	conns   map[net.Conn]struct{}
 }
@@ -136,7 +85,8 @@ func startProxy(t *testing.T, target string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{t: t, target: target, listen: listener, flowing: closed(), heard: closed(), conns: make(map[net.Conn]struct{})}
+	p := &proxy{t: t, target: target, listen: listener, heard: make(chan struct{}), conns: make(map[net.Conn]struct{})}
+	close(p.heard)
 	p.all.Go(p.accept)
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -163,15 +113,6 @@ func (p *proxy) block() (heal func()) {
 	}
 }
 
-// pause holds back all bytes until heal, which lets them through.
-func (p *proxy) pause() (heal func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	held := make(chan struct{})
-	p.flowing, p.heard = held, held
-	return func() { close(held) }
-}
-
 // mute holds back what clients send until heal, which lets it through.
 func (p *proxy) mute() (heal func()) {
 	p.mu.Lock()
@@ -179,13 +120,6 @@ func (p *proxy) mute() (heal func()) {
 	held := make(chan struct{})
 	p.heard = held
 	return func() { close(held) }
-}
-
-// closed returns a closed channel.
-func closed() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
 }
 
 // accept serves connections until the listener is closed.
@@ -200,14 +134,14 @@ func (p *proxy) accept() {
 			_ = client.Close()
 			continue
 		}
-		p.all.Go(func() { p.forward(client, server, &p.heard) })
-		p.all.Go(func() { p.forward(server, client, &p.flowing) })
+		p.all.Go(func() { p.forward(client, server, true) })
+		p.all.Go(func() { p.forward(server, client, false) })
 	}
 }
 
-// forward copies bytes from one end to the other, while that channel is closed, until either end
-// is closed.
-func (p *proxy) forward(from, to net.Conn, gate *chan struct{}) {
+// forward copies bytes from one end to the other until either end is closed. What is sent to the server waits while
+// it is not heard.
+func (p *proxy) forward(from, to net.Conn, toServer bool) {
 	defer func() {
 		_ = to.Close()
 		p.mu.Lock()
@@ -224,12 +158,14 @@ func (p *proxy) forward(from, to net.Conn, gate *chan struct{}) {
 	for {
 		n, err := from.Read(buffer)
 		p.mu.Lock()
-		open := *gate
+		heard := p.heard
 		p.mu.Unlock()
-		select {
-		case <-open:
-		case <-p.t.Context().Done():
-			return
+		if toServer {
+			select {
+			case <-heard:
+			case <-p.t.Context().Done():
+				return
+			}
 		}
 		if err != nil {
 			return
@@ -237,38 +173,5 @@ func (p *proxy) forward(from, to net.Conn, gate *chan struct{}) {
 		if _, err := to.Write(buffer[:n]); err != nil {
 			return
 		}
-	}
-}
-
-// Where a coordinator and a worker fail for the same reason, they say the same, with what to do.
-func TestBothProgramsGiveTheSameHints(t *testing.T) {
-	long(t)
-	guarded := startServer(t, "--user", "queen", "--pass", "s3cret")
-	nobody := "nats://" + testkit.Address(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	taken := listener.Addr().String()
-	open := startServer(t)
-	for _, c := range []struct {
-		name, says string
-		args       []string
-	}{
-		{"nobody listens", `is a server running there, and is the address right\?`, []string{"--nats", nobody}},
-		{"no password", `(?i:Authorization Violation): are the user and password in the address right\? the server may also need --nkey`, []string{"--nats", guarded.url}},
-		{"a token without TLS", `the server has no TLS, and a token or what --tls-ca and --tls-cert name is for TLS only`, []string{"--nats", "tls://" + strings.TrimPrefix(open.url, "nats://")}},
-		{"a busy port", `another process uses this address: stop that process, or choose another port`, []string{"--nats", open.url, "--http", taken}},
-		{"no such key", `--nkey: the key: open .*: no such file or directory`, []string{"--nats", open.url, "--nkey", "none.nkey"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for _, words := range [][]string{{"coordinator", "count", "6"}, {"worker", "--idle-exit", "1s"}} {
-				got := clitest.Run(t, nil, append(words, c.args...)...)
-				if !regexp.MustCompile(c.says).MatchString(got.Stderr) {
-					t.Errorf("%s says %q, want %s", words[0], got.Stderr, c.says)
-				}
-			}
-		})
 	}
 }

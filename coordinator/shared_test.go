@@ -3,56 +3,12 @@
 package main_test
 
 import (
-	"fmt"
-	"os"
 	"regexp"
 	"syscall"
 	"testing"
+
+	"nqueens/pkg/testkit"
 )
-
-// A second coordinator of a run on the same machine ends, and names the process of the first.
-func TestSecondCoordinatorOnThisMachineIsRefused(t *testing.T) {
-	long(t)
-	s := startScene(t, "12", "--depth", "2")
-	data := s.coordinator.Flag("--data")
-	for _, args := range [][]string{{"resume", s.run}, {"resume"}, {"count", "12", "--depth", "2"}} {
-		second := start(t, "coordinator", append(args, "--data", data, "--nats", s.server.url)...)
-		if out := second.ExpectExit(1); out != "" {
-			t.Errorf("%q printed %q", args, out)
-		}
-		if second.Lines(fmt.Sprintf("in use.* by process %d on", s.coordinator.Cmd.Process.Pid)) != 1 {
-			t.Errorf("%q did not name the process that has the run", args)
-		}
-	}
-	startWorker(t, s.server.url)
-	s.coordinator.ExpectTotal(known(12))
-}
-
-// A coordinator that takes a run over on another machine ends the first one with exit 4. The
-// first removes nothing from the server.
-func TestTakenOverCoordinatorLeavesTheRunAlone(t *testing.T) {
-	long(t)
-	s := startScene(t, "14", "--depth", "3")
-	work := startGated(t, s.server.url, 1)
-	work.during(func() { s.progress(20) })
-	first := s.coordinator
-	s.coordinator = start(t, "coordinator", "resume", s.run, "--take-over", "--data", t.TempDir(), "--nats", s.server.url)
-	s.coordinator.Await(`("reconciled)`)
-	if out := first.ExpectExit(4); out != "" {
-		t.Errorf("the first printed %q", out)
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if first.Lines(`"exit":4,.*another coordinator has taken it over: run `+s.run+` is that of `+host+`, process \d+, epoch 2 after 1`) != 1 {
-		t.Error("the first did not name the coordinator that took the run over")
-	}
-	s.view.eventually("the second has published tasks", func() bool { waiting, _ := s.view.tasks(); return waiting > 0 })
-	work.open()
-	s.coordinator.ExpectTotal(known(14))
-	s.leftNothing()
-}
 
 // Several runs share a server and a worker: none waits until another is done, and the end
 // of a cancelled run disturbs no other.
@@ -137,4 +93,51 @@ func (v view) noConsumers(stream string) {
 		}
 		return true
 	})
+}
+
+// A worker in the middle of tasks that nobody needs any more soon counts for another run: after
+// their coordinator was stopped, or killed, or the run was cancelled by another process.
+func TestWorkersDropObsoleteTasks(t *testing.T) {
+	long(t)
+	for _, c := range testkit.Sample(t, 1, []struct {
+		name string
+		end  func(s *scene)
+		// resumable is set if the run can continue after that.
+		resumable bool
+	}{
+		{"stopped", (*scene).stop, true},
+		{"killed", func(s *scene) { s.coordinator.Kill() }, true},
+		{"cancelled", func(s *scene) {
+			start(s.t, "coordinator", "cancel", s.run, "--data", s.t.TempDir(), "--nats", s.server.url).ExpectExit(0)
+			s.coordinator.ExpectExit(1)
+		}, false},
+	}) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := startScene(t, "22", "--depth", "1") // tasks of hours
+			worker := startWorker(t, s.server.url)
+			s.view.eventually("the worker holds two tasks", func() bool { _, held := s.view.tasks(); return held == 2 })
+			c.end(s)
+			other := *s
+			other.count("13")
+			other.coordinator.ExpectTotal(known(13))
+			if c.resumable {
+				s.resume()
+				s.view.eventually("the worker holds tasks of the run again", func() bool { _, held := s.view.tasks(); return held > 0 })
+				s.stop()
+			}
+			worker.Signal(syscall.SIGTERM)
+			worker.ExpectExit(0)
+			if waiting, held := s.view.tasks(); waiting != -1 {
+				t.Errorf("%d chunks wait and %d are held after the end of all runs", waiting, held)
+			}
+		})
+	}
+}
+
+// stop stops the active coordinator by a signal.
+func (s *scene) stop() {
+	s.t.Helper()
+	s.coordinator.Signal(syscall.SIGINT)
+	s.coordinator.ExpectExit(128 + int(syscall.SIGINT))
 }

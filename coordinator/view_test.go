@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,7 +16,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
-	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
@@ -108,48 +107,6 @@ func (v view) messages(stream, subject string) int {
 	return sum
 }
 
-// results returns the number of tasks with a result on the server, of all runs, or -1 if the
-// stream does not exist.
-func (v view) results() int { return v.tasksWithResult("nq.result.*") }
-
-// startFrozen starts the first worker of a run with that number of tasks, and suspends it
-// in the middle of a task. It returns the number of tasks that the worker has taken and not
-// reported: when it resumes, it will report the first of them.
-func (v view) startFrozen(url string, tasks int) (worker *clitest.Process, unreported int) {
-	v.t.Helper()
-	v.eventually("all tasks are published, in chunks of one", func() bool { waiting, _ := v.tasks(); return waiting == tasks })
-	worker = startWorker(v.t, url)
-	taken := func() int {
-		waiting, _ := v.tasks()
-		results := v.results()
-		if waiting < 0 || results < 0 {
-			return 0
-		}
-		return tasks - waiting - results
-	}
-	for {
-		// A worker asks for a chunk to search after the first.
-		v.eventually("the worker has taken two tasks", func() bool { return taken() >= 2 })
-		worker.Signal(syscall.SIGSTOP)
-		// Its last messages may still be in flight. No event tells when the server has handled what a
-		// suspended process has sent.
-		const quiet = 300 * time.Millisecond
-		unreported = taken()
-		for since := time.Now(); time.Since(since) < quiet; elapse(v.t, quiet/20) {
-			if now := taken(); now != unreported {
-				unreported, since = now, time.Now()
-			}
-		}
-		if unreported >= 2 {
-			return worker, unreported
-		}
-		if waiting, _ := v.tasks(); waiting == 0 {
-			v.t.Fatal("the worker was too fast to be suspended in the middle of a task")
-		}
-		worker.Signal(syscall.SIGCONT)
-	}
-}
-
 // eventually polls until a condition of the server holds. It fails only when the numbers
 // of tasks and results have not changed for a long time.
 func (v view) eventually(what string, holds func() bool) {
@@ -161,7 +118,7 @@ func (v view) eventually(what string, holds func() bool) {
 			continue
 		}
 		waiting, held := v.tasks()
-		now := fmt.Sprintf("%d chunks wait, %d are held, %d tasks have a result", waiting, held, v.results())
+		now := fmt.Sprintf("%d chunks wait, %d are held, %d tasks have a result", waiting, held, v.tasksWithResult("nq.result.*"))
 		if now != before {
 			before, since = now, time.Now()
 		}
@@ -240,4 +197,43 @@ func hold(t *testing.T, b *bus.Bus, loan run.Loan) (release func()) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// listen returns a function that returns the tasks and results published since its last
+// call.
+func listen(t *testing.T, v view) (heard func() []*nats.Msg) {
+	t.Helper()
+	subscription, err := v.conn.SubscribeSync("nq.>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() (list []*nats.Msg) {
+		t.Helper()
+		for _, m := range received(t, v, subscription) {
+			if strings.HasPrefix(m.Subject, "nq.task.") || strings.HasPrefix(m.Subject, "nq.result.") {
+				list = append(list, m)
+			}
+		}
+		return list
+	}
+}
+
+// received returns the messages of a subscription since the last call.
+func received(t *testing.T, v view, subscription *nats.Subscription) (list []*nats.Msg) {
+	t.Helper()
+	if err := v.conn.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	pending, _, err := subscription.Pending()
+	for range pending {
+		var m *nats.Msg
+		if m, err = subscription.NextMsg(testkit.Stall); err != nil {
+			break
+		}
+		list = append(list, m)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -19,7 +19,6 @@ import (
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
 	"nqueens/pkg/session"
-	"nqueens/pkg/testkit"
 )
 
 // startWatch starts a watcher.
@@ -114,30 +113,6 @@ func TestWatchersSeeTheWholeRun(t *testing.T) {
 	}
 }
 
-// A watcher continues after the server restarts, even without its store.
-func TestWatchContinuesAfterServerRestarts(t *testing.T) {
-	long(t)
-	s := startScene(t, "12", "--depth", "2")
-	early := startWatchJSON(t, s.run, "--nats", s.server.url)
-	awaitObject(t, early)
-	for _, wiped := range testkit.Sample(t, 1, []bool{false, true}) {
-		s.server.Kill()
-		if wiped {
-			s.wipe()
-		}
-		late := startWatch(t, "--nats", s.server.url)
-		late.Await(`(server not reachable yet)`)
-		s.restartServer()
-		late.Await(`"run":"(` + s.run + `)".*"watching"`)
-		awaitObject(t, early)
-		awaitObject(t, early)
-	}
-	startWorker(t, s.server.url)
-	s.coordinator.ExpectTotal(known(12))
-	early.Await(`"state":"complete".*"total":"(` + known(12) + `)"`)
-	early.ExpectExit(0)
-}
-
 // A watcher continues after the coordinator is killed or stopped and another resumes the run,
 // and reports each change.
 func TestWatchContinuesWithTheNextCoordinator(t *testing.T) {
@@ -165,64 +140,6 @@ func TestWatchContinuesWithTheNextCoordinator(t *testing.T) {
 	s.coordinator.ExpectTotal(known(12))
 	late.ExpectTotal(known(12))
 	w.ExpectExit(0)
-}
-
-// A watcher only reads: it asks the server for the bucket of runs and its records, and
-// changes nothing there.
-func TestWatchOnlyReads(t *testing.T) {
-	long(t)
-	s := startScene(t, "12", "--depth", "2")
-	s.view.eventually("there are tasks", func() bool { waiting, _ := s.view.tasks(); return waiting > 0 })
-	s.coordinator.Signal(syscall.SIGTERM)
-	s.coordinator.ExpectExit(128 + int(syscall.SIGTERM))
-	s.view.noConsumers("NQ_RESULTS")
-	before := s.view.everything()
-	spy, err := s.view.conn.SubscribeSync(">")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.view.conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	w := startWatch(t, "--nats", s.server.url)
-	w.Await(`(stopped with)`)
-	asked := 0
-	read := func() {
-		t.Helper()
-		for _, m := range received(t, s.view, spy) {
-			switch {
-			case strings.HasPrefix(m.Subject, "$JS.API.STREAM.INFO.KV_nq_runs"), strings.HasPrefix(m.Subject, "$JS.API.DIRECT.GET.KV_nq_runs"):
-				asked++
-			case !strings.HasPrefix(m.Subject, "_INBOX.") && !strings.HasPrefix(m.Subject, "$JS.EVENT.ADVISORY."): // the server's
-				t.Errorf("the watcher has sent to %s: %.100q", m.Subject, m.Data)
-			}
-		}
-	}
-	testkit.Eventually(t, "the watcher has asked the server some times", func() bool { read(); return asked >= 4 })
-	w.Signal(syscall.SIGTERM)
-	w.ExpectExit(128 + int(syscall.SIGTERM))
-	read()
-	if after := s.view.everything(); after != before {
-		t.Errorf("the server had\n%s\nand now has\n%s", before, after)
-	}
-}
-
-// everything describes the streams and consumers of a server, with their sequences.
-func (v view) everything() string {
-	v.t.Helper()
-	var text strings.Builder
-	for info := range v.js.ListStreams(v.t.Context()).Info() {
-		stream, err := v.js.Stream(v.t.Context(), info.Config.Name)
-		if err != nil {
-			v.t.Fatal(err)
-		}
-		fmt.Fprintf(&text, "%s: %+v", info.Config.Name, info.State)
-		for name := range stream.ConsumerNames(v.t.Context()).Name() {
-			fmt.Fprintf(&text, " consumer %s", name)
-		}
-		text.WriteString("\n")
-	}
-	return text.String()
 }
 
 // A run of this machine is found by its folder, and watched by the socket of its process if its server does not
