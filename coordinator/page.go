@@ -13,12 +13,9 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/dashboard"
-	"nqueens/pkg/enumerate"
 	"nqueens/pkg/httpserver"
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/split"
 	"nqueens/pkg/watch"
 )
 
@@ -52,65 +49,36 @@ func (o *pageFlags) check() error {
 	return cli.CheckHTTP(o.Address)
 }
 
-// watchedPage is the page of a run that is watched. Its methods do nothing without a page.
-type watchedPage struct{ host *dashboard.Host } // nil without an address
-
-// listen serves the page until stop.
-func (o *watchOptions) listen(app *cli.App, b *bus.Bus) (page watchedPage, err error) {
+// listen serves the page of a run that is watched until stopPage. It returns nil without an address.
+func (o *watchOptions) listen(app *cli.App, b *bus.Bus) (*dashboard.Host, error) {
 	if o.page.Address == "" {
-		return page, nil
+		return nil, nil
 	}
 	store, err := o.data.open(app.Log)
 	if err != nil {
-		return page, err
+		return nil, err
 	}
-	host := o.page.HostConfig
-	host.Folder, host.Page = store.Path(), dashboard.Config{Source: dashboard.Watch, Version: cli.Version()}
-	host.Checks = httpserver.Checks{Live: func() error { return nil }, Ready: b.Connected}
-	page.host, err = dashboard.Listen(host)
+	cfg := o.page.HostConfig
+	cfg.Folder, cfg.Page = store.Path(), dashboard.Config{Source: dashboard.Watch, Version: cli.Version()}
+	cfg.Checks = httpserver.Checks{Live: func() error { return nil }, Ready: b.Connected}
+	host, err := dashboard.Listen(cfg)
 	if err == nil {
-		page.host.Start(app.Log)
+		host.Start(app.Log)
 	}
-	return page, err
+	return host, err
 }
 
-// failure waits until ctx ends, and then returns nil, or until nobody can be answered any more.
-func (p *watchedPage) failure(ctx context.Context) error {
-	if p.host == nil {
-		return nil
-	}
-	return p.host.Failure(ctx)
-}
-
-// follow returns a configuration with which a run is presented as before, and on the page.
-func (p *watchedPage) follow(ctx context.Context, cfg watch.Config) watch.Config {
-	if p.host == nil {
-		return cfg
-	}
-	show, status := cfg.OnSnapshot, cfg.OnStatus
-	cfg.OnSnapshot = func(s *run.Snapshot) error {
-		p.host.Update(s)
-		return show(s)
-	}
-	cfg.OnStatus = func(s watch.Status) {
-		p.host.SetStatus(s.Text(cfg.Run))
-		status(s)
-	}
-	cfg.OnManifest = func(m *queens.Manifest) { p.host.SetManifest(m, split.Shares(m), enumerate.Any(ctx, m)) }
-	return cfg
-}
-
-// stop says on the page how the watch has ended, and stops serving it.
-func (p *watchedPage) stop(ctx context.Context, err error) {
-	if p.host == nil {
+// stopPage says on the page how the watch has ended, and stops serving it.
+func (v *watchView) stopPage(ctx context.Context, err error) {
+	if v.page == nil {
 		return
 	}
-	defer func() { _ = p.host.Stop() }() // failure has told the error
+	defer func() { _ = v.page.Stop() }() // Failure has told the error
 	switch {
 	case ctx.Err() != nil && err != nil: // the run continues
-		p.host.SetStatus("the command that serves this page was stopped")
+		v.page.SetStatus("the command that serves this page was stopped")
 	case err != nil:
-		p.host.SetStatus(err.Error())
+		v.page.SetStatus(err.Error())
 	}
 }
 

@@ -16,11 +16,15 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/dashboard"
+	"nqueens/pkg/enumerate"
 	"nqueens/pkg/identity"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runstore"
 	"nqueens/pkg/session"
+	"nqueens/pkg/split"
 	"nqueens/pkg/watch"
 )
 
@@ -150,10 +154,11 @@ func (v *watchView) printTotal(last *run.Snapshot, stdout io.Writer, err error) 
 // watchView presents a watched run.
 type watchView struct {
 	*ui
-	run     string     // empty until it is known
-	objects io.Writer  // nil without --json
-	status  watch.Kind // the latest
-	warned  bool       // of messages that are ignored
+	run     string          // empty until it is known
+	objects io.Writer       // nil without --json
+	page    *dashboard.Host // nil without --http
+	status  watch.Kind      // the latest
+	warned  bool            // of messages that are ignored
 }
 
 // follow presents the run until it ends, and prints its total.
@@ -163,16 +168,22 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watch
 		return err
 	}
 	defer b.Close()
-	page, err := o.listen(v.app, b)
-	if err != nil {
+	if v.page, err = o.listen(v.app, b); err != nil {
 		return err
 	}
 	var last run.Snapshot
 	group, watching := errgroup.WithContext(ctx)
 	watching, stop := context.WithCancel(watching)
 	defer stop()
+	cfg := watch.Config{
+		Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(), OnWatching: func() { v.logWatching(b) },
+		OnSnapshot: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
+	}
+	if v.page != nil {
+		cfg.OnManifest = func(m *queens.Manifest) { v.page.SetManifest(m, split.Shares(m), enumerate.Any(watching, m)) }
+		group.Go(func() error { return v.page.Failure(watching) })
+	}
 	group.Go(func() error { return b.WaitClosed(watching) })
-	group.Go(func() error { return page.failure(watching) })
 	group.Go(func() error {
 		defer stop()
 		var err error
@@ -189,11 +200,8 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watch
 		if o.page.linger > 0 {
 			group.Go(func() error { return v.leave(watching, b) })
 		}
-		last, err = watch.Follow(watching, page.follow(watching, watch.Config{
-			Connection: b, Registry: b.Registry(), Telemetry: b.Telemetry(),
-			Run: v.run, OnWatching: func() { v.logWatching(b) },
-			OnSnapshot: v.showProgress, OnStatus: v.showStatus, OnIgnored: v.warnIgnored,
-		}))
+		cfg.Run = v.run
+		last, err = watch.Follow(watching, cfg)
 		return err
 	})
 	err = group.Wait()
@@ -201,7 +209,7 @@ func (v *watchView) follow(ctx context.Context, server *cli.Connection, o *watch
 	if err = v.printTotal(&last, stdout, ended); ended == nil {
 		o.keep(ctx, v.app, b, v.run)
 	}
-	page.stop(ctx, ended)
+	v.stopPage(ctx, ended)
 	return err
 }
 
@@ -215,6 +223,9 @@ func (v *watchView) logWatching(b *bus.Bus) {
 }
 
 func (v *watchView) showProgress(p *run.Snapshot) error {
+	if v.page != nil {
+		v.page.Update(p)
+	}
 	v.show(*p)
 	if v.objects == nil {
 		return nil
@@ -233,6 +244,9 @@ func (v *watchView) warnIgnored(err error) {
 // showStatus displays the status, and logs it when it changes, unless the connection does.
 func (v *watchView) showStatus(s watch.Status) {
 	text := s.Text(v.run)
+	if v.page != nil {
+		v.page.SetStatus(text)
+	}
 	if s.Kind != v.status {
 		switch s.Kind {
 		case watch.ServerDown, watch.Auditing:
