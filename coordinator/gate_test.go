@@ -4,6 +4,7 @@ package main_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -38,18 +39,7 @@ func startGated(t *testing.T, url string, workers int) *gate {
 	for i := range workers {
 		name := fmt.Sprint("gated-", i)
 		working.Go(func() {
-			b, err := bus.Connect(bus.Config{URL: url, Name: name, Wait: true, Lease: bus.DefaultLease, Log: zerolog.Nop()})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer b.Close()
-			w := worker.New(worker.Config{
-				Name: name, Identity: identitytest.Of(name), Kernel: g.kernel(), Threads: 1, Lease: bus.DefaultLease, Log: zerolog.Nop(),
-			}, b.Queue(), b.Results(), b.Telemetry())
-			if err := w.Run(ctx); err != nil {
-				t.Error(err)
-			}
+			workHere(ctx, t, url, bus.Credentials{}, worker.Config{Name: name, Identity: identitytest.Of(name), Kernel: g.kernel()}, nil)
 		})
 	}
 	t.Cleanup(func() {
@@ -57,6 +47,25 @@ func startGated(t *testing.T, url string, workers int) *gate {
 		working.Wait()
 	})
 	return g
+}
+
+// workHere is a worker of one thread in the process of the test, until ctx ends or its key is quarantined. publisher,
+// unless nil, returns what takes the results in the place of the server.
+func workHere(ctx context.Context, t *testing.T, url string, credentials bus.Credentials, cfg worker.Config, publisher func(worker.Results) worker.Results) {
+	b, err := bus.Connect(bus.Config{URL: url, Credentials: credentials, Name: cfg.Name, Wait: true, Lease: bus.DefaultLease, Log: zerolog.Nop()})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer b.Close()
+	cfg.Threads, cfg.Lease, cfg.Log = 1, bus.DefaultLease, zerolog.Nop()
+	var results worker.Results = b.Results()
+	if publisher != nil {
+		results = publisher(results)
+	}
+	if err := worker.New(cfg, b.Queue(), results, b.Telemetry()).Run(ctx); err != nil && !errors.Is(err, worker.ErrQuarantined) {
+		t.Error(err)
+	}
 }
 
 // during lets the workers count up to a hundred tasks a second until the function returns.

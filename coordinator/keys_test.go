@@ -219,9 +219,9 @@ func TestListenBeyondThisMachine(t *testing.T) {
 	again.ExpectTotal(known(10))
 }
 
-// A token given makes a server ask for it that only this machine reaches. On a machine that has nothing of the
-// cluster but the program, the line with which workers join works as it stands: the token comes through standard
-// input.
+// A server that only this machine reaches asks for a token too, if one is given or keys must agree. On a machine
+// that has nothing of the cluster but the program, the line with which workers join works as it stands: the token
+// comes through standard input. That it admits any number of keys is said once.
 func TestListenWithAToken(t *testing.T) {
 	long(t)
 	token := filepath.Join(t.TempDir(), "a token")
@@ -235,6 +235,9 @@ func TestListenWithAToken(t *testing.T) {
 		paste := count.Await(`paste into it the output of: ([^"]*)"`)
 		clitest.Shell(t, t.TempDir(), nil, paste+" | "+worker+" --threads 1")
 		count.ExpectTotal(known(8))
+		if n, redundant := count.Lines(`"redundancy":2,.*the join token admits any number of keys`), flags[0] == "--redundancy"; redundant != (n == 1) {
+			t.Errorf("with %q, it says %d times that the token admits any number of keys", flags, n)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ package main_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -18,8 +17,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/count"
@@ -154,33 +151,16 @@ func (r *liarRun) count(flags []string) {
 				return liar{counter, rng, r.wrong, uint64(i) + 1, &logs[i]}, err
 			}
 		}
-		working.Go(func() { r.work(ctx, c, names[i], k) })
+		working.Go(func() {
+			id := c.identity(names[i])
+			workHere(ctx, r.t, c.url, bus.Credentials{Identity: id, TLS: c.tls()}, worker.Config{Name: names[i], Identity: id, Kernel: k}, nil)
+		})
 	}
 	printed := strings.TrimSpace(coordinator.ExpectExit(0))
 	stop()
 	working.Wait()
 	c.server.Kill()
 	r.judge(c, filepath.Join(coordinator.Flag("--data"), name), logs, column, printed)
-}
-
-// work is a worker, until the context ends or its key is quarantined.
-func (r *liarRun) work(ctx context.Context, c *cluster, name string, k kernel.Kernel) {
-	id := c.identity(name)
-	b, err := bus.Connect(bus.Config{
-		URL: c.url, Credentials: bus.Credentials{Identity: id, TLS: c.tls()}, Name: name, Wait: true, Lease: bus.DefaultLease,
-		Log: zerolog.Nop(),
-	})
-	if err != nil {
-		r.t.Error(err)
-		return
-	}
-	defer b.Close()
-	w := worker.New(worker.Config{
-		Name: name, Identity: id, Kernel: k, Threads: 1, Lease: bus.DefaultLease, Log: zerolog.Nop(),
-	}, b.Queue(), b.Results(), b.Telemetry())
-	if err := w.Run(ctx); err != nil && !errors.Is(err, worker.ErrQuarantined) {
-		r.t.Error(err)
-	}
 }
 
 // judge compares the ledger and the printed total with counts by another kernel.

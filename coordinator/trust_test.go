@@ -4,14 +4,11 @@ package main_test
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli/clitest"
@@ -62,29 +59,21 @@ func TestOneWorkerIsOneVoter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := bus.Connect(bus.Config{
-		URL: c.url, Credentials: bus.Credentials{Token: token.Secret, TLS: c.tls()}, Name: "liar", Lease: bus.DefaultLease, Log: zerolog.Nop(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
 	k := kernel.Reference()
 	honest := k.New
 	k.New = func() (kernel.Counter, error) {
 		counter, err := honest()
 		return liar{counter, testkit.Rand(t), 1, 1, new([]answered)}, err
 	}
-	publisher := &twice{Results: b.Results(), other: ids[1]}
+	publisher := &twice{other: ids[1]}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	working.Go(func() {
-		w := worker.New(worker.Config{
-			Name: "liar", Identity: ids[0], Admission: identity.Admission([]byte(token.Secret), ids[0].Key()), Kernel: k, Threads: 1, Lease: bus.DefaultLease, Log: zerolog.Nop(),
-		}, b.Queue(), publisher, b.Telemetry())
-		if err := w.Run(ctx); err != nil && !errors.Is(err, worker.ErrQuarantined) {
-			t.Error(err)
-		}
+		cfg := worker.Config{Name: "liar", Identity: ids[0], Admission: identity.Admission([]byte(token.Secret), ids[0].Key()), Kernel: k}
+		workHere(ctx, t, c.url, bus.Credentials{Token: token.Secret, TLS: c.tls()}, cfg, func(server worker.Results) worker.Results {
+			publisher.Results = server
+			return publisher
+		})
 	})
 	count.Await(`"voters":1,.*(the run waits for workers with further admitted keys)`)
 	testkit.Eventually(t, "the liar has sent results", func() bool { return publisher.sent.Load() > 0 })
