@@ -151,8 +151,7 @@ func access(serverDir string, users []bus.User, tokenHash string) string {
 }
 
 // Access returns the part of the configuration that says who may do what, for a server in this process.
-// It names the files where they are now: the folder may have been moved. The hash is that of the token,
-// see [HashToken]. The coordinator of this process stays a user even if its key was revoked; Access
+// It names the files where they are now: the folder may have been moved. The hash is that of the token. The coordinator of this process stays a user even if its key was revoked; Access
 // reports that.
 func (r *Ring) Access(tokenHash, coordinator string) (config string, revoked bool, err error) {
 	users, err := r.Users()
@@ -174,16 +173,19 @@ func (r *Ring) tokenHash(token string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("keys: %w", err)
 	}
-	found := hashInConfig.FindSubmatch(old)
-	if len(found) > 1 && bcrypt.CompareHashAndPassword(found[1], []byte(token)) == nil {
-		return string(found[1]), nil
+	hash := ""
+	if found := hashInConfig.FindSubmatch(old); found != nil {
+		hash = string(found[1])
 	}
-	return HashToken(token)
+	return hashToken(token, hash)
 }
 
-// HashToken returns the form of a token that the server keeps. The token has 32 random bytes, so the
-// least cost of the hash is enough.
-func HashToken(token string) (string, error) {
+// hashToken returns the form of a token that the server keeps: the one before if that is of this token. The token has
+// 32 random bytes, so the least cost of the hash is enough.
+func hashToken(token, before string) (string, error) {
+	if bcrypt.CompareHashAndPassword([]byte(before), []byte(token)) == nil {
+		return before, nil
+	}
 	hash, err := bcrypt.GenerateFromPassword([]byte(token), bcrypt.MinCost)
 	return string(hash), err
 }

@@ -24,9 +24,9 @@ type Guard struct {
 	authority string // file that workers need besides the token; empty if that is the folder's, which has it
 	host      string // at which others reach the server
 
-	access      string // what the server has of its configuration
-	token, hash string // of the token that the file had last
-	failed      string // the last error of Refresh, which is told once
+	access string // what the server has of its configuration
+	hash   string // of the token that the file had last
+	failed string // the last error of Refresh, which is told once
 }
 
 // NewGuard returns the guard of an embedded server that listens on a host, with the keys in a folder, which it makes
@@ -76,12 +76,8 @@ func (g *Guard) readAccess() (access string, revoked bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	if token.Secret != g.token {
-		hash, err := HashToken(token.Secret)
-		if err != nil {
-			return "", false, err
-		}
-		g.token, g.hash = token.Secret, hash
+	if g.hash, err = hashToken(token.Secret, g.hash); err != nil {
+		return "", false, err
 	}
 	return g.ring.Access(g.hash, g.identity.Key())
 }

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
+	"nqueens/pkg/bus"
 	"nqueens/pkg/keyring"
 )
 
@@ -53,16 +55,22 @@ func TestAddHosts(t *testing.T) {
 	}
 }
 
-// Servers that start at once, with other addresses each, all find a key and a certificate that belong
-// together.
-func TestAddHostsAtOnce(t *testing.T) {
+// Servers that start at once, with other addresses each, all have the same keys, and find a key and a certificate
+// that belong together.
+func TestOpenOrInitAtOnce(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "keys")
+	dir := filepath.Join(t.TempDir(), "runs", "keys")
+	keys := make([]string, 8)
 	var group sync.WaitGroup
-	for i := range 8 {
+	for i := range keys {
 		group.Go(func() {
+			var users []bus.User
 			ring, err := keyring.OpenOrInit(dir)
 			if err == nil {
+				users, err = ring.Users()
+			}
+			if err == nil {
+				keys[i] = users[0].Key
 				_, err = ring.AddHosts([]string{fmt.Sprintf("192.0.2.%d", i)})
 			}
 			if err == nil {
@@ -74,6 +82,9 @@ func TestAddHostsAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
+	if len(slices.Compact(keys)) != 1 {
+		t.Errorf("they have the keys %q", keys)
+	}
 }
 
 // Without the key of the authority, which is best kept away, only the names that the certificate has

@@ -208,38 +208,6 @@ func TestAdmits(t *testing.T) {
 	}
 }
 
-// Processes that start at once have the same keys.
-func TestOpenOrInitAtOnce(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "runs", "keys")
-	configs := make([]string, 8)
-	var group sync.WaitGroup
-	for i := range configs {
-		group.Go(func() {
-			ring, err := keyring.OpenOrInit(dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			users, err := ring.Users()
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			configs[i] = users[0].Key
-		})
-	}
-	group.Wait()
-	for _, c := range configs[1:] {
-		if c != configs[0] {
-			t.Errorf("one has the key %s, another %s", c, configs[0])
-		}
-	}
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), ".keys-*")); err != nil || len(left) > 0 {
-		t.Errorf("%q are left, error %v", left, err)
-	}
-}
-
 func newKey(t *testing.T) string {
 	t.Helper()
 	id, err := identity.New()
