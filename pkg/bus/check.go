@@ -21,7 +21,7 @@ func (b *Bus) Check(ctx context.Context) (findings []Finding) {
 	add := func(need, found string, err error) { findings = append(findings, Finding{need, found, err}) }
 	add("server", "nats-server "+b.conn.ConnectedServerVersion()+" at "+b.Server(), b.Connected())
 	payload := b.conn.MaxPayload()
-	add("max_payload", fmt.Sprintf("%d bytes", payload), atLeast("max_payload", payload, minMsgSize, "in the server's configuration"))
+	add("max_payload", fmt.Sprintf("%d bytes", payload), checkPayload(payload))
 	account, err := ask(ctx, b, b.js.AccountInfo)
 	if err != nil {
 		add("JetStream", "", b.noStreams(err))
@@ -67,12 +67,12 @@ func (b *Bus) probe(ctx context.Context) error {
 	return errors.Join(err, b.deleteStream(ctx, name))
 }
 
-// atLeast returns an error if a limit is too low.
-func atLeast(what string, have, want int64, where string) error {
-	if have >= want {
+// checkPayload returns an error if the greatest message that the server takes is too small.
+func checkPayload(have int64) error {
+	if have >= minMsgSize {
 		return nil
 	}
-	return fmt.Errorf("%s is %d, and at least %d is needed: raise it %s", what, have, want, where)
+	return fmt.Errorf("max_payload is %d, and at least %d is needed: raise it in the server's configuration", have, minMsgSize)
 }
 
 // room returns an error if an account whose limit that is, -1 for none, has no room for more.

@@ -40,8 +40,7 @@ func (e *refusedError) Error() string { return queens.Sanitize(e.text) }
 
 // isNotReady reports whether a request may succeed a little later.
 func isNotReady(err error) bool {
-	var refused *refusedError
-	return errors.Is(err, errNoSocket) || errors.As(err, &refused) && refused.status == http.StatusServiceUnavailable
+	return errors.Is(err, errNoSocket) || isRefused(err, http.StatusServiceUnavailable)
 }
 
 // isRefused reports whether an error is an answer with that status.

@@ -1,4 +1,4 @@
-package runstore_test
+package runstore
 
 import (
 	"errors"
@@ -8,12 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/runstore"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -56,10 +53,7 @@ func TestResumableIsOfTheSameQueens(t *testing.T) {
 		{"none, where others are of another version", manifest("1,1"), true, manifest(), false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store, err := runstore.New(t.TempDir(), zerolog.Nop())
-			if err != nil {
-				t.Fatal(err)
-			}
+			store := newStore(t)
 			if c.upgrade {
 				c.before.SplitVersion--
 			}
@@ -70,7 +64,7 @@ func TestResumableIsOfTheSameQueens(t *testing.T) {
 			if err := errors.Join(l.SetState(run.Stopped), l.Close()); err != nil {
 				t.Fatal(err)
 			}
-			found, err := store.Resumable(&c.wanted, func(*runstore.Info) bool { return false })
+			found, err := store.Resumable(&c.wanted, func(*Info) bool { return false })
 			if (err != nil) != c.fails || (found != nil) != c.finds {
 				t.Errorf("found %v, error %v; want a run: %v, an error: %v", found, err, c.finds, c.fails)
 			}
@@ -79,7 +73,7 @@ func TestResumableIsOfTheSameQueens(t *testing.T) {
 }
 
 // completeRun makes the ledger of a board of side 2, which has no tasks and no solution, with a total of its own.
-func completeRun(t *testing.T, store *runstore.Store, total int64) (name string) {
+func completeRun(t *testing.T, store *Store, total int64) (name string) {
 	t.Helper()
 	classes, err := symmetry.Classes(2, queens.Full)
 	if err != nil {
@@ -102,10 +96,7 @@ func completeRun(t *testing.T, store *runstore.Store, total int64) (name string)
 
 // A total that the counts of a ledger do not sum to is not shown.
 func TestTotalOfNoCounts(t *testing.T) {
-	store, err := runstore.New(t.TempDir(), zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := newStore(t)
 	if i := store.Inspect(completeRun(t, store, 666)); i.Err != nil || i.State != run.Complete || i.Total != nil || i.Confirmed != nil {
 		t.Errorf("it is %+v", i)
 	}
@@ -113,10 +104,7 @@ func TestTotalOfNoCounts(t *testing.T) {
 
 // The ledger of a finished run is read once, until somebody writes it.
 func TestSummary(t *testing.T) {
-	store, err := runstore.New(t.TempDir(), zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := newStore(t)
 	name := completeRun(t, store, 0)
 	want := store.Inspect(name)
 	if want.Err != nil || want.Known() != queens.Match || want.Level != run.Published || want.Ended.IsZero() || want.Elapsed.Duration != time.Minute {
@@ -143,10 +131,7 @@ func TestSummary(t *testing.T) {
 
 // The disk of a run has free space, and a folder that does not exist has none.
 func TestFree(t *testing.T) {
-	store, err := runstore.New(t.TempDir(), zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := newStore(t)
 	free, err := store.Free("")
 	if err != nil || free == 0 {
 		t.Errorf("%d bytes are free, error %v", free, err)
