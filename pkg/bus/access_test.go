@@ -49,6 +49,14 @@ func guard(t *testing.T) *guarded {
 	return g
 }
 
+// coordinate connects as the coordinator of run n8-a, which it has claimed.
+func (g *guarded) coordinate(t *testing.T) (*bus.Bus, *bus.Claim) {
+	t.Helper()
+	b := g.connect(t, bus.Coordinator)
+	ensure(t, b)
+	return b, claim(t, b, record("n8-a"))
+}
+
 func (g *guarded) connect(t *testing.T, role bus.Role) *bus.Bus {
 	t.Helper()
 	return bustest.Connect(t, g.server, func(c *bus.Config) { c.Identity = g.keys[role] })
@@ -104,12 +112,8 @@ func (u *rawUser) isDenied(subject string) bool {
 func TestEachRoleDoesItsPart(t *testing.T) {
 	t.Parallel()
 	g := guard(t)
-	coordinator, watcher := g.connect(t, bus.Coordinator), g.connect(t, bus.Watcher)
-	ensure(t, coordinator)
-	claim, err := coordinator.Registry().Claim(t.Context(), record("n8-a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	coordinator, claim := g.coordinate(t)
+	watcher := g.connect(t, bus.Watcher)
 	records, err := watcher.Registry().Records(t.Context())
 	if err != nil || len(records) != 1 || records[0].Run != "n8-a" {
 		t.Errorf("a watcher sees the records %+v, error %v", records, err)
@@ -175,11 +179,7 @@ func subscribeTo[T any](t *testing.T, b *bus.Bus, subscribe func(func(T)) (func(
 func TestAWrongRoleIsToldSo(t *testing.T) {
 	t.Parallel()
 	g := guard(t)
-	coordinator := g.connect(t, bus.Coordinator)
-	ensure(t, coordinator)
-	if _, err := coordinator.Registry().Claim(t.Context(), record("n8-a")); err != nil {
-		t.Fatal(err)
-	}
+	coordinator, _ := g.coordinate(t)
 	sequence := publish(t, coordinator, chunk("n8-a", 1))
 	task, answer := chunk("n8-a", 2), result("n8-a", 2)
 	attempts := map[string]func(context.Context, *bus.Bus) error{

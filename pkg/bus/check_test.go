@@ -135,9 +135,7 @@ func TestUsage(t *testing.T) {
 	if err != nil || tasks.Messages != 1 || tasks.Bytes <= before.Bytes || tasks.Limit != before.Limit || after != results {
 		t.Errorf("with a chunk: tasks %+v, results %+v, error %v", tasks, after, err)
 	}
-	if err := s.js.DeleteStream(t.Context(), "NQ_RESULTS"); err != nil {
-		t.Fatal(err)
-	}
+	s.delete(t, "NQ_RESULTS")
 	if _, _, err := s.bus.Usage(t.Context()); err == nil {
 		t.Error("a missing stream is no error")
 	}

@@ -42,16 +42,8 @@ func TestForgedEpochIsRefused(t *testing.T) {
 // forgeEpoch changes the epoch of the record in the bucket.
 func forgeEpoch(t *testing.T, s *scene, epoch uint64) {
 	t.Helper()
-	bucket, err := s.js.KeyValue(t.Context(), "nq_runs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	entry, err := bucket.Get(t.Context(), "n8-a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := regexp.MustCompile(`"epoch":\d+`).ReplaceAll(entry.Value(), fmt.Appendf(nil, `"epoch":%d`, epoch))
-	if _, err := bucket.Put(t.Context(), "n8-a", data); err != nil {
+	data := regexp.MustCompile(`"epoch":\d+`).ReplaceAll(s.entry(t), fmt.Appendf(nil, `"epoch":%d`, epoch))
+	if _, err := s.bucket(t).Put(t.Context(), "n8-a", data); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -115,11 +107,7 @@ func TestRenewSurvivesAnotherRevisionOfItsRecord(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
-	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.bucket(t).Put(t.Context(), "n8-a", entry.Value()); err != nil {
+	if _, err := s.bucket(t).Put(t.Context(), "n8-a", s.entry(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Renew(t.Context(), run.Running, 3, 0); err != nil {

@@ -27,11 +27,7 @@ var forbidden = []string{
 func TestNoRoleDoesMore(t *testing.T) {
 	t.Parallel()
 	g := guard(t)
-	coordinator := g.connect(t, bus.Coordinator)
-	ensure(t, coordinator)
-	if _, err := coordinator.Registry().Claim(t.Context(), record("n8-a")); err != nil {
-		t.Fatal(err)
-	}
+	coordinator, _ := g.coordinate(t)
 	publish(t, coordinator, chunk("n8-a", 1))
 	spy := g.raw(t, bus.Coordinator)
 	heard := make(chan *nats.Msg, 100)
@@ -92,11 +88,7 @@ func TestNoRoleDoesMore(t *testing.T) {
 func TestAResultDoesNoMore(t *testing.T) {
 	t.Parallel()
 	g := guard(t)
-	coordinator := g.connect(t, bus.Coordinator)
-	ensure(t, coordinator)
-	if _, err := coordinator.Registry().Claim(t.Context(), record("n8-a")); err != nil {
-		t.Fatal(err)
-	}
+	coordinator, _ := g.coordinate(t)
 	publish(t, coordinator, chunk("n8-a", 1))
 	user := g.raw(t, bus.Worker)
 	reported := uint64(0)
@@ -122,8 +114,7 @@ func TestAResultDoesNoMore(t *testing.T) {
 func TestAnswersAreNoAnnouncements(t *testing.T) {
 	t.Parallel()
 	g := guard(t)
-	coordinator := g.connect(t, bus.Coordinator)
-	ensure(t, coordinator)
+	coordinator, _ := g.coordinate(t)
 	publish(t, coordinator, chunk("n8-a", 1))
 	victim := g.join(t)
 	announcements := make(chan run.Announcement, 9)

@@ -36,27 +36,34 @@ func FuzzDecodeChunk(f *testing.F) {
 	f.Add("", []byte{})
 	f.Add("nq.task.>", []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, subject string, data []byte) {
-		checkChunk(t, subject, data)
+		check := func(subject string, data []byte) {
+			checkDecoded(t, subject, data, decodeChunk, encodeChunk, func(c *run.Chunk) string { return taskSubject(c.Run) })
+		}
+		check(subject, data)
 		if subject, data, ok := repaired(data); ok {
-			checkChunk(t, subject, data)
+			check(subject, data)
 		}
 	})
 }
 
-func checkChunk(t *testing.T, subject string, data []byte) {
-	c, err := decodeChunk(subject, data)
+// checkDecoded checks what is decoded of any bytes, if they are no error.
+func checkDecoded[T any, P interface {
+	*T
+	Validate() error
+}](t *testing.T, subject string, data []byte, decode func(string, []byte) (T, error), encode func(P) ([]byte, error), subjectOf func(P) string) {
+	value, err := decode(subject, data)
 	if err != nil {
 		return
 	}
-	if err := c.Validate(); err != nil {
+	if err := P(&value).Validate(); err != nil {
 		t.Fatalf("what is read is not valid: %v", err)
 	}
-	if taskSubject(c.Run) != subject {
-		t.Fatalf("a chunk of run %q is read on %q", c.Run, subject)
+	if want := subjectOf(&value); subject != want {
+		t.Fatalf("a message for %s is read on %s", want, subject)
 	}
-	again, err := decodeChunk(subject, must(encodeChunk(&c)))
-	if err != nil || !reflect.DeepEqual(again, c) {
-		t.Fatalf("%+v sent again arrives as %+v (error %v)", c, again, err)
+	again, err := decode(subject, must(encode(&value)))
+	if err != nil || !reflect.DeepEqual(again, value) {
+		t.Fatalf("%+v sent again arrives as %+v (error %v)", value, again, err)
 	}
 }
 
@@ -94,20 +101,7 @@ func FuzzDecodeResult(f *testing.F) {
 	f.Add("nq.task.n8-a", must(proto.Marshal(chunkMessage())))
 	f.Add("", []byte{})
 	f.Fuzz(func(t *testing.T, subject string, data []byte) {
-		r, err := decodeResult(subject, data)
-		if err != nil {
-			return
-		}
-		if err := r.Validate(); err != nil {
-			t.Fatalf("what is read is not valid: %v", err)
-		}
-		if resultSubject(r.Run) != subject {
-			t.Fatalf("a result of run %q is read on %q", r.Run, subject)
-		}
-		again, err := decodeResult(subject, must(encodeResult(&r)))
-		if err != nil || !reflect.DeepEqual(again, r) {
-			t.Fatalf("%+v sent again arrives as %+v (error %v)", r, again, err)
-		}
+		checkDecoded(t, subject, data, decodeResult, encodeResult, func(r *run.ChunkResult) string { return resultSubject(r.Run) })
 	})
 }
 
@@ -147,17 +141,7 @@ func FuzzDecodeAnnouncement(f *testing.F) {
 	f.Add("nq.live.n8-a", must(json.Marshal(m)))
 	f.Add("", []byte{})
 	f.Fuzz(func(t *testing.T, subject string, data []byte) {
-		b, err := decodeAnnouncement(subject, data)
-		if err != nil {
-			return
-		}
-		if err := b.Validate(); err != nil || announcementSubject(b.Run) != subject {
-			t.Fatalf("what is read on %q is not valid: %+v (error %v)", subject, b, err)
-		}
-		again, err := decodeAnnouncement(subject, must(encodeAnnouncement(&b)))
-		if err != nil || !reflect.DeepEqual(again, b) {
-			t.Fatalf("%+v sent again arrives as %+v (error %v)", b, again, err)
-		}
+		checkDecoded(t, subject, data, decodeAnnouncement, encodeAnnouncement, func(a *run.Announcement) string { return announcementSubject(a.Run) })
 	})
 }
 

@@ -115,12 +115,7 @@ func (f *forgetful) connectToBrokenTasks(t *testing.T, log *testkit.Log) *bus.Bu
 	f.server.Stop()
 	f.damage(t, "NQ_TASKS/obs/n8-a/meta.inf", replaced("ack_wait", "ack_wbit"))
 	f.server = bustest.Start(t, f.cfg)
-	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
-	return b
+	return connectTo(t, f.server, logTo(log))
 }
 
 // A stream of tasks that the server can't use any more is made again while a run is read, and takes chunks. Until then
@@ -157,16 +152,9 @@ func TestTheLogNamesTheCommandThatResets(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)
 	var log testkit.Log
-	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
+	b := connectTo(t, f.server, logTo(&log))
 	ensure(t, b)
-	claim, err := b.Registry().Claim(t.Context(), record("n8-a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	claim := claim(t, b, record("n8-a"))
 	publishResult(t, b, result("n8-a", 1))
 	read := read(t, b)
 	read.Await(t, 1)
@@ -208,7 +196,7 @@ func TestTheLogNamesTheCommandThatResets(t *testing.T) {
 		return err == nil && other.Results().Publish(t.Context(), &r) == nil
 	})
 	read.Await(t, 2)
-	_, err = bus.ParsePart("all")
+	_, err := bus.ParsePart("all")
 	says(t, "no part", err, "all", "results", "records", "tasks")
 }
 
@@ -219,9 +207,7 @@ func TestADamagedRecordIsReplaced(t *testing.T) {
 	}
 	t.Parallel()
 	f := newForgetful(t)
-	if _, err := connectTo(t, f.server).Registry().Claim(t.Context(), record("n8-a")); err != nil {
-		t.Fatal(err)
-	}
+	claim(t, connectTo(t, f.server), record("n8-a"))
 	f.server.Stop()
 	f.damage(t, "KV_nq_runs/msgs/1.blk", func(data []byte) []byte {
 		data[len(data)/2] ^= 1
@@ -252,16 +238,11 @@ func TestOfTwoClaimsOfOneEpochOneHolds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newForgetful(t)
-			if _, err := connectTo(t, f.server).Registry().Claim(t.Context(), record("n8-a")); err != nil {
-				t.Fatal(err)
-			}
+			claim(t, connectTo(t, f.server), record("n8-a"))
 			f.save(t)
 			first := connectTo(t, f.server)
 			claim := func(b *bus.Bus) *bus.Claim {
-				claim, err := b.Registry().Claim(t.Context(), record("n8-a"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				claim := claim(t, b, record("n8-a"))
 				return claim
 			}
 			renew := func(c *bus.Claim, times int) error {
@@ -308,9 +289,7 @@ func TestHealLeavesAStreamThatAnotherHasMadeAgain(t *testing.T) {
 	s.bus.SetStuckAfter(time.Millisecond)
 	bustest.Ensure(t, s.bus, "n8-a")
 	cfg := s.stream(t, tasks).Config
-	if err := s.js.DeleteStream(t.Context(), tasks); err != nil {
-		t.Fatal(err)
-	}
+	s.delete(t, tasks)
 	c := chunk("n8-a", 1)
 	for range 2 { // for longer than the patience
 		if _, err := s.bus.Tasks().Publish(within(t, 10*time.Second), &c); err == nil {
@@ -334,11 +313,7 @@ func TestTheLogNamesTheCommandForResultsThatCantBeRead(t *testing.T) {
 	t.Parallel()
 	f := newForgetful(t)
 	var log testkit.Log
-	b, err := bus.Connect(bus.Config{URL: f.server.ClientURL(), Lease: time.Hour, Log: log.Logger()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
+	b := connectTo(t, f.server, logTo(&log))
 	b.SetStuckAfter(time.Millisecond)
 	ensure(t, b)
 	read(t, b) // it looks up the streams every two seconds

@@ -105,9 +105,7 @@ func TestReadingTheRegistryChangesNothing(t *testing.T) {
 	bustest.Ensure(t, b, "n8-a")
 	want := []string{"n8-a", "n8-b", "n8-c"}
 	for _, run := range append(want, "n8-gone") {
-		if _, err := b.Registry().Claim(t.Context(), record(run)); err != nil {
-			t.Fatal(err)
-		}
+		claim(t, b, record(run))
 	}
 	if err := b.Registry().Delete(t.Context(), "n8-gone"); err != nil {
 		t.Fatal(err)

@@ -47,12 +47,8 @@ func TestRecordsAreJSON(t *testing.T) {
 	if err := c.Renew(t.Context(), run.Running, 3, 0); err != nil {
 		t.Fatal(err)
 	}
-	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var fields map[string]any
-	if err := json.Unmarshal(entry.Value(), &fields); err != nil {
+	if err := json.Unmarshal(s.entry(t), &fields); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]any{
@@ -185,11 +181,7 @@ func TestUnreadableRecordsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	c := claim(t, s.bus, record("n8-a"))
-	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	valid, is := string(entry.Value()), `"protocol":5`
+	valid, is := string(s.entry(t)), `"protocol":5`
 	commanding := strings.Replace(valid, `"owner":"host-a"`, `"owner":"a\u001b[2J"`, 1)
 	for name, value := range map[string]struct{ is, say string }{
 		"garbage":                        {"hello", "invalid character"},
@@ -210,9 +202,8 @@ func TestUnreadableRecordsAreLeftAlone(t *testing.T) {
 				t.Errorf("%s of %s: error %v", what, name, err)
 			}
 		}
-		left, err := s.bucket(t).Get(t.Context(), "n8-a")
-		if err != nil || string(left.Value()) != value.is {
-			t.Errorf("%s was replaced by %q (error %v)", name, left.Value(), err)
+		if left := s.entry(t); string(left) != value.is {
+			t.Errorf("%s was replaced by %q", name, left)
 		}
 	}
 }
@@ -232,6 +223,16 @@ func readRecord(t *testing.T, b *bus.Bus, since time.Time) run.Record {
 	}
 	got.Updated = time.Time{}
 	return got
+}
+
+// entry returns the record of run n8-a as it is stored.
+func (s *scene) entry(t *testing.T) []byte {
+	t.Helper()
+	entry, err := s.bucket(t).Get(t.Context(), "n8-a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entry.Value()
 }
 
 func (s *scene) bucket(t *testing.T) jetstream.KeyValue {

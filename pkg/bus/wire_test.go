@@ -17,28 +17,26 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-func TestChunksRoundTrip(t *testing.T) {
+func TestRoundTrips(t *testing.T) {
 	rng := testkit.Rand(t)
 	for range 500 {
-		want := randomChunk(rng)
-		data := must(encodeChunk(&want))
-		got, err := decodeChunk(taskSubject(want.Run), data)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
-		}
+		c, r, a, h := randomChunk(rng), randomResult(rng), randomAnnouncement(rng), randomHeartbeat(rng)
+		arrives(t, c, taskSubject(c.Run), must(encodeChunk(&c)), decodeChunk)
+		data := must(encodeResult(&r))
+		r.Counted = r.Counted.UTC()
+		arrives(t, r, resultSubject(r.Run), data, decodeResult)
+		arrives(t, a, announcementSubject(a.Run), must(encodeAnnouncement(&a)), decodeAnnouncement)
+		data = must(encodeHeartbeat(&h, identitytest.Of("w")))
+		h.Key = identitytest.Of("w").Key()
+		arrives(t, h, "", data, decodeHeartbeat)
 	}
 }
 
-func TestResultsRoundTrip(t *testing.T) {
-	rng := testkit.Rand(t)
-	for range 500 {
-		want := randomResult(rng)
-		data := must(encodeResult(&want))
-		got, err := decodeResult(resultSubject(want.Run), data)
-		want.Counted = want.Counted.UTC()
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
-		}
+// arrives checks that a message is decoded to that value.
+func arrives[T any](t *testing.T, want T, subject string, data []byte, decode func(subject string, data []byte) (T, error)) {
+	t.Helper()
+	if got, err := decode(subject, data); err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
 	}
 }
 
@@ -61,31 +59,6 @@ func TestMessagesAreSmall(t *testing.T) {
 	}
 	if size := len(must(encodeResult(identitytest.Seal(&r)))); size > 64*30+200 {
 		t.Errorf("a result of 64 counts has %d bytes", size)
-	}
-}
-
-func TestAnnouncementsRoundTrip(t *testing.T) {
-	rng := testkit.Rand(t)
-	for range 500 {
-		want := randomAnnouncement(rng)
-		data := must(encodeAnnouncement(&want))
-		got, err := decodeAnnouncement(announcementSubject(want.Run), data)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
-		}
-	}
-}
-
-func TestHeartbeatsRoundTrip(t *testing.T) {
-	rng := testkit.Rand(t)
-	for range 500 {
-		want := randomHeartbeat(rng)
-		data := must(encodeHeartbeat(&want, identitytest.Of("w")))
-		want.Key = identitytest.Of("w").Key()
-		got, err := decodeHeartbeat("", data)
-		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
-		}
 	}
 }
 
