@@ -58,7 +58,12 @@ func position(sequence uint64) run.StreamPosition {
 
 func create(t testing.TB, folder string, tasks uint64) *ledger.Ledger {
 	t.Helper()
-	l, err := ledger.Create(folder, header(tasks))
+	return createWith(t, folder, header(tasks))
+}
+
+func createWith(t testing.TB, folder string, h ledger.Header) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Create(folder, h)
 	if err != nil {
 		t.Fatal(err)
 	}

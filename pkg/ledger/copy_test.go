@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -190,15 +189,7 @@ func TestKilledWhileCopying(t *testing.T) {
 	want := contentsOf(t, l)
 	closed(t, l)
 	for round := range rounds(3, 10) {
-		cmd := child(t, "copy", folder)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
+		cmd, lines := started(t, "copy", folder)
 		for range 1 + rng.IntN(5) {
 			lines.Scan()
 		}

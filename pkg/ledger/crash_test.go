@@ -49,6 +49,20 @@ func child(t *testing.T, what, folder string) *exec.Cmd {
 	return cmd
 }
 
+// started starts the program named, and returns the lines that it prints.
+func started(t *testing.T, what, folder string) (*exec.Cmd, *bufio.Scanner) {
+	t.Helper()
+	cmd := child(t, what, folder)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd, bufio.NewScanner(out)
+}
+
 const manyTasks = 10_000_000
 
 // acceptForever accepts groups of results, in order of task from the first that is
@@ -81,20 +95,14 @@ func TestKilled(t *testing.T) {
 	folder := t.TempDir()
 	var last uint64
 	for round := range rounds(4, 10) {
-		cmd := child(t, "accept", folder)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
+		cmd, lines := started(t, "accept", folder)
 		left := 1 + rng.IntN(40)
 		for lines.Scan() {
-			if last, err = strconv.ParseUint(lines.Text(), 10, 64); err != nil {
+			accepted, err := strconv.ParseUint(lines.Text(), 10, 64)
+			if err != nil {
 				t.Fatal(err)
 			}
+			last = accepted
 			if left--; left == 0 {
 				if err := cmd.Process.Kill(); err != nil {
 					t.Fatal(err)

@@ -21,8 +21,8 @@ import (
 // to the writer, to the next writer, and to readers.
 func TestRoundTrip(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "runs", runName)
-	l := create(t, folder, 1000)
-	want := contents{Header: header(1000), State: run.Running}
+	want := contents{Header: headerWith(1000, ledger.Trust{Redundancy: 3, SpotCheck: run.SpotCheck{Share: 0.5}, Seed: [32]byte{1, 31: 7}}), State: run.Running}
+	l := createWith(t, folder, want.Header)
 	if got := contentsOf(t, l); !got.equal(want) {
 		t.Errorf("new, it has\n%+v, want\n%+v", got, want)
 	}
@@ -62,29 +62,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 	check("a reader", open(t, ledger.OpenReadOnly, folder))
 	check("another beside it", open(t, ledger.OpenReadOnly, folder))
-}
-
-// The first result of a task is accepted and stays; the same count again is a duplicate
-// and leaves no trace. That holds between batches and within one.
-func TestAccept(t *testing.T) {
-	l := create(t, t.TempDir(), 100)
-	for i, c := range []struct {
-		batch []run.Result
-		want  []ledger.Verdict
-	}{
-		{nil, []ledger.Verdict{}},
-		{[]run.Result{result(5, 10, 2), result(99, 7, 1), result(5, 10, 1)}, []ledger.Verdict{ledger.Accepted, ledger.Accepted, ledger.Duplicate}},
-		{[]run.Result{result(5, 10, 1), result(5, 10, 2), result(0, 0, 3)}, []ledger.Verdict{ledger.Duplicate, ledger.Duplicate, ledger.Accepted}},
-		{[]run.Result{result(0, 0, 4)}, []ledger.Verdict{ledger.Duplicate}},
-	} {
-		if got := accept(t, l, position(uint64(i)), c.batch...); !slices.Equal(got, c.want) {
-			t.Errorf("batch %d: verdicts %v, want %v", i, got, c.want)
-		}
-	}
-	got := contentsOf(t, l)
-	if want := []run.Result{result(0, 0, 3), result(5, 10, 2), result(99, 7, 1)}; !slices.Equal(got.Results, want) || len(got.Disputes) != 0 {
-		t.Errorf("accepted are %v, want %v; disputes are %v", got.Results, want, got.Disputes)
-	}
 }
 
 // A task that the run does not have is the caller's mistake: nothing of the batch is

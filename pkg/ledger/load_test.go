@@ -172,13 +172,14 @@ func TestBadRecords(t *testing.T) {
 	}
 }
 
-// If a result of a task in dispute is missing, or is that of another task by its key, nothing of the task counts.
+// If a result of a task in dispute is missing or damaged, or is that of another task by its key, nothing of the task counts.
 func TestMissingResultOfADispute(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit    func(*bbolt.Bucket) error
 		damaged []uint64
 	}{
 		"the first":            {func(b *bbolt.Bucket) error { return b.Delete(resultKey(7, 0)) }, []uint64{7}},
+		"the first is damaged": {func(b *bbolt.Bucket) error { return b.Put(resultKey(7, 0), []byte("12345678901234567890")) }, []uint64{7}},
 		"the one that differs": {func(b *bbolt.Bucket) error { return b.Delete(resultKey(7, 1)) }, []uint64{7}},
 		"it has another key": {func(b *bbolt.Bucket) error {
 			return cmp.Or(b.Put(resultKey(50, 1), slices.Clone(b.Get(resultKey(7, 1)))), b.Delete(resultKey(7, 1)))

@@ -123,44 +123,6 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Of writers that wait for the same reader one gets the ledger. The others fail with its
-// name and do not wait for it.
-func TestWritersBesideAReader(t *testing.T) {
-	folder := t.TempDir()
-	closed(t, create(t, folder, 10))
-	synctest.Test(t, func(t *testing.T) {
-		reader := open(t, ledger.OpenReadOnly, folder)
-		type outcome struct {
-			ledger *ledger.Ledger
-			err    error
-		}
-		outcomes := make(chan outcome)
-		for range 5 {
-			go func() {
-				l, err := openWriter(folder)
-				outcomes <- outcome{l, err}
-			}()
-		}
-		start := time.Now()
-		time.Sleep(time.Second)
-		closed(t, reader)
-		var winner *ledger.Ledger
-		for range 5 {
-			o := <-outcomes
-			switch {
-			case o.err == nil && winner == nil:
-				winner = o.ledger
-			case !errors.As(o.err, new(*ledger.LockedError)) || time.Since(start) > 2*time.Second:
-				t.Errorf("after %v: %v", time.Since(start), o.err)
-			}
-		}
-		if winner == nil {
-			t.Fatal("none gets it")
-		}
-		closed(t, winner)
-	})
-}
-
 // Only the writer has a holder.json, which says where it answers others. Methods that a coordinator's event loop
 // calls write no file but the ledger. Close removes holder.json for good.
 func TestLockInfo(t *testing.T) {
@@ -201,15 +163,4 @@ func TestLockInfo(t *testing.T) {
 	if names := listing(t, folder); !slices.Equal(names, []string{"ledger.db"}) {
 		t.Errorf("with a reader, the folder has %s", names)
 	}
-}
-
-// A holder.json that can't be written is ignored.
-func TestLockInfoThatCannotBeWritten(t *testing.T) {
-	folder := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(folder, "holder.json", "in", "the", "way"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	l := create(t, folder, 10)
-	accept(t, l, position(1), result(1, 1, 1))
-	closed(t, l)
 }

@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -191,13 +190,14 @@ func TestConfirmations(t *testing.T) {
 }
 
 // The confirmation says how many keys voted, which of them came by the join token alone, how many tasks only
-// unadmitted keys counted, and whether the promised spot checks were made.
+// unadmitted keys counted, and whether the promised spot checks were made. The redundancy is that of the worst task, and the
+// coordinator's own count adds nothing to it. Without tasks no keys agree on any.
 func TestConfirmationOfKeysAndChecks(t *testing.T) {
-	folder := t.TempDir()
-	l, err := ledger.Create(folder, headerWith(4, ledger.Trust{Redundancy: 1, SpotCheck: run.SpotCheck{Share: 0.5}}))
-	if err != nil {
-		t.Fatal(err)
+	if got := create(t, t.TempDir(), 0).Confirmation(nil); got != (run.Confirmation{}) {
+		t.Errorf("without tasks it is %+v", got)
 	}
+	folder := t.TempDir()
+	l := createWith(t, folder, headerWith(4, ledger.Trust{Redundancy: 1, SpotCheck: run.SpotCheck{Share: 0.5}}))
 	admitted := func(key string, task uint64, admitted, byToken bool) run.Result {
 		r := signedBy(key, task, 7)
 		r.Admitted, r.ByToken = admitted, byToken
@@ -216,8 +216,8 @@ func TestConfirmationOfKeysAndChecks(t *testing.T) {
 		}
 		l = reopened(t, l, folder)
 	}
-	accept(t, l, position(3), admitted("listed", 3, true, false))
-	want.Unadmitted, want.Redundancy = 0, 1
+	accept(t, l, position(3), admitted("listed", 1, true, false), admitted("listed", 3, true, false), admitted("both", 3, true, true))
+	want.Unadmitted, want.Redundancy, want.Checked = 0, 1, 4
 	if got := l.Confirmation(nil); got != want || got.Level() != run.Sampled {
 		t.Errorf("it is %+v, %s, want %+v, sampled", got, got.Level(), want)
 	}
@@ -232,36 +232,11 @@ func TestConfirmationOfKeysAndChecks(t *testing.T) {
 	closed(t, l)
 }
 
-// The redundancy is that of the worst task, and the coordinator's own count adds nothing to it. Without tasks
-// no keys agree on any.
-func TestConfirmationOfAll(t *testing.T) {
-	empty := create(t, t.TempDir(), 0)
-	if got := empty.Confirmation(nil); got != (run.Confirmation{}) {
-		t.Errorf("without tasks the confirmation is %+v", got)
-	}
-	l := create(t, t.TempDir(), 3)
-	own := signedBy("", 2, 7)
-	own.Worker, own.Admitted = run.Referee, false
-	for i, c := range []struct {
-		r       run.Result
-		level   int
-		checked uint64
-	}{{signedBy("a", 0, 1), 0, 0}, {signedBy("a", 1, 1), 0, 0}, {own, 0, 0}, {signedBy("b", 0, 1), 0, 1}, {signedBy("b", 1, 1), 0, 2}, {signedBy("c", 2, 7), 1, 3}, {signedBy("b", 2, 7), 2, 3}, {signedBy("c", 1, 1), 2, 3}} {
-		accept(t, l, position(uint64(i)), c.r)
-		if got := l.Confirmation(nil); got.Redundancy != c.level || got.Checked != c.checked {
-			t.Errorf("after %d results the confirmation is %+v", i+1, got)
-		}
-	}
-}
-
 // However many counts a key reports of a disputed task, the keys that lack can still agree once the
 // coordinator has counted it.
 func TestVotesOfOneKeyLeaveRoom(t *testing.T) {
 	folder := t.TempDir()
-	l, err := ledger.Create(folder, headerWith(4, ledger.Trust{Redundancy: 2}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := createWith(t, folder, headerWith(4, ledger.Trust{Redundancy: 2}))
 	accept(t, l, position(1), signedBy("a", 0, 7))
 	for i := range uint64(70) {
 		accept(t, l, position(2+i), signedBy("liar", 0, 100+i))
@@ -295,10 +270,7 @@ func TestDoneByClass(t *testing.T) {
 		want       uint64
 	}{{1, false, 3}, {2, false, 1}, {2, true, 2}, {3, false, 0}, {3, true, 1}} {
 		folder := t.TempDir()
-		l, err := ledger.Create(folder, headerWith(4, ledger.Trust{Redundancy: c.redundancy}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := createWith(t, folder, headerWith(4, ledger.Trust{Redundancy: c.redundancy}))
 		for i, r := range []run.Result{signedBy("a", 0, 1), signedBy("a", 1, 1), own, signedBy("b", 1, 1)} {
 			accept(t, l, position(uint64(i)), r)
 		}
@@ -324,22 +296,6 @@ func TestDoneByClass(t *testing.T) {
 	}
 }
 
-// How a run checks its counts survives. A ledger says it as soon as there is a file of that name: a process that
-// is killed then leaves no run with fewer checks than were asked for.
-func TestTrust(t *testing.T) {
-	folder, want := t.TempDir(), ledger.Trust{Redundancy: 3, SpotCheck: run.SpotCheck{Share: 0.5}, Seed: [32]byte{1, 31: 7}}
-	l, err := ledger.Create(folder, headerWith(3, want))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		if trust := l.Header().Trust; trust != want {
-			t.Errorf("it has %v", trust)
-		}
-		l = reopened(t, l, folder)
-	}
-}
-
 // A quarantine revokes what the key has counted; others take its place. Nothing of
 // the key is accepted until the quarantine is lifted, and what was revoked stays so.
 func TestQuarantine(t *testing.T) {
@@ -361,8 +317,8 @@ func TestQuarantine(t *testing.T) {
 	}
 	q.At = q.At.UTC()
 	for range 2 {
-		if got := l.Quarantined(); !slices.Equal(got, []run.QuarantinedKey{q}) || !l.IsQuarantined("liar") || l.IsQuarantined("a") {
-			t.Errorf("the quarantined are %v", got)
+		if got := l.Quarantined(); !slices.Equal(got, []run.QuarantinedKey{q}) || !l.IsQuarantined("liar") || l.IsQuarantined("a") || l.IsRevoking() {
+			t.Errorf("the quarantined are %v; it is revoking: %v", got, l.IsRevoking())
 		}
 		for task, c := range map[uint64]struct {
 			key    string
@@ -506,15 +462,7 @@ func TestKilledInQuarantine(t *testing.T) {
 	folder := t.TempDir()
 	found := 0
 	for round := range rounds(4, 12) {
-		cmd := child(t, "quarantine", folder)
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(out)
+		cmd, lines := started(t, "quarantine", folder)
 		for n := 0; lines.Scan(); n++ {
 			if n == 1 {
 				time.AfterFunc(time.Duration(rng.IntN(200))*time.Millisecond, func() { _ = cmd.Process.Kill() })

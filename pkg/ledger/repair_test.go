@@ -94,32 +94,6 @@ func TestDamagedIsCountedAgain(t *testing.T) {
 	}
 }
 
-// If a result of a task in dispute is damaged, no dispute of the file counts: all their tasks are counted again.
-func TestDamagedInDispute(t *testing.T) {
-	s := newDamageSample(t)
-	data, want := s.last()
-	var disputed []uint64
-	for _, d := range want.Disputes {
-		disputed = append(disputed, d.Task)
-	}
-	for _, task := range disputed {
-		folder := t.TempDir()
-		hit := recordOf(t, data, task)
-		damaged := slices.Clone(data)
-		damaged[hit+9] ^= 0x01
-		if err := os.WriteFile(filepath.Join(folder, file), damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, how := range []func(string) (*ledger.Ledger, error){ledger.OpenTolerant, openWriter} {
-			l := open(t, how, folder)
-			if !slices.Equal(l.Damaged(), disputed) || len(l.Disputes()) != 0 || l.Len() != uint64(len(want.Results)-len(disputed)) {
-				t.Errorf("task %d: %d are damaged, %d disputes are left", task, l.Damaged(), len(l.Disputes()))
-			}
-			closed(t, l)
-		}
-	}
-}
-
 // recordOf returns the offset of a task's record in the newest of the pages that have it.
 func recordOf(t *testing.T, data []byte, task uint64) int {
 	t.Helper()
