@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"nqueens/pkg/run"
 	"nqueens/pkg/testkit"
 )
 
@@ -60,32 +59,6 @@ func TestRefusedResultIsRepublished(t *testing.T) {
 	testkit.Eventually(t, "it is published again", func() bool { return r.progress().Republished > 0 })
 	r.serve("w", nil)
 	r.exact()
-}
-
-func TestMisfitsAreRefused(t *testing.T) {
-	t.Parallel()
-	misfits := map[string]func(*run.ChunkResult){
-		"unknown task":   func(r *run.ChunkResult) { r.First = 1 << 40 },
-		"other hash":     func(r *run.ChunkResult) { r.Counts[0].Hash++ },
-		"other manifest": func(r *run.ChunkResult) { r.Manifest[0]++ },
-		"of other task":  func(r *run.ChunkResult) { r.First ^= 1 },
-	}
-	for name, change := range misfits {
-		t.Run(name, func(t *testing.T) {
-			r := start(t, 6, nil)
-			tasks := r.take(r.tasks())
-			misfit := r.result(tasks[0], "wrong")
-			misfit.Counts[0].Count += 1000
-			change(misfit)
-			r.publish(misfit)
-			for _, d := range tasks {
-				r.publish(r.result(d, "right"))
-			}
-			if got := r.exact(); got.Refused != 1 {
-				t.Errorf("refused %d results, want 1", got.Refused)
-			}
-		})
-	}
 }
 
 // A run leaves no goroutine behind, whether it completes or is stopped.

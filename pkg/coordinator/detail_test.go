@@ -3,7 +3,6 @@ package coordinator_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 )
 
 // A detail names all workers, with what is accepted of them, the tasks of each class by state, the
-// open disputes with their votes, and a prefix that a worker searches. After the end it is that of the end.
+// open disputes with their votes, a prefix that a worker searches, and the quarantined keys. After the end it is that of the end.
 func TestDetail(t *testing.T) {
 	t.Parallel()
 	var states atomic.Pointer[run.TaskStates]
@@ -32,6 +31,7 @@ func TestDetail(t *testing.T) {
 	}
 	r.present = []run.Heartbeat{
 		{Worker: "idle", Kernel: "k", Threads: 1, Held: held},
+		{Worker: "liar", Kernel: "k", Threads: 1, Key: identitytest.Of("liar").Key()},
 		{Worker: "honest", Kernel: "k", Threads: 1, Key: identitytest.Of("honest").Key(), Held: []run.HeldChunk{
 			{Run: r.name, Chunk: 12345, Searching: true, Elapsed: time.Hour}, // unknown to the coordinator
 		}},
@@ -65,7 +65,7 @@ func TestDetail(t *testing.T) {
 	} else if len(s.Queens) != 2 {
 		t.Errorf("the queens of the prefix are on %v", s.Queens)
 	}
-	names := []string{"busy", "honest", "idle"}
+	names := []string{"busy", "honest", "idle", "liar"}
 	for i, w := range d.Workers {
 		if i >= len(names) || w.Name != names[i] || w.Quarantined || (w.Tasks > 0) != (w.Name == "honest") {
 			t.Errorf("worker %d is %+v, want %v", i, w, names)
@@ -80,13 +80,21 @@ func TestDetail(t *testing.T) {
 		again = r.next()
 	}
 	r.publish(r.result(again, "third"))
+	d = r.awaitDetail("the liar is quarantined", func(d *run.Detail) bool { return len(d.Quarantined) == 1 })
+	if q := d.Quarantined[0]; q.Key != identitytest.Of("liar").Key() || q.Worker != "liar" || q.Reason == "" || q.At.IsZero() {
+		t.Errorf("quarantined is %+v", q)
+	}
+	for _, w := range d.Workers {
+		if w.Quarantined != (w.Name == "liar") {
+			t.Errorf("the worker %+v", w)
+		}
+	}
 	for _, d := range tasks[2:] {
 		r.publish(r.result(d, "honest"))
 	}
 	r.exact()
 	last, err := r.detail(t.Context())
-	if err != nil || sum(last) != (run.ClassCounts{Done: r.m.Tasks}) || last.Search != nil || len(last.Disputes) != 0 ||
-		len(last.Quarantined) != 1 || last.Quarantined[0].Key != identitytest.Of("liar").Key() {
+	if err != nil || sum(last) != (run.ClassCounts{Done: r.m.Tasks}) || last.Search != nil || len(last.Disputes) != 0 || len(last.Quarantined) != 1 {
 		t.Errorf("in the end: %+v (error %v)", last, err)
 	}
 }
@@ -115,28 +123,6 @@ func (r *testRun) awaitDetail(what string, holds func(d *run.Detail) bool) (deta
 		return holds(d)
 	})
 	return detail
-}
-
-// A worker whose key is quarantined is marked, and the key is listed with its name.
-func TestDetailMarksQuarantinedWorkers(t *testing.T) {
-	t.Parallel()
-	r := start(t, 6, func(c *coordinator.Config) {
-		c.Referee = counting(t, new(atomic.Int64))
-	})
-	tasks := r.take(r.tasks())
-	key := identitytest.Of("liar").Key()
-	r.present = []run.Heartbeat{{Worker: "liar", Kernel: "k", Threads: 1, Key: key}, {Worker: "honest", Kernel: "k", Threads: 1}}
-	liar := r.result(tasks[0], "liar")
-	liar.Counts[0].Count++
-	r.publish(liar)
-	r.publish(r.result(tasks[0], "honest"))
-	d := r.awaitDetail("the liar is quarantined", func(d *run.Detail) bool { return len(d.Quarantined) == 1 })
-	if q := d.Quarantined[0]; q.Key != key || q.Worker != "liar" || q.Reason == "" || q.At.IsZero() {
-		t.Errorf("quarantined is %+v", q)
-	}
-	if i := slices.IndexFunc(d.Workers, func(w run.Worker) bool { return w.Quarantined }); i < 0 || d.Workers[i].Name != "liar" || d.Workers[0].Quarantined {
-		t.Errorf("the workers are %+v", d.Workers)
-	}
 }
 
 // A request for a detail ends with its context while the run does not count.

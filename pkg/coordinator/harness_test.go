@@ -176,9 +176,6 @@ func (c *claim) Renew(_ context.Context, _ run.State, done, lost uint64) error {
 func (r *testRun) tasks() int             { return int(r.m.Tasks) }
 func (r *testRun) progress() run.Snapshot { return *r.latest.Load() }
 
-// minWindow is the least number of chunks that are in flight at once.
-const minWindow = 64
-
 // takenTask is a task of a chunk taken from the queue, with the chunk's lease.
 type takenTask struct {
 	task  queens.Task
@@ -271,17 +268,8 @@ func (r *testRun) serve(worker string, each func(queens.Task)) {
 	}
 }
 
-// lastTask returns the task of the highest id.
-func (r *testRun) lastTask() queens.Task {
-	var last queens.Task
-	for task := range split.Tasks(&r.m) {
-		last = task
-	}
-	return last
-}
-
 // result counts a task and returns what a worker of that name would publish.
-// The result of one task of several does not name its chunk: the others are not given back.
+// The result of one task of several names a chunk that this coordinator has not published: the others are not given back.
 func (r *testRun) result(d takenTask, worker string) *run.ChunkResult {
 	r.t.Helper()
 	k, err := kernel.Choose("generic")
@@ -292,16 +280,14 @@ func (r *testRun) result(d takenTask, worker string) *run.ChunkResult {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	result := resultOf(&d.task, run.TaskCount{Hash: d.task.Hash(), Count: n, Kernel: k.Name}, worker)
+	result := &run.ChunkResult{
+		Run: d.task.Run, Chunk: d.task.Hash() | 1, First: d.task.ID, Worker: worker,
+		Counts: []run.TaskCount{{Hash: d.task.Hash(), Count: n, Kernel: k.Name}},
+	}
 	if d.alone {
 		result.Chunk = d.chunk
 	}
 	return result
-}
-
-// resultOf returns a result of one task, as of a chunk of its own that this coordinator has not published.
-func resultOf(task *queens.Task, count run.TaskCount, worker string) *run.ChunkResult {
-	return &run.ChunkResult{Run: task.Run, Chunk: task.Hash() | 1, First: task.ID, Worker: worker, Counts: []run.TaskCount{count}}
 }
 
 func (r *testRun) publish(result *run.ChunkResult) {

@@ -17,13 +17,20 @@ func (c *core) resultOfAll(worker string, count uint64) run.ChunkResult {
 	return r
 }
 
-// A result with one wrong hash, or one task that the run does not have, is rejected as a whole: the ledger does not store
+// A result with one wrong hash, one task that the run does not have, or another manifest is rejected as a whole: the ledger does not store
 // a large statement for a few counts that fit.
 func TestResultWithAMisfitIsRejected(t *testing.T) {
 	for name, change := range map[string]func(*run.ChunkResult){
-		"nothing":      func(*run.ChunkResult) {},
-		"a hash":       func(r *run.ChunkResult) { r.Counts[1].Hash++ },
-		"unknown task": func(r *run.ChunkResult) { r.Counts = append(r.Counts, r.Counts[0]) },
+		"nothing":        func(*run.ChunkResult) {},
+		"a hash":         func(r *run.ChunkResult) { r.Counts[1].Hash++ },
+		"the first task": func(r *run.ChunkResult) { r.First, r.Counts = 1, r.Counts[:1] },
+		"the last task":  func(r *run.ChunkResult) { r.Counts = append(r.Counts, r.Counts[0]) },
+		"the end": func(r *run.ChunkResult) {
+			last := r.Counts[len(r.Counts)-1]
+			r.First, r.Counts = uint64(len(r.Counts)-1), []run.TaskCount{last, last}
+		},
+		"an unknown task":  func(r *run.ChunkResult) { r.First, r.Counts = 1<<40, r.Counts[:1] },
+		"another manifest": func(r *run.ChunkResult) { r.Manifest[0]++ },
 	} {
 		c, _ := newTestCoordinator(t, 8, 2, queens.Mirror)
 		result := c.core.resultOfAll("w", 1)
@@ -31,9 +38,13 @@ func TestResultWithAMisfitIsRejected(t *testing.T) {
 		if err := c.core.deliver(time.Now(), []delivery{{result: result, wrong: hasWrongHash(c.core.index, &result)}}); err != nil {
 			t.Fatal(err)
 		}
-		refused := c.core.figures.refused
-		if got, all := c.ledger.Len(), c.core.manifest.Tasks; name == "nothing" && got != all || name != "nothing" && (got > 0 || refused.WrongHash+refused.UnknownTask != uint64(len(result.Counts))) {
-			t.Errorf("%s is wrong: %d of %d tasks are recorded, refused are %+v", name, got, all, refused)
+		refused, tasks, recorded := c.core.figures.refused, uint64(len(result.Counts)), uint64(0)
+		rejected := tasks
+		if name == "nothing" {
+			recorded, rejected = tasks, 0
+		}
+		if c.ledger.Len() != recorded || c.ledger.Rejected() != rejected || refused.WrongHash+refused.UnknownTask+refused.OtherManifest != rejected {
+			t.Errorf("%s is wrong: %d of %d tasks are recorded, %d rejected; refused are %+v", name, c.ledger.Len(), tasks, c.ledger.Rejected(), refused)
 		}
 	}
 }

@@ -23,56 +23,6 @@ func counting(t *testing.T, calls *atomic.Int64) func(context.Context, *queens.T
 	}
 }
 
-// Two liars who contradict each other about a task that was not published yet, before an honest worker has
-// counted anything, are both quarantined, also if the coordinator dies in between, and the total is exact.
-func TestEarlyContradictionOfTwoLiars(t *testing.T) {
-	t.Parallel()
-	for _, dies := range []bool{false, true} {
-		t.Run(fmt.Sprint("dies: ", dies), func(t *testing.T) {
-			var calls atomic.Int64
-			r := start(t, 14, func(c *coordinator.Config) { c.Referee = counting(t, &calls) })
-			last := r.lastTask() // beyond the window
-			last.Run = r.name
-			for i := range uint64(2) {
-				early := r.result(takenTask{task: last}, fmt.Sprint("liar ", i))
-				early.Counts[0].Count += 1 + i
-				r.publish(early)
-			}
-			testkit.Eventually(t, "both liars are quarantined", func() bool { return len(r.log.Lines("worker quarantined")) == 2 })
-			if dies {
-				r.restart()
-			}
-			r.serve("honest", nil)
-			if got := r.exact(); got.Snapshot.Disputes != 1 || calls.Load() != 1 || got.Workers != 1 {
-				t.Errorf("%d disputes, %d counts by the coordinator, results of %d workers", got.Snapshot.Disputes, calls.Load(), got.Workers)
-			}
-		})
-	}
-}
-
-// Thousands of forged counts of one task slow nothing down: the run ends as soon as its tasks
-// are counted, and its ledger keeps few of them.
-func TestForgedVotesAreBounded(t *testing.T) {
-	t.Parallel()
-	var calls atomic.Int64
-	r := start(t, 6, func(c *coordinator.Config) { c.Referee = counting(t, &calls) })
-	tasks := r.take(r.tasks())
-	const forged = 1000
-	r.publish(r.result(tasks[0], "honest"))
-	for i := range forged {
-		result := r.result(tasks[0], fmt.Sprint("liar ", i))
-		result.Counts[0].Count += uint64(i + 1)
-		r.publish(result)
-	}
-	for _, d := range tasks[1:] {
-		r.publish(r.result(d, "honest"))
-	}
-	r.exact()
-	if lines := len(r.log.Lines(`"task":`)); lines > 200 {
-		t.Errorf("%d lines of the log are about %d forged counts", lines, forged)
-	}
-}
-
 // Where nobody is admitted, any number of keys that count wrong are quarantined, and no other key is: the run
 // goes on with those that count right, and the log says once how to keep strangers out.
 func TestWrongKeysDoNotStopAnOpenRun(t *testing.T) {

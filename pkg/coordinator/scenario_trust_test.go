@@ -242,3 +242,68 @@ func TestScenarioQuarantineSurvivesDeath(t *testing.T) {
 		})
 	})
 }
+
+// Forged counts that use up the votes of a task don't keep the run from its end, also if the task takes the coordinator
+// longer than a minute: workers can't settle that dispute any more, so the coordinator counts as long as it takes.
+// The ledger keeps few of them.
+func TestScenarioForgedVotes(t *testing.T) {
+	for _, referee := range []ability{works, slow} {
+		t.Run(referee.String(), func(t *testing.T) {
+			playScenario(t, func(w *world) {
+				w.setup.referee, w.setup.patience = referee, 10*time.Hour // longer than the world waits
+				w.honest(3)
+				w.disturb = w.once(func() bool { return w.trace.steps == 1 }, func() {
+					right := w.setup.board.tasks[0]
+					for i := range uint64(1000) {
+						liar := &worker{name: "liar", key: fmt.Sprint("liar ", i), admission: []byte{1}}
+						w.lies.add(lie{0, right.count + i + 1}, liar.key, true)
+						w.reportOf(liar, 0, boardTask{right.hash, right.count + i + 1})
+					}
+				})
+				w.atEnd(func(_ *host, l *ledger.Ledger) {
+					w.exactly(l)
+					d := l.Dispute(0)
+					if votes := len(d.Votes) + len(d.Revoked); votes < 10 || votes > 100 || !d.HasReferee() {
+						w.fatalf("the ledger has %d votes; the coordinator has counted: %v", votes, d.HasReferee())
+					}
+				})
+			})
+		})
+	}
+}
+
+// Two liars who contradict each other about a task that was not published yet, before an honest worker has counted
+// anything, are both quarantined by one count of the coordinator, also if it dies in between.
+func TestScenarioEarlyContradictionOfTwoLiars(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		t.Run(fmt.Sprint("dies: ", dies), func(t *testing.T) {
+			playScenario(t, func(w *world) {
+				w.use(200) // more than are in flight at once
+				liars := []*worker{w.liar(never, 1), w.liar(never, 1)}
+				w.disturb = w.once(func() bool { return w.trace.steps == 1 }, func() {
+					last := len(w.setup.board.tasks) - 1
+					task := w.setup.board.tasks[last]
+					for i, p := range liars {
+						wrong := boardTask{task.hash, task.count + 1 + uint64(i)}
+						w.lies.add(lie{uint64(last), wrong.count}, p.key, true)
+						w.reportOf(p, uint64(last), wrong)
+						p.idle = true
+					}
+					if dies {
+						w.newest().read(2)
+						w.newest().deliver(2)
+						w.newest().stop()
+						w.endStep()
+					}
+					w.honest(1)
+				})
+				w.atEnd(func(_ *host, l *ledger.Ledger) {
+					w.exactly(l)
+					if len(l.Quarantined()) != 2 || len(l.Disputes()) != 1 || len(l.Figures().Workers()) != 1 {
+						w.fatalf("%d keys are quarantined; %d disputes; results of %d workers", len(l.Quarantined()), len(l.Disputes()), len(l.Figures().Workers()))
+					}
+				})
+			})
+		})
+	}
+}

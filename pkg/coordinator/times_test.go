@@ -23,7 +23,7 @@ import (
 // worked on it is lost, nor any solution, and each new coordinator knows at once how long the rest takes.
 func TestTimesOfARunThatIsKilled(t *testing.T) {
 	const lives, seconds = 12, 35
-	base := t.TempDir()
+	base := worldFolder(t)
 	folder := filepath.Join(base, "0")
 	if err := createLedger(t, folder, 12, 4, queens.None, 0).Close(); err != nil {
 		t.Fatal(err)
