@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -119,7 +118,12 @@ each task), "sampled" (all spot checks were made) or "none".`,
 			if err != nil {
 				return err
 			}
-			s, err := o.open(cmd.Context(), cfg, job, name)
+			var s *session.Session
+			if name == "" {
+				s, err = session.Count(cmd.Context(), cfg, job)
+			} else {
+				s, err = session.Resume(cmd.Context(), cfg, name, false)
+			}
 			switch {
 			case errors.As(err, new(*ledger.LockedError)):
 				return fmt.Errorf("%w; %s shows its progress, --new starts another count", err, humanize.ShellWords(o.data.command("watch")...))
@@ -164,14 +168,6 @@ func (o *countFlags) latest(app *cli.App, args []string) (string, []string, erro
 		_, err = o.useKept(app, store, latest.Run)
 	}
 	return latest.Run, []string{strconv.Itoa(max(latest.N, 1))}, err // a process that does not answer says no N
-}
-
-// open opens the run of that name, or else what the job says.
-func (o *countFlags) open(ctx context.Context, cfg session.Config, job session.Job, name string) (*session.Session, error) {
-	if name != "" {
-		return session.Resume(ctx, cfg, name, false)
-	}
-	return session.Count(ctx, cfg, job)
 }
 
 // logMade says of a run with nothing left to count when that was done, and reports whether it is one.

@@ -25,16 +25,15 @@ type pageFlags struct {
 	linger time.Duration
 }
 
-func (o *pageFlags) register(flags *pflag.FlagSet, usage string) {
+// register registers the flags, and unless lingerUsage is empty that of a page which stays after the end.
+func (o *pageFlags) register(flags *pflag.FlagSet, usage, lingerUsage string) {
 	flags.StringVar(&o.Address, "http", "", usage)
 	flags.StringVar(&o.TokenFile, "http-token-file", "", "`FILE` of the page's token (default page.token under --data, for an ADDR beyond this machine)")
 	_ = cobra.MarkFlagFilename(flags, "http-token-file") // fails only for unknown flags
 	flags.StringVar(&o.URL, "http-url", "", "`URL` of the page for people, if it is not at ADDR, as behind a proxy; none if nobody can open it")
-}
-
-// registerLinger registers the flag of a page that stays after the end.
-func (o *pageFlags) registerLinger(flags *pflag.FlagSet, usage string) {
-	flags.DurationVar(&o.linger, "http-linger", 0, usage)
+	if lingerUsage != "" {
+		flags.DurationVar(&o.linger, "http-linger", 0, lingerUsage)
+	}
 }
 
 func (o *pageFlags) check() error {

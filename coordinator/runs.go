@@ -5,16 +5,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/dashboard"
+	"nqueens/pkg/httpserver"
 	"nqueens/pkg/report"
 	"nqueens/pkg/run"
 	"nqueens/pkg/runlist"
 	"nqueens/pkg/runstore"
+	"nqueens/pkg/session"
 )
 
 // runsCommand is coordinator runs: it lists the runs on this machine and on a server.
@@ -76,7 +80,7 @@ With RUN, the name of a run of this machine or its beginning, show that run in f
 	flags := cmd.Flags()
 	flags.IntVar(&limit, "limit", 0, "list at most the newest `N` runs (default all)")
 	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
-	page.register(flags, "`ADDR` on which to serve a page of the runs on this machine; the environment does not set it")
+	page.register(flags, "`ADDR` on which to serve a page of the runs on this machine; the environment does not set it", "")
 	data.register(flags)
 	server = cli.ConnectionFlags(flags, "", "also list the runs on", "watcher")
 	return cmd
@@ -128,4 +132,35 @@ func withServer(app *cli.App, server *cli.Connection, command string, f func(b *
 	}
 	defer b.Close()
 	return f(b)
+}
+
+// serveRuns serves a page of the runs of this machine, with the reports of those that have ended, until ctx ends.
+func serveRuns(ctx context.Context, app *cli.App, o *pageFlags, store *runstore.Store) error {
+	healthy := func() error { return nil }
+	host, err := dashboard.Listen(dashboard.HostConfig{
+		Address: o.Address, TokenFile: o.TokenFile, URL: o.URL, Folder: store.Path(), Checks: httpserver.Checks{Live: healthy, Ready: healthy},
+		Page: dashboard.Config{Version: cli.Version(), Runs: &dashboard.Runs{
+			List: func() ([]report.ListedRun, error) { return runlist.Local(store, app.Log) },
+			Report: func(ctx context.Context, w io.Writer, name string) error {
+				if !store.Exists(name) {
+					return dashboard.ErrNoReport
+				}
+				result, err := session.Audit(ctx, app.Log, store, name)
+				switch {
+				case errors.Is(err, session.ErrNotEnded):
+					return dashboard.ErrNoReport
+				case result.Survey == nil:
+					return err
+				}
+				d := &report.Document{Result: &result, Survey: result.Survey, History: result.History}
+				return describe(d, store, name, err).Write(w)
+			},
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	host.Start(app.Log)
+	failed := host.Failure(ctx)
+	return errors.Join(failed, host.Stop())
 }

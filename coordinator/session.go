@@ -65,8 +65,8 @@ func (o *sessionFlags) register(flags *pflag.FlagSet) {
 		flags.BoolVar(&o.json, "json", false, "print one JSON object")
 		o.report.register(flags)
 		o.watts.register(flags)
-		o.page.register(flags, "`ADDR` on which to serve a live page, /healthz, /readyz and /metrics, such as 127.0.0.1:8080")
-		o.page.registerLinger(flags, "keep the page for this `DURATION` after the total, such as 1h; an interrupt ends it")
+		o.page.register(flags, "`ADDR` on which to serve a live page, /healthz, /readyz and /metrics, such as 127.0.0.1:8080",
+			"keep the page for this `DURATION` after the total, such as 1h; an interrupt ends it")
 		flags.StringVar(&o.notify, "notify-file", "", "`FILE` of webhooks or commands, one a line, that get a JSON object "+
 			"when the run ends, stalls, or has a dispute that waits")
 		_ = cobra.MarkFlagFilename(flags, "notify-file") // fails only for unknown flags

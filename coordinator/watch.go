@@ -64,8 +64,8 @@ With --json it prints a snapshot as a JSON object a second; docs/json.md has the
 	flags := cmd.Flags()
 	cli.FlagGroup(flags, "Output", func(flags *pflag.FlagSet) {
 		flags.BoolVar(&o.json, "json", false, "print a JSON object a second")
-		o.page.register(flags, "`ADDR` on which to serve a live page, /healthz and /readyz, such as 127.0.0.1:8080")
-		o.page.registerLinger(flags, "keep the page for this `DURATION` after the end, until another run begins; wait for the first one")
+		o.page.register(flags, "`ADDR` on which to serve a live page, /healthz and /readyz, such as 127.0.0.1:8080",
+			"keep the page for this `DURATION` after the end, until another run begins; wait for the first one")
 		o.data.register(flags)
 	})
 	o.nats = cli.ConnectionFlags(flags, "", "watch a run on", "watcher")
