@@ -12,10 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/rs/zerolog"
-
 	"nqueens/pkg/bus"
-	"nqueens/pkg/cli"
 	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/identity"
 )
@@ -251,20 +248,7 @@ func TestEmbeddedServerRereadsItsKeys(t *testing.T) {
 	count := start(t, "coordinator", "count", "10", "--data", data, "--workers", "0", "--listen", "127.0.0.1:0", "--token-file", c.file("worker/join.token"))
 	c.url = count.Await(`join with: worker --nats (tls://[^ ]*) --token-file -`)
 	run := count.Await(counting)
-	id, err := identity.Load(c.file("coordinator.nkey"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	trusted := &cli.Connection{Authority: c.file("ca.crt")}
-	if err := trusted.Check(zerolog.Nop()); err != nil {
-		t.Fatal(err)
-	}
-	b, err := bus.Connect(bus.Config{URL: c.url, Credentials: bus.Credentials{Identity: id, TLS: trusted.TLS}, Lease: bus.DefaultLease, Log: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
-	release := brake(t, b, run)
+	release := brake(t, joinAs(t, c.url, bus.Credentials{Identity: c.identity("coordinator"), TLS: c.tls()}), run)
 
 	// A worker makes its key; only the public one travels.
 	key := filepath.Join(t.TempDir(), "lab.nkey")

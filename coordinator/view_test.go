@@ -131,7 +131,13 @@ func (v view) eventually(what string, holds func() bool) {
 // join connects the test to a cluster's server as a worker does.
 func join(t *testing.T, url string) *bus.Bus {
 	t.Helper()
-	b, err := bus.Connect(bus.Config{URL: url, Name: "test", Lease: bus.DefaultLease, Log: zerolog.Nop()})
+	return joinAs(t, url, bus.Credentials{})
+}
+
+// joinAs connects the test to a server that asks for credentials.
+func joinAs(t *testing.T, url string, credentials bus.Credentials) *bus.Bus {
+	t.Helper()
+	b, err := bus.Connect(bus.Config{URL: url, Credentials: credentials, Name: "test", Lease: bus.DefaultLease, Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/testkit"
 )
 
 // fake is a run that the test coordinates.
@@ -122,16 +121,6 @@ func TestWatchObjectsAreTheSnapshots(t *testing.T) {
 	}
 }
 
-// publishUntilEnd publishes a snapshot until the watcher has ended.
-func (f *fake) publishUntilEnd(p *clitest.Process, s run.Snapshot) {
-	f.t.Helper()
-	testkit.Eventually(f.t, "the watcher has ended", func() bool {
-		_ = f.bus.Telemetry().PublishSnapshot(&s) // the next one may succeed
-		elapse(f.t, 50*time.Millisecond)
-		return p.HasEnded()
-	})
-}
-
 // Where no total is published, a watcher prints that of the record, whatever a snapshot says. If the server
 // asks for no keys, anybody can write the record too: then it prints none, and says where the total is.
 func TestWatchPrintsTheTotalOfTheRecord(t *testing.T) {
@@ -154,7 +143,7 @@ func TestWatchPrintsTheTotalOfTheRecord(t *testing.T) {
 			f.end(run.Complete, big.NewInt(93))
 			forged := f.snapshot(run.Complete)
 			forged.Total = decimal(666)
-			f.publishUntilEnd(p, forged)
+			f.publish(p, forged, `("exit":1|93\n)`)
 			if out := p.ExpectExit(c.exit); out != c.want || p.Lines("666") > 0 {
 				t.Errorf("it printed %q, want %q", out, c.want)
 			}

@@ -6,19 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
-
-	"github.com/rs/zerolog"
 
 	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/runstore"
-	"nqueens/pkg/session"
 )
 
 // startWatch starts a watcher.
@@ -190,25 +185,19 @@ func TestWatchFindsARunOfThisMachine(t *testing.T) {
 // A run of this machine that ended contradicted is exit 3, and has no total.
 func TestWatchOfAContradictedRunIsExit3(t *testing.T) {
 	t.Parallel()
+	const name = "n6-wrong"
 	data := t.TempDir()
-	store, err := runstore.New(data, zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
+	createRun(t, data, name, 6)
+	l, err := ledger.Open(t.Context(), filepath.Join(data, name), nil)
+	if err == nil {
+		err = errors.Join(l.SetState(run.Contradicted), l.Close())
 	}
-	m, err := session.Plan(t.Context(), session.Job{N: 6, Symmetry: queens.None})
 	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := store.Create(m, ledger.Trust{Redundancy: 1}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.SetState(run.Contradicted), l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	w := startWatch(t, "--data", data)
 	if printed := w.ExpectExit(3); printed != "" {
 		t.Errorf("it prints %q", printed)
 	}
-	w.Await(`(coordinator verify ` + l.Header().Run + `)`)
+	w.Await(`(coordinator verify ` + name + `)`)
 }
