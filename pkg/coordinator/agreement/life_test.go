@@ -91,24 +91,46 @@ func (y *life) count(w int, task uint64) *run.Result {
 
 // accept stores a count and tells the Agreement.
 func (y *life) accept(r *run.Result, early bool) {
-	y.longest = max(y.longest, r.Elapsed)
 	c := y.l.Accept(r)
 	c.Early = early
-	y.a.Counted(y.now, &c)
+	y.take(&c)
 }
 
-// report has a worker report a task: the message leaves the queue, unless the report is late.
-func (y *life) report(w int, task uint64, late bool) {
-	if y.cfg.Redundancy > 1 && !y.workers[w].admitted {
-		return
+// take tells the Agreement of a count that is stored.
+func (y *life) take(c *agreement.Count) {
+	y.longest = max(y.longest, c.Result.Elapsed)
+	y.a.Counted(y.now, c)
+}
+
+// report has a worker report a task: the message leaves the queue.
+func (y *life) report(w int, task uint64) {
+	y.reportAll(1, func() (int, uint64) { return w, task }, false)
+}
+
+// reportAll has some workers report tasks, which the ledger records in one transaction. The messages leave the queue, unless
+// the reports are late.
+func (y *life) reportAll(number int, next func() (w int, task uint64), late bool) {
+	var all []agreement.Count
+	for range number {
+		w, task := next()
+		if y.cfg.Redundancy > 1 && !y.workers[w].admitted {
+			continue
+		}
+		r := y.count(w, task)
+		y.note("%s counts task %d: %d, of %d", r.Key, task, r.Count, number)
+		c := y.l.Accept(r)
+		c.Early = y.rng.IntN(10) == 0
+		all = append(all, c)
 	}
-	r := y.count(w, task)
-	y.note("%s counts task %d: %d", r.Key, task, r.Count)
-	y.accept(r, y.rng.IntN(10) == 0)
-	if !late {
-		delete(y.queue, task)
+	for i := range all {
+		c := &all[i]
+		c.Standing, c.Dispute = y.l.Standing(c.Result.Task), y.l.Dispute(c.Result.Task)
+		y.take(c)
+		if !late {
+			delete(y.queue, c.Result.Task)
+		}
+		y.carryOut()
 	}
-	y.carryOut()
 }
 
 // carryOut carries out the commands.

@@ -32,10 +32,10 @@ func (y *life) step() {
 	switch e := rng.IntN(40); {
 	case e < 16: // a worker reports a task that it can get
 		if y.queue[task] || y.a.State(task) == agreement.Open && !y.dead[task] {
-			y.report(y.anyWorker(), task, false)
+			y.report(y.anyWorker(), task)
 		}
 	case e < 18:
-		y.report(y.anyWorker(), task, true)
+		y.reportAll(1+rng.IntN(5), func() (int, uint64) { return y.anyWorker(), (task + rng.Uint64N(2)) % lifeTasks }, true)
 	case e < 24:
 		if n := len(y.own); n > 0 {
 			i, f := rng.IntN(n), agreement.Failure(max(rng.IntN(5)-2, 0))
@@ -217,7 +217,7 @@ func (y *life) countAll() {
 		}
 		for w := range y.workers {
 			if key := y.workers[w].key; y.workers[w].admitted && !y.l.IsQuarantined(key) && !y.hasCounted(key, id) {
-				y.report(w, id, false)
+				y.report(w, id)
 				break
 			}
 		}
