@@ -1,4 +1,4 @@
-package runstore_test
+package runstore
 
 import (
 	"bufio"
@@ -19,34 +19,17 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/runstore"
-	"nqueens/pkg/split"
-	"nqueens/pkg/symmetry"
 )
 
-// newRun creates a run in a store, and returns its ledger, which is open for writing.
-func newRun(t *testing.T, folder string) (*runstore.Store, *ledger.Ledger) {
+// activeRun creates a run in a store in a folder, and returns its ledger, which is open for writing.
+func activeRun(t *testing.T, folder string) (*Store, *ledger.Ledger) {
 	t.Helper()
-	store, err := runstore.New(folder, zerolog.New(zerolog.NewTestWriter(t)))
+	store, err := New(folder, zerolog.New(zerolog.NewTestWriter(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	classes, err := symmetry.Classes(12, queens.Full)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := split.Plan(t.Context(), 12, queens.Full, classes, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := store.Create(m, ledger.Trust{Redundancy: 1}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	return store, l
+	return store, newLedger(t, store, 12, 3)
 }
 
 // accept accepts a result of the next task.
@@ -60,7 +43,7 @@ func accept(t *testing.T, l *ledger.Ledger) {
 }
 
 // serve lets others ask this process, which works on a run, until the function that it returns is called.
-func serve(t *testing.T, store *runstore.Store, l *ledger.Ledger) (c *runstore.Control, stop func()) {
+func serve(t *testing.T, store *Store, l *ledger.Ledger) (c *Control, stop func()) {
 	t.Helper()
 	c = store.NewControl(l.Header().Run, func() {})
 	c.Listen(l)
@@ -70,7 +53,7 @@ func serve(t *testing.T, store *runstore.Store, l *ledger.Ledger) (c *runstore.C
 }
 
 // backup backs a run up, and returns how many tasks the backup has.
-func backup(t *testing.T, store *runstore.Store, name, file string) uint64 {
+func backup(t *testing.T, store *Store, name, file string) uint64 {
 	t.Helper()
 	c, err := store.Backup(t.Context(), name, file)
 	if err != nil {
@@ -96,7 +79,7 @@ func TestBackup(t *testing.T) {
 	for name, folder := range map[string]string{"short path": "", "long path": strings.Repeat("/a-folder-with-a-long-name", 6)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, l := newRun(t, t.TempDir()+folder)
+			store, l := activeRun(t, t.TempDir()+folder)
 			name, file := l.Header().Run, filepath.Join(t.TempDir(), "backup")
 			accept(t, l)
 			_, stop := serve(t, store, l)
@@ -123,7 +106,7 @@ func TestBackup(t *testing.T) {
 // The socket that a killed process leaves prevents neither a backup nor the next process.
 func TestBackupAfterAKill(t *testing.T) {
 	t.Parallel()
-	store, l := newRun(t, t.TempDir())
+	store, l := activeRun(t, t.TempDir())
 	name, file := l.Header().Run, filepath.Join(t.TempDir(), "backup")
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(store.Folder(name), "control.sock")})
 	if err != nil {
@@ -149,7 +132,7 @@ func TestBackupAfterAKill(t *testing.T) {
 // file.
 func TestBackupSurvivesTheCoordinator(t *testing.T) {
 	t.Parallel()
-	store, l := newRun(t, t.TempDir())
+	store, l := activeRun(t, t.TempDir())
 	name := l.Header().Run
 	accept(t, l)
 	listener, err := net.Listen("unix", filepath.Join(store.Folder(name), "control.sock"))
@@ -177,7 +160,7 @@ func TestBackupSurvivesTheCoordinator(t *testing.T) {
 // A reader that takes nothing delays neither the run nor its end.
 func TestStalledBackup(t *testing.T) {
 	t.Parallel()
-	store, l := newRun(t, t.TempDir())
+	store, l := activeRun(t, t.TempDir())
 	_, stop := serve(t, store, l)
 	for range 3 {
 		conn, err := net.Dial("unix", filepath.Join(store.Folder(l.Header().Run), "control.sock"))
@@ -201,7 +184,7 @@ func TestStalledBackup(t *testing.T) {
 // What can't be backed up, and where no backup can be, is refused; what is there stays.
 func TestRefusedBackup(t *testing.T) {
 	t.Parallel()
-	store, l := newRun(t, t.TempDir())
+	store, l := activeRun(t, t.TempDir())
 	accept(t, l)
 	name := l.Header().Run
 	if err := l.Close(); err != nil {
@@ -209,9 +192,9 @@ func TestRefusedBackup(t *testing.T) {
 	}
 	folder := t.TempDir()
 	for file, want := range map[string]error{
-		store.Ledger(name):                    runstore.ErrNotBackup,
-		folder:                                runstore.ErrNotBackup,
-		"/dev/null":                           runstore.ErrNotBackup,
+		store.Ledger(name):                    ErrNotBackup,
+		folder:                                ErrNotBackup,
+		"/dev/null":                           ErrNotBackup,
 		filepath.Join(folder, "none", "file"): fs.ErrNotExist,
 	} {
 		if _, err := store.Backup(t.Context(), name, file); !errors.Is(err, want) {
@@ -219,7 +202,7 @@ func TestRefusedBackup(t *testing.T) {
 		}
 	}
 	file := filepath.Join(folder, "backup")
-	if _, err := store.Backup(t.Context(), "n12-none", file); !errors.Is(err, runstore.ErrNoRun) {
+	if _, err := store.Backup(t.Context(), "n12-none", file); !errors.Is(err, ErrNoRun) {
 		t.Errorf("of no run: %v", err)
 	}
 	backup(t, store, name, file)
@@ -242,7 +225,7 @@ func TestRefusedBackup(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	held, l := newRun(t, t.TempDir()) // it gives no copies
+	held, l := activeRun(t, t.TempDir()) // it gives no copies
 	if _, err := held.Backup(ctx, l.Header().Run, file); !errors.Is(err, context.Canceled) {
 		t.Errorf("of an active run: %v", err)
 	}
@@ -254,16 +237,16 @@ func TestRefusedBackup(t *testing.T) {
 // A restored run is one of the store, unless the store has it already.
 func TestRestore(t *testing.T) {
 	t.Parallel()
-	store, l := newRun(t, t.TempDir())
+	store, l := activeRun(t, t.TempDir())
 	accept(t, l)
 	name, file := l.Header().Run, filepath.Join(t.TempDir(), "backup")
 	_, stop := serve(t, store, l)
 	backup(t, store, name, file)
 	stop()
-	if _, err := store.Restore(file); !errors.Is(err, runstore.ErrHasLedger) {
+	if _, err := store.Restore(file); !errors.Is(err, ErrHasLedger) {
 		t.Errorf("restored over a run: %v", err)
 	}
-	elsewhere, err := runstore.New(filepath.Join(t.TempDir(), "new"), zerolog.Nop())
+	elsewhere, err := New(filepath.Join(t.TempDir(), "new"), zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +260,7 @@ func TestRestore(t *testing.T) {
 	if err := os.WriteFile(file, []byte("something else"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := elsewhere.Restore(file); !errors.Is(err, runstore.ErrDamagedBackup) {
+	if _, err := elsewhere.Restore(file); !errors.Is(err, ErrDamagedBackup) {
 		t.Errorf("restored from another file: %v", err)
 	}
 }
@@ -286,14 +269,14 @@ func TestRestore(t *testing.T) {
 func TestBackupReplacesNoLedger(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	store, l := newRun(t, folder)
-	_, other := newRun(t, folder)
+	store, l := activeRun(t, folder)
+	_, other := activeRun(t, folder)
 	accept(t, l)
 	if err := errors.Join(l.Close(), other.Close()); err != nil {
 		t.Fatal(err)
 	}
 	name, target := l.Header().Run, store.Ledger(other.Header().Run)
-	if _, err := store.Backup(t.Context(), name, target); !errors.Is(err, runstore.ErrNotBackup) {
+	if _, err := store.Backup(t.Context(), name, target); !errors.Is(err, ErrNotBackup) {
 		t.Errorf("over the ledger of another run: %v", err)
 	}
 	again, err := store.OpenReadOnly(other.Header().Run)

@@ -1,4 +1,4 @@
-package runstore_test
+package runstore
 
 import (
 	"errors"
@@ -8,12 +8,11 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/run"
-	"nqueens/pkg/runstore"
 	"nqueens/pkg/testkit"
 )
 
 // withoutSocket makes a folder in which no process can make the socket of a run.
-func withoutSocket(t *testing.T, store *runstore.Store, name string) {
+func withoutSocket(t *testing.T, store *Store, name string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(store.Folder(name), "control.sock", "in the way"), 0o700); err != nil {
 		t.Fatal(err)
@@ -21,7 +20,7 @@ func withoutSocket(t *testing.T, store *runstore.Store, name string) {
 }
 
 // worksOn has a process work on a run that ends as asked, and returns its ledger and its end.
-func worksOn(t *testing.T, store *runstore.Store, l *ledger.Ledger) (ended chan error) {
+func worksOn(t *testing.T, store *Store, l *ledger.Ledger) (ended chan error) {
 	t.Helper()
 	stopped := make(chan struct{})
 	control := store.NewControl(l.Header().Run, func() { close(stopped) })
@@ -46,7 +45,7 @@ func worksOn(t *testing.T, store *runstore.Store, l *ledger.Ledger) (ended chan 
 }
 
 // leavesNoRequest fails if a file with a request is left.
-func leavesNoRequest(t *testing.T, store *runstore.Store, name string) {
+func leavesNoRequest(t *testing.T, store *Store, name string) {
 	t.Helper()
 	for _, file := range []string{"cancel", "stop"} {
 		if _, err := os.Stat(filepath.Join(store.Folder(name), file)); err == nil {
@@ -62,10 +61,10 @@ func TestCancelOfAnActiveRun(t *testing.T) {
 	t.Parallel()
 	for _, socket := range []bool{true, false} {
 		folder := t.TempDir()
-		_, l := newRun(t, folder)
+		_, l := activeRun(t, folder)
 		name := l.Header().Run
 		var log testkit.Log
-		store, err := runstore.New(folder, log.Logger())
+		store, err := New(folder, log.Logger())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +101,7 @@ func TestCancelOfAnActiveRun(t *testing.T) {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for _, socket := range []bool{true, false} {
-		store, l := newRun(t, t.TempDir())
+		store, l := activeRun(t, t.TempDir())
 		name := l.Header().Run
 		if !socket {
 			withoutSocket(t, store, name)
@@ -124,7 +123,7 @@ func TestStop(t *testing.T) {
 			t.Errorf("the run is %s", i.Status())
 		}
 		leavesNoRequest(t, store, name)
-		if err := store.Stop(t.Context(), name); !errors.Is(err, runstore.ErrNotActive) {
+		if err := store.Stop(t.Context(), name); !errors.Is(err, ErrNotActive) {
 			t.Errorf("error %v of a run on which no process works", err)
 		}
 	}
@@ -133,7 +132,7 @@ func TestStop(t *testing.T) {
 // The socket is for the owner of the process alone, and its path in the lock file.
 func TestSocket(t *testing.T) {
 	t.Parallel()
-	store, l := newRun(t, t.TempDir())
+	store, l := activeRun(t, t.TempDir())
 	serve(t, store, l)
 	name := l.Header().Run
 	info, err := os.Stat(filepath.Join(store.Folder(name), "control.sock"))

@@ -1,4 +1,4 @@
-package runstore_test
+package runstore
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/run"
-	"nqueens/pkg/runstore"
 )
 
 // A key's quarantine ends in every run of the store: in stopped ones, and through the process that
@@ -30,17 +29,17 @@ func TestLift(t *testing.T) {
 			}
 		}
 	}
-	store, stopped := newRun(t, folder)
+	store, stopped := activeRun(t, folder)
 	quarantine(stopped)
 	name := stopped.Header().Run
 	if err := stopped.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, active := newRun(t, folder)
+	_, active := activeRun(t, folder)
 	quarantine(active)
 	control, _ := serve(t, store, active)
 	defer control.ServeLifts(func(_ context.Context, key string) error { return active.Lift(key) })()
-	_, other := newRun(t, folder)
+	_, other := activeRun(t, folder)
 	control, _ = serve(t, store, other)
 	defer control.ServeLifts(func(_ context.Context, key string) error { return other.Lift(key) })()
 
@@ -51,7 +50,7 @@ func TestLift(t *testing.T) {
 	if err != nil || !slices.Equal(runs, want) {
 		t.Errorf("lifted in %v, %v, want %v", runs, err, want)
 	}
-	if runs, err := store.Lift(t.Context(), key); !errors.Is(err, runstore.ErrNotQuarantined) || len(runs) > 0 {
+	if runs, err := store.Lift(t.Context(), key); !errors.Is(err, ErrNotQuarantined) || len(runs) > 0 {
 		t.Errorf("lifted again in %v, %v", runs, err)
 	}
 	for _, key := range []string{"no key", run.Referee} {
@@ -63,7 +62,7 @@ func TestLift(t *testing.T) {
 
 // A run whose process can't be asked is an error that names it.
 func TestLiftOfASilentProcess(t *testing.T) {
-	store, l := newRun(t, t.TempDir())
+	store, l := activeRun(t, t.TempDir())
 	runs, err := store.Lift(t.Context(), identitytest.Of("w").Key())
 	if err == nil || len(runs) > 0 || errors.Is(err, context.Canceled) {
 		t.Errorf("lifted in %v, %v, although %s is locked", runs, err, l.Header().Run)

@@ -31,7 +31,7 @@ func newRun(t *testing.T, s *Store, state run.State, age time.Duration) string {
 // newRunWith makes a run as newRun does, with at most that number of counts.
 func newRunWith(t *testing.T, s *Store, state run.State, age time.Duration, counts uint64) string {
 	t.Helper()
-	l := newLedger(t, s)
+	l := newLedger(t, s, 6, 2)
 	var results []run.Result
 	for task := range min(counts, l.Header().Manifest.Tasks) {
 		results = append(results, run.Result{Task: task, Attempt: 1, Worker: run.Referee, Kernel: "generic"})
@@ -49,13 +49,14 @@ func newRunWith(t *testing.T, s *Store, state run.State, age time.Duration, coun
 	return l.Header().Run
 }
 
-func newLedger(t *testing.T, s *Store) *ledger.Ledger {
+// newLedger creates a run of a board of side n, and returns its ledger, which is open for writing.
+func newLedger(t *testing.T, s *Store, n, depth int) *ledger.Ledger {
 	t.Helper()
-	classes, err := symmetry.Classes(6, queens.Full)
+	classes, err := symmetry.Classes(n, queens.Full)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := split.Plan(t.Context(), 6, queens.Full, classes, 2)
+	m, err := split.Plan(t.Context(), n, queens.Full, classes, depth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,7 @@ func TestPrune(t *testing.T) {
 	if err := os.Truncate(s.Ledger(damaged), 100); err != nil {
 		t.Fatal(err)
 	}
-	inUse := newLedger(t, s)
+	inUse := newLedger(t, s, 6, 2)
 	if err := inUse.SetState(run.Complete); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package runstore_test
+package runstore
 
 import (
 	"errors"
@@ -11,14 +11,13 @@ import (
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/runstore"
 )
 
 // A run on which a process works is as that process says: before the first snapshot by its ledger, then by the
 // latest snapshot, without workers.
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	store, l := newRun(t, t.TempDir())
+	store, l := activeRun(t, t.TempDir())
 	accept(t, l)
 	control, _ := serve(t, store, l)
 	h := l.Header()
@@ -27,7 +26,7 @@ func TestStatus(t *testing.T) {
 		!i.Created.Equal(h.Created) || i.Hash == "" || i.Server != "" {
 		t.Errorf("before the first snapshot, the run is %+v", i)
 	}
-	if r, err := store.Resumable(&h.Manifest, func(*runstore.Info) bool { return false }); err != nil || r == nil || r.Run != h.Run {
+	if r, err := store.Resumable(&h.Manifest, func(*Info) bool { return false }); err != nil || r == nil || r.Run != h.Run {
 		t.Errorf("the run to resume is %v, %v", r, err)
 	}
 	control.SetServer("nats://127.0.0.1:4222")
@@ -43,7 +42,7 @@ func TestStatus(t *testing.T) {
 // What no coordinator says, or none of this run, tells nothing but that the run is active: a new count may be the same.
 func TestForgedStatus(t *testing.T) {
 	t.Parallel()
-	store, l := newRun(t, t.TempDir())
+	store, l := activeRun(t, t.TempDir())
 	name := l.Header().Run
 	listener, err := net.Listen("unix", filepath.Join(store.Folder(name), "control.sock"))
 	if err != nil {
@@ -73,7 +72,7 @@ func TestForgedStatus(t *testing.T) {
 		if i.Locked == nil || i.Err != nil || i.Run != name || (i.Hash == hash) != known || (i.N == 12) != known {
 			t.Errorf("by %q, the run is %+v", text, i)
 		}
-		if _, err := store.Resumable(&m, func(*runstore.Info) bool { return false }); errors.Is(err, runstore.ErrNotResumable) == known {
+		if _, err := store.Resumable(&m, func(*Info) bool { return false }); errors.Is(err, ErrNotResumable) == known {
 			t.Errorf("by %q, a count is refused with %v", text, err)
 		}
 	}

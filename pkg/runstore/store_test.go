@@ -75,18 +75,7 @@ func TestResumableIsOfTheSameQueens(t *testing.T) {
 // completeRun makes the ledger of a board of side 2, which has no tasks and no solution, with a total of its own.
 func completeRun(t *testing.T, store *Store, total int64) (name string) {
 	t.Helper()
-	classes, err := symmetry.Classes(2, queens.Full)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := split.Plan(t.Context(), 2, queens.Full, classes, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := store.Create(m, ledger.Trust{Redundancy: 1}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newLedger(t, store, 2, 2)
 	l.SetWall(time.Minute)
 	if err := errors.Join(l.Complete(big.NewInt(total)), l.Close()); err != nil {
 		t.Fatal(err)

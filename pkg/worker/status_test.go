@@ -1,53 +1,32 @@
 package worker_test
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
-
+	"nqueens/pkg/testkit"
 	"nqueens/pkg/worker"
 )
-
-// logged keeps log lines.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logged) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(line)
-}
-
-// lines returns the lines since the last call.
-func (l *logged) lines() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.text.Reset()
-	return slices.Collect(strings.Lines(l.text.String()))
-}
 
 // A worker logs at intervals what it does or why it does nothing, and else only that results
 // can't be stored.
 func TestLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log logged
+		var log testkit.Log
+		seen := 0 // lines that were checked
 		w := newFixture()
 		w.run(t, 1, fakeKernel(t, lasting(2*time.Second)), func(c *worker.Config) {
-			c.ReportEvery, c.Log = worker.DefaultReportEvery, zerolog.New(&log).Level(zerolog.InfoLevel)
+			c.ReportEvery, c.Log = worker.DefaultReportEvery, log.Logger()
 		})
 		want := func(what string, wants ...string) {
 			t.Helper()
 			time.Sleep(worker.DefaultReportEvery)
-			got := log.lines()
+			got := log.Lines("")[seen:]
+			seen += len(got)
 			if !slices.EqualFunc(got, wants, strings.Contains) {
 				t.Errorf("%s: the log is %q, want %q", what, got, wants)
 			}
@@ -69,7 +48,7 @@ func TestLog(t *testing.T) {
 		want("not stored", "can't store results", `"tasks":1,"rate":0,"runs":["r"],"held":1`)
 		w.publisher.refuse(nil)
 		w.stop()
-		if got := log.lines(); len(got) > 0 {
+		if got := log.Lines("")[seen:]; len(got) > 0 {
 			t.Errorf("at the end the log is %q", got)
 		}
 	})
