@@ -142,10 +142,7 @@ func subscribe[T any](
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, b.explainClosed(err))
 	}
 	if subject == heartbeatSubjects { // so that a flood is checked within seconds of its end
-		err = subscription.SetPendingLimits(maxPending, maxPendingBytes)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("subscribe to %s: %w", subject, b.explainClosed(err)), subscription.Unsubscribe())
+		_ = subscription.SetPendingLimits(maxPending, maxPendingBytes) // fails if the connection has ended
 	}
 	b.flush(flushTimeout)                                 // if this fails, the server hears of it a little later
 	return func() { _ = subscription.Unsubscribe() }, nil // fails if the connection ended first
