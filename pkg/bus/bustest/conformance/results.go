@@ -159,32 +159,30 @@ func readNoticesAnotherStream(t *testing.T, s *conforming) {
 	}
 }
 
-// A server loses the end of the stream, and the stream grows again: results come that have sequences that were
-// read before, to a running reader and to one that begins with an old position.
-func readNoticesLostResults(t *testing.T, s *conforming) {
-	publishResults(t, s.bus, run1, 1, 2)
-	s.Save(t)
-	for round, regrown := range []int{6, 3, 1} {
-		first := uint64(10 * (round + 1))
+// readNoticesLostResults returns the property for a server that loses the end of the stream, after which that many
+// results are stored: they have sequences that were read before, by a running reader and by one that begins with an
+// old position.
+func readNoticesLostResults(regrown uint64) func(t *testing.T, s *conforming) {
+	return func(t *testing.T, s *conforming) {
+		publishResults(t, s.bus, run1, 1, 2)
+		s.Save(t)
 		running := read(t, s.bus, run.StreamPosition{})
 		testkit.Eventually(t, "results are stored", func() bool {
-			r := Result(run1, first)
+			r := Result(run1, 10)
 			return s.other.Results.Publish(t.Context(), &r) == nil // the connection may be lost still
 		})
-		publishResults(t, s.other, run1, first+1, first+2)
-		running.Await(t, first, first+1)
-		position := running.expect(t, first+2)[0]
+		publishResults(t, s.other, run1, 11, 12)
+		running.Await(t, 10, 11)
+		position := running.expect(t, 12)[0]
 		var again []uint64
 		s.RollBack(t, func(b Bus) {
 			for i := range regrown {
-				again = append(again, 1000+first+uint64(i))
-				publishResults(t, b, run1, again[i])
+				again = append(again, 1000+i)
 			}
+			publishResults(t, b, run1, again...)
 		})
 		read(t, s.Connect(t), position).Await(t, again...)
 		running.Await(t, again...)
-		running.End(t)
-		s.RollBack(t, func(Bus) {})
 	}
 }
 
