@@ -33,14 +33,8 @@ type Credentials struct {
 
 // options returns what the client library needs.
 func (c *Config) options() (options []nats.Option) {
-	if c.TLS != nil || c.Token != "" {
-		secure := nats.Secure()
-		if c.TLS != nil {
-			secure = nats.Secure(c.TLS.Clone())
-		}
-		if c.InProcess == nil { // such a connection has no TLS
-			options = append(options, secure)
-		}
+	if c.InProcess == nil && (c.TLS != nil || c.Token != "") { // a connection in this process has no TLS
+		options = append(options, nats.Secure(c.TLS.Clone())) // which is nil if TLS is
 	}
 	switch {
 	case c.Identity != nil:
