@@ -187,7 +187,7 @@ type holdings struct {
 func New(cfg Config, tasks Tasks, results Results, announcements Announcements, claim Claim, l *ledger.Ledger) *Coordinator {
 	c := &Coordinator{
 		cfg: cfg, run: l.Header().Run, tasks: tasks, results: results, announcements: announcements, claim: claim, ledger: l,
-		events: make(chan event), deliveries: make(chan delivery, maxBatch), greetings: make(chan struct{}, 1), details: newDetails(),
+		events: make(chan event), deliveries: make(chan delivery, maxBatch), greetings: make(chan struct{}, 1), details: details{ended: make(chan struct{})},
 	}
 	announcement := firstAnnouncement(&c.cfg, c.run)
 	c.shared.announcement.Store(&announcement)

@@ -63,7 +63,7 @@ func newCore(ctx context.Context, now time.Time, cfg *Config, l *ledger.Ledger) 
 		Manifest: &c.manifest, Parts: c.shares, CheckAfter: cfg.CheckAfter, RepublishAfter: cfg.RepublishAfter, NewID: newID,
 	})
 	c.agreement = agreement.New(c.agreementConfig())
-	c.figures = newFigures(l)
+	c.figures = figures{ledger: l, resumed: l.Len()}
 	if err := c.load(ctx, now); err != nil {
 		return nil, err
 	}

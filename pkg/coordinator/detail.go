@@ -16,8 +16,6 @@ type details struct {
 	last  atomic.Pointer[run.Detail] // nil before the first
 }
 
-func newDetails() details { return details{ended: make(chan struct{})} }
-
 // Detail returns what the coordinator knows of the run now. After the run has ended, it returns the state at the end.
 // Before it counts, Detail waits. The error is the cause of ctx's end. Detail may be called at any time, and nobody may
 // change what it returns. The event loop looks at every task for it: ask every two seconds at most.

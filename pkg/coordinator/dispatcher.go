@@ -6,9 +6,7 @@ import (
 
 	"nqueens/pkg/backoff"
 	"nqueens/pkg/coordinator/flight"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
-	"nqueens/pkg/split"
 )
 
 const (
@@ -78,7 +76,7 @@ func (c *Coordinator) try(ctx context.Context, command *flight.Command) (o outco
 	o.Command = *command
 	switch command.Op {
 	case flight.Publish:
-		o.sequence, err = c.tasks.Publish(ctx, c.message(command))
+		o.sequence, err = c.tasks.Publish(ctx, c.core.message(command))
 		return o, "can't publish tasks, trying again", err
 	case flight.Delete:
 		return o, "can't delete a task from the queue, trying again", c.tasks.Delete(ctx, c.run, command.Chunk, command.Sequence)
@@ -90,14 +88,10 @@ func (c *Coordinator) try(ctx context.Context, command *flight.Command) (o outco
 	return o, "", nil
 }
 
-// message makes the message of a chunk.
-func (c *Coordinator) message(command *flight.Command) *run.Chunk {
-	return message(c.core.index, c.run, c.core.manifest.Hash, command)
-}
-
-func message(index *split.Index, name string, manifest queens.ManifestHash, command *flight.Command) *run.Chunk {
-	m := &run.Chunk{Run: name, Manifest: manifest, ID: command.Chunk, First: command.First, Suspect: command.Suspect}
-	for _, task := range index.Range(command.First, command.Tasks) {
+// message makes the message of a chunk. Of the core it needs what never changes.
+func (c *core) message(command *flight.Command) *run.Chunk {
+	m := &run.Chunk{Run: c.run, Manifest: c.manifest.Hash, ID: command.Chunk, First: command.First, Suspect: command.Suspect}
+	for _, task := range c.index.Range(command.First, command.Tasks) {
 		m.Board = task.Board
 		m.Tasks = append(m.Tasks, task.Prefixes)
 	}

@@ -30,8 +30,6 @@ type figures struct {
 	recording    time.Duration // spent on recording results in the ledger
 }
 
-func newFigures(l *ledger.Ledger) figures { return figures{ledger: l, resumed: l.Len()} }
-
 // restart starts measuring rates from what is done now.
 func (c *core) restart(now time.Time) {
 	o := c.observation(now)

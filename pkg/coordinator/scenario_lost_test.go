@@ -11,27 +11,6 @@ import (
 	"nqueens/pkg/run"
 )
 
-// However often workers of one key are lost while they say that they search every chunk, no task is dead-lettered.
-func TestScenarioInventedWorkers(t *testing.T) {
-	playScenario(t, func(w *world) {
-		w.use(70)
-		w.setup.search = 10 * time.Second
-		w.honest(1)
-		hostile := w.join([]byte{1})
-		w.disturb = func() {
-			if hostile.traits.claims = w.counted(0.2)(); hostile.traits.claims && hostile.returns.IsZero() && w.trace.steps%40 == 0 && w.trace.steps < 4000 {
-				hostile.die()
-			}
-		}
-		w.atEnd(func(_ *host, l *ledger.Ledger) {
-			w.exactly(l)
-			if w.deadLetters {
-				w.fatalf("a task was dead-lettered")
-			}
-		})
-	})
-}
-
 // A task that workers of three keys were lost with is counted by the coordinator itself, when all others are
 // counted, and in a process of its own. The run ends with its total.
 func TestScenarioDeadlyTasks(t *testing.T) {

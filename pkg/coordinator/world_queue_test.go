@@ -83,7 +83,7 @@ func (h *host) execute() {
 	o := outcome{Command: c}
 	switch c.Op {
 	case flight.Publish:
-		o.sequence = w.queue.publish(message(h.core.index, h.core.run, h.core.manifest.Hash, &c))
+		o.sequence = w.queue.publish(h.core.message(&c))
 	case flight.Check:
 		m := w.queue.find(c.Sequence, c.Chunk)
 		o.queued = m != nil

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -200,4 +202,88 @@ func TestPanicInRangeIsNotDamage(t *testing.T) {
 		}
 	}()
 	accept(t, l, position(2), result(2, 1, 1))
+}
+
+// OnCommit reports each transaction that is on disk, and no other.
+func TestOnCommit(t *testing.T) {
+	l := create(t, t.TempDir(), 10)
+	commits := 0
+	l.OnCommit(func(took time.Duration) {
+		if took <= 0 {
+			t.Errorf("a transaction took %v", took)
+		}
+		commits++
+	})
+	for i := range uint64(3) {
+		if _, err := l.Accept([]run.Result{result(i, 1, 1)}, 0, position(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Accept(nil, 0, l.Position()); err != nil { // nothing to write
+		t.Fatal(err)
+	}
+	if _, err := l.Accept([]run.Result{result(10, 1, 1)}, 0, position(4)); err == nil {
+		t.Error("a task that the run does not have is accepted")
+	}
+	if commits != 3 {
+		t.Errorf("%d transactions, want 3", commits)
+	}
+}
+
+// Goroutines that read ranges of a ledger at once, with a cursor and by key, all see what one of all tasks
+// yields of them.
+func TestReadRangesAtOnce(t *testing.T) {
+	const tasks, readers = 3000, 4
+	l := create(t, t.TempDir(), tasks)
+	rng := rand.New(rand.NewPCG(1, 2))
+	var batch []run.Result
+	for task := range uint64(tasks) {
+		if rng.IntN(10) > 0 {
+			batch = append(batch, result(task, rng.Uint64(), 1))
+		}
+	}
+	accept(t, l, position(1), batch...)
+	var all []run.Result
+	for r, err := range l.Range(0, math.MaxUint64) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	var group sync.WaitGroup
+	for reader := range readers {
+		group.Go(func() {
+			rng := rand.New(rand.NewPCG(3, uint64(reader)))
+			for range 50 {
+				first := rng.Uint64N(tasks)
+				end := first + rng.Uint64N(tasks)
+				var got []run.Result
+				for r, err := range l.Range(first, end) {
+					if err != nil {
+						t.Error(err)
+					}
+					got = append(got, r)
+				}
+				var want []run.Result
+				for _, r := range all {
+					if r.Task >= first && r.Task < end {
+						want = append(want, r)
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%d results from task %d to %d, want %d", len(got), first, end, len(want))
+				}
+				got, err := l.Results(first, make([]run.Result, 0, 5))
+				want = want[:0]
+				for task := first; len(want) < 5 && l.Has(task); task++ {
+					i, _ := slices.BinarySearchFunc(all, task, func(r run.Result, task uint64) int { return int(r.Task) - int(task) })
+					want = append(want, all[i])
+				}
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("results of task %d: %+v (error %v), want %+v", first, got, err, want)
+				}
+			}
+		})
+	}
+	group.Wait()
 }

@@ -9,7 +9,9 @@ import (
 	"unicode/utf8"
 
 	"nqueens/pkg/humanize"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/run"
+	"nqueens/pkg/runstore"
 )
 
 // ListedRun is a run in a list: its latest snapshot, and where the run is.
@@ -167,4 +169,43 @@ func shorten(text string, columns int) string {
 	}
 	tail := (columns - len(gap)) / 3
 	return string(letters[:columns-len(gap)-tail]) + gap + string(letters[len(letters)-tail:])
+}
+
+// WriteBackup writes what a copy of a ledger holds, as a line of text or a JSON object.
+func WriteBackup(w io.Writer, c *ledger.Contents, asJSON bool) error {
+	if asJSON {
+		return writeJSON(w, c)
+	}
+	_, err := fmt.Fprintf(w, "run %s: %d of %d tasks, all checksums are right, %s in %s\n",
+		c.Run, c.Done, c.Tasks, humanize.Bytes(uint64(c.Bytes)), c.File)
+	return err
+}
+
+// WritePruned writes a table of at most 80 columns: what was removed, or with dryRun what would be,
+// how much each frees, and the sum. It writes nothing of no runs.
+func WritePruned(w io.Writer, runs []runstore.Pruned, dryRun bool) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	verb := "FREED"
+	if dryRun {
+		verb = "WOULD FREE"
+	}
+	rows := [][]string{{"RUN", "STATE", "ENDED", verb}}
+	var bytes uint64
+	for i := range runs {
+		r := &runs[i]
+		state, ended, freed := string(r.State), "", humanize.Bytes(r.Bytes)
+		if state == "" {
+			state = "removed in part"
+		} else {
+			ended = humanize.Clock(time.Since(r.Ended)) + " ago"
+		}
+		if r.Server != "" {
+			freed = "on the server"
+		}
+		rows = append(rows, []string{shorten(r.Run, maxRunColumns), state, ended, freed})
+		bytes += r.Bytes
+	}
+	return writeTable(w, append(rows, []string{humanize.Plural(len(runs), "run"), "", "", humanize.Bytes(bytes)}), false)
 }

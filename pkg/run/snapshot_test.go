@@ -192,3 +192,13 @@ func TestFraction(t *testing.T) {
 		}
 	}
 }
+
+func TestPhrase(t *testing.T) {
+	for b, want := range map[run.Bottleneck]string{
+		"": "", run.BySearch: "", run.ByLedger: "bounded by the ledger", run.ByTail: "bounded by the tail", run.ByMessages: "bounded by messages", run.ByWindow: "bounded by the window",
+	} {
+		if got := b.Phrase(); got != want {
+			t.Errorf("%q: %q, want %q", b, got, want)
+		}
+	}
+}
