@@ -182,7 +182,7 @@ func TestRunResumesAfterItsCoordinatorIsRevoked(t *testing.T) {
 
 // An embedded server that other machines reach admits only those with its token, which no line shows.
 func TestListenBeyondThisMachine(t *testing.T) {
-	t.Parallel()
+	long(t)
 	data := t.TempDir()
 	listen := func() (*clitest.Process, string) {
 		count := start(t, "coordinator", "count", "10", "--new", "--data", data, "--workers", "0", "--listen", "0.0.0.0:0")

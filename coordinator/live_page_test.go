@@ -111,7 +111,7 @@ func (b *browser) await(what string, holds func(e pageEvent) bool) pageEvent {
 // The pages of a coordinator and of a watcher show a run from its middle to its total, and end with it.
 // That of the watcher asks for its token.
 func TestLivePage(t *testing.T) {
-	t.Parallel()
+	long(t)
 	coordinator, url := startCluster(t, "12", "--depth", "2", "--spot-check", "0%", "--http", "127.0.0.1:0")
 	name := coordinator.Await(counting)
 	release := brake(t, join(t, url), name)

@@ -29,7 +29,7 @@ func resumeHint(t *testing.T, coordinator *clitest.Process) string {
 // whatever the shell makes of the names in it. resume without these flags takes them from the run, also after
 // one with a server that can't be reached.
 func TestTypedHintResumesTheRun(t *testing.T) {
-	t.Parallel()
+	long(t)
 	data := filepath.Join(t.TempDir(), "it's $HOME; a folder")
 	const flags = "--workers 0 --kernel generic --priority low --http 127.0.0.1:0 --listen 127.0.0.1:0"
 	args := []string{"count", "12", "--depth", "2", "--spot-check", "0%", "--data", data}

@@ -146,7 +146,7 @@ func readSome(t *testing.T, emulator *os.File, buffer []byte) (int, error) {
 
 // A coordinator that is killed leaves the cursor visible and below the display.
 func TestKilledCountLeavesTheCursorVisible(t *testing.T) {
-	t.Parallel()
+	long(t)
 	emulator, terminal := clitest.Terminal(t, 80, 24)
 	cmd := countOn(t, terminal, t.TempDir(), "19")
 	if err := cmd.Start(); err != nil {

@@ -75,7 +75,7 @@ func expectEnd(t *testing.T, watcher *clitest.Process, total string) {
 // Watchers see a run's progress from the start to the end, and print its total, whether they
 // name the run or not. Several watchers, and one that stops, change nothing.
 func TestWatchersSeeTheWholeRun(t *testing.T) {
-	t.Parallel()
+	long(t)
 	s := startScene(t, "14", "--depth", "2")
 	release := brake(t, join(t, s.server.url), s.run)
 	named, newest := startWatchJSON(t, s.run, "--nats", s.server.url), startWatch(t, "--nats", s.server.url)
