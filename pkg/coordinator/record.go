@@ -43,7 +43,6 @@ var (
 type report struct {
 	*run.ChunkResult
 	early    bool  // it is one of the first of its key
-	refusal  error // why nothing is accepted from its key
 	rejected error // why it is not recorded; nil if it is
 }
 
@@ -96,9 +95,10 @@ type acceptance struct {
 func (b *acceptance) add(d *delivery) {
 	r := report{ChunkResult: &d.result}
 	var admitted, byToken bool
+	var refusal error // why nothing is accepted from its key
 	if s := d.result.Sealed; s != nil {
 		admitted, byToken = b.trust.admits(s.Key, d.result.Admission)
-		r.refusal = b.trust.refusal(s.Key, admitted)
+		refusal = b.trust.refusal(s.Key, admitted)
 		r.early = !b.trust.own[s.Key] && b.ledger.Chunks(s.Key) < run.EarlyChunks
 	}
 	tasks := uint64(len(d.result.Counts))
@@ -110,7 +110,7 @@ func (b *acceptance) add(d *delivery) {
 	case d.wrong:
 		r.rejected = errHashMismatch
 	default:
-		r.rejected = r.refusal
+		r.rejected = refusal
 	}
 	for i := range d.result.Counts {
 		one := d.result.Result(i, 1)
@@ -141,19 +141,16 @@ func (b *acceptance) accept(now time.Time) error {
 	results := b.results
 	for i := range b.reports {
 		r := &b.reports[i]
+		// The chunk of a result that is not recorded is found missing later: nobody reports garbage as fast as others
+		// count, or names the chunks of others.
 		if r.rejected == nil {
 			for k := range r.Counts {
 				b.take(now, r, &results[k], verdicts[k])
 			}
 			results, verdicts = results[len(r.Counts):], verdicts[len(r.Counts):]
-		}
-		switch {
-		case r.Chunk == 0:
-		case r.refusal != nil:
-			b.flight.Returned(now, r.Chunk, r.First, 0)
-		case r.rejected != nil: // its chunk is found missing later: nobody reports garbage as fast as others count
-		default:
-			b.flight.Returned(now, r.Chunk, r.First, len(r.Counts))
+			if r.Chunk != 0 {
+				b.flight.Returned(now, r.Chunk, r.First, len(r.Counts))
+			}
 		}
 		if err := b.carryOut(now); err != nil {
 			return err

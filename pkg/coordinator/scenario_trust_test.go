@@ -307,3 +307,34 @@ func TestScenarioEarlyContradictionOfTwoLiars(t *testing.T) {
 		})
 	}
 }
+
+// Results of a key that the run refuses do not have others give up the chunks that they name.
+func TestScenarioRefusedKeyNamesChunksOfOthers(t *testing.T) {
+	playScenario(t, func(w *world) {
+		w.setup.redundancy, w.setup.search = 2, 30*time.Second
+		w.honest(3)
+		begun := time.Now()
+		w.disturb = func() {
+			if len(w.hosts) == 0 || time.Since(begun) > 3*time.Hour {
+				return
+			}
+			h := w.newest()
+			for _, m := range w.queue.messages {
+				if m.taken {
+					r := run.ChunkResult{
+						Run: "r", Manifest: m.chunk.Manifest, Chunk: m.chunk.ID, First: m.chunk.First, Worker: "stranger",
+						Sealed: &run.Sealed{Key: "stranger", Statement: []byte{1}, Signature: []byte{1}},
+						Counts: []run.TaskCount{{Hash: w.setup.board.tasks[m.chunk.First].hash, Kernel: "k"}},
+					}
+					h.check(h.core.deliver(time.Now(), []delivery{{result: r, position: h.core.lastRead}}))
+				}
+			}
+		}
+		w.atEnd(func(_ *host, l *ledger.Ledger) {
+			w.exactly(l)
+			if took := time.Since(begun); took > time.Hour {
+				w.fatalf("the run took %v", took)
+			}
+		})
+	})
+}

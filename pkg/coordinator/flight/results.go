@@ -4,8 +4,7 @@ import "time"
 
 // Returned says that a worker has reported the first tasks of a chunk, as many as given, and acknowledged its
 // message. These tasks leave flight, and the chunk is closed. If the worker has not reported all, the others are
-// published again with the same attempt: they were not lost. With 0 tasks all are, as when the key of the
-// worker is refused.
+// published again with the same attempt: they were not lost.
 //
 // Call Returned before Settled or Again for its tasks. If neither is called for a reported task, Fill asks
 // whether the task is needed.
