@@ -99,34 +99,6 @@ func TestSweepGoesInOrderOfPublication(t *testing.T) {
 	}
 }
 
-// The search of a chunk that was published again because it took long is not obsolete until its tasks have left
-// flight: it may be the first to end. Then it is forgotten.
-func TestSlowChunkIsNotObsolete(t *testing.T) {
-	f := newTest(testManifest(1))
-	f.publish(t, all)
-	now := start.Add(f.cfg.RepublishAfter)
-	if got := f.Sweep(now, map[uint64]time.Time{1: now}, Busy, now); len(got.Expired) != 1 {
-		t.Fatalf("%+v", got)
-	}
-	f.execute()
-	for range 3 {
-		now = now.Add(2 * closedFor)
-		f.Sweep(now, nil, Busy, now)
-		if f.IsObsolete(1, now) || f.IsObsolete(2, now) {
-			t.Fatalf("chunk 1 is obsolete before its task has a result:\n%s", f.State(now))
-		}
-	}
-	f.Settled(now, 0)
-	if !f.IsObsolete(1, now) || f.IsObsolete(2, now) || !f.IsObsolete(2, now.Add(2*obsoleteAfter)) {
-		t.Error("chunk 1 is not obsolete, or chunk 2 not after a second")
-	}
-	now = now.Add(2 * closedFor)
-	f.Sweep(now, nil, Busy, now)
-	if _, known := f.past[1]; known {
-		t.Error("chunk 1 is remembered")
-	}
-}
-
 // Whatever happens, a bounded number of past chunks is remembered. Those that may end first are forgotten last.
 func TestPastIsBounded(t *testing.T) {
 	f := newTest(testManifest(1))
