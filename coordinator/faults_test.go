@@ -123,7 +123,7 @@ func TestTotalIsExactAfterTheServerIsKilled(t *testing.T) {
 	t.Run("store kept", func(t *testing.T) {
 		t.Parallel()
 		rng := testkit.Rand(t)
-		s := startScene(t, "14", "--depth", "3")
+		s := startScene(t, "14", "--depth", "4")
 		work := startGated(t, s.server.url, 2)
 		for range 3 {
 			work.during(func() { s.progress(1 + rng.IntN(50)) })
