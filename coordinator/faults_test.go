@@ -4,7 +4,6 @@ package main_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -156,8 +155,4 @@ func TestTotalIsExactAfterTheServerIsKilled(t *testing.T) {
 			t.Error("no task was published again, although the queue was lost")
 		}
 	})
-}
-
-func shuffle[T any](rng *rand.Rand, list []T) {
-	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
