@@ -63,7 +63,7 @@
 //  3. A key is quarantined only if the coordinator's own count, or Quorum voters, contradict it.
 //  4. A spot check that is owed is made or counted as missed. A task that needs none has none due.
 //  5. The memory for tasks beyond some bits a task is bounded: at most about MaxLacking tasks lack voters,
-//     maxCheckAsked are check-asked, and the ledger bounds the disputes.
+//     maxCheckAsked are check-asked, and the ledger bounds the votes of each dispute.
 package agreement
 
 import (
