@@ -48,7 +48,12 @@ func (h *Hasher) Hash(t *Task) uint64 {
 		rest = rest[prefixSize:]
 	}
 	buf = buf[:size]
-	sum := sha256.Sum256(buf)
+	return first64(buf)
+}
+
+// first64 returns the first 64 bits of SHA-256 over data, little endian.
+func first64(data []byte) uint64 {
+	sum := sha256.Sum256(data)
 	return binary.LittleEndian.Uint64(sum[:])
 }
 

@@ -1,0 +1,69 @@
+package queens
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+)
+
+// Range is Tasks consecutive tasks of a run, from the id First on.
+type Range struct {
+	First uint64
+	Tasks uint64
+}
+
+// End returns the id after the last task of the range.
+func (r Range) End() uint64 { return r.First + r.Tasks }
+
+// Contains reports whether all tasks of s are tasks of r.
+func (r Range) Contains(s Range) bool { return s.First >= r.First && s.End() <= r.End() }
+
+// String returns the ids of the first and the last task: 17, or 17-20.
+func (r Range) String() string {
+	if r.Tasks == 1 {
+		return fmt.Sprint(r.First)
+	}
+	return fmt.Sprintf("%d-%d", r.First, r.End()-1)
+}
+
+// Validate returns an error unless the range has 1 to all tasks, and ends at all or before: all is the number of tasks of
+// the run.
+func (r Range) Validate(all uint64) error {
+	if r.Tasks == 0 || r.Tasks > all || r.First > all-r.Tasks {
+		return fmt.Errorf("a range of %d tasks from task %d on, in a run of %d", r.Tasks, r.First, all)
+	}
+	return nil
+}
+
+// Ticket is the MAC by which a range of tasks, and the result of it, belong to one machine. It proves that the coordinator
+// handed the range out to a machine of that name.
+type Ticket [16]byte
+
+// String returns 32 hexadecimal digits.
+func (t Ticket) String() string { return hex.EncodeToString(t[:]) }
+
+// MaxMachineBytes bounds the name of a machine, in bytes.
+const MaxMachineBytes = 63
+
+// ValidateMachine returns an error unless name can be the name of a machine or of a process: 1 to 63 of A-Z, a-z, 0-9, "-"
+// and "_". It is a token of a NATS subject.
+func ValidateMachine(name string) error {
+	ok := len(name) >= 1 && len(name) <= MaxMachineBytes
+	for _, c := range []byte(name) {
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
+	}
+	if !ok {
+		return fmt.Errorf("machine name %.80q is not 1 to %d of A-Z, a-z, 0-9, - and _", name, MaxMachineBytes)
+	}
+	return nil
+}
+
+// HashOfRange identifies what is counted in several consecutive tasks: it is the first 64 bits of SHA-256 over the hashes
+// of the tasks (see [Task.Hash]), little endian, in order of id.
+func HashOfRange(tasks []uint64) uint64 {
+	buf := make([]byte, 0, 8*len(tasks))
+	for _, hash := range tasks {
+		buf = binary.LittleEndian.AppendUint64(buf, hash)
+	}
+	return first64(buf)
+}

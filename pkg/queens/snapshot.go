@@ -1,0 +1,199 @@
+package queens
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+)
+
+// Snapshot is the facts of a run at a moment, in one shape everywhere: log, terminal, page, metrics and JSON. Its
+// coordinator makes it; all others show it, and compute nothing. No decision depends on it.
+type Snapshot struct {
+	Run      string    `json:"run"`              // name of the run
+	N        int       `json:"n"`                // side of the board
+	Symmetry Symmetry  `json:"symmetry"`         // "full", "mirror" or "none"
+	Placed   []Square  `json:"placed,omitempty"` // squares of the queens placed beforehand, each [row,column]
+	State    State     `json:"state"`            // "running", "stopped", "complete" or "contradicted"
+	At       time.Time `json:"at,omitzero"`      // when it was measured, in RFC 3339
+
+	Done      uint64   `json:"done"`      // tasks that are done
+	Tasks     uint64   `json:"tasks"`     // all tasks
+	WorkDone  Fraction `json:"percent"`   // part of the estimated work that is done; less than 100 until all tasks are done
+	Solutions *Decimal `json:"solutions"` // found so far, weighted: grows to the total
+	Rate      float64  `json:"rate"`      // solutions per second, over the last 30 s
+	Elapsed   Seconds  `json:"elapsed_s"` // seconds for which coordinators have worked on the run, pauses left out
+	*TimeToGo          // nil while unknown
+	// thread-seconds of work that are left, by the rates of the run; 0 while unknown
+	Remaining float64 `json:"remaining_thread_seconds"`
+
+	Waiting     uint64 `json:"waiting_tasks"` // tasks that wait to be handed out
+	Held        uint64 `json:"held_tasks"`    // tasks that workers hold
+	Machines    int    `json:"machines"`      // with a worker that is present
+	Workers     int    `json:"workers"`       // processes that are present
+	Threads     int    `json:"threads"`       // of all workers
+	IdleThreads int    `json:"idle_threads"`  // that search nothing
+
+	Redundancy int     `json:"redundancy"`       // machines that must agree on each task
+	SpotCheck  float64 `json:"spot_check"`       // share of the tasks that one machine more counts, 0 to 1
+	Checked    uint64  `json:"checked"`          // tasks with a second count or a verdict
+	Disputes   uint64  `json:"disputes"`         // tasks whose counts differed, with or without a verdict
+	Recounts   uint64  `json:"recounts"`         // recounts of the coordinator
+	Recounting uint64  `json:"recounting"`       // tasks that wait for a recount
+	Banned     []Ban   `json:"banned,omitempty"` // machines from which nothing is accepted, at most 64
+
+	Recorded uint64 `json:"recorded"` // results of chunks in the ledger
+	Repeated uint64 `json:"repeated"` // results since this start that were recorded before
+	Refused  uint64 `json:"refused"`  // results since this start that were refused
+	Lost     uint64 `json:"lost"`     // chunks since this start that were handed out again because their worker was silent
+
+	Total      *Decimal `json:"total"` // number of solutions; null unless the run is complete
+	*Confirmed          // nil without a total
+
+	WorkerList []Worker `json:"worker_list,omitempty"` // at most 256, those that search longest first
+	Notice     string   `json:"notice,omitempty"`      // what a person should know or do, in a sentence
+}
+
+// Bounds of the lists of a [Snapshot], and of its JSON in bytes.
+const (
+	MaxWorkers       = 256
+	MaxBans          = 64
+	MaxSnapshotBytes = 1 << 20
+)
+
+// TimeToGo is the remaining time of a run, which is not known exactly.
+type TimeToGo struct {
+	Least Seconds `json:"eta_least_s"` // seconds left, at least
+	Most  Seconds `json:"eta_most_s"`  // seconds left, at most
+}
+
+// Ban says why nothing is accepted from a machine: one of its counts contradicts a verdict.
+type Ban struct {
+	Machine string `json:"machine"`
+	Task    uint64 `json:"task"`
+	Count   uint64 `json:"count"`   // of the machine
+	Recount uint64 `json:"recount"` // of the coordinator
+}
+
+// Worker is a worker process of a run.
+type Worker struct {
+	Machine  string  `json:"machine"`
+	Process  string  `json:"process"`
+	Kernel   string  `json:"kernel"`
+	Version  string  `json:"version"`
+	Threads  int     `json:"threads"`
+	Rate     float64 `json:"rate"`      // solutions per second, of its last results
+	Tasks    uint64  `json:"tasks"`     // that it counted since this start of the coordinator
+	Held     uint64  `json:"held"`      // tasks that it holds
+	Longest  Seconds `json:"longest_s"` // for which it has searched its oldest chunk
+	LastSeen Seconds `json:"silent_s"`  // since it was heard
+}
+
+// Confirmed says what confirms a total.
+type Confirmed struct {
+	Level Level        `json:"confirmed"`    // "published", "redundant", "sampled" or "none"
+	By    Confirmation `json:"confirmed_by"` // what the ledger holds for the counts, whatever the level is
+}
+
+// Level is how sure a total is, in a word.
+type Level string
+
+// The levels, from the strongest to the weakest.
+const (
+	Published   Level = "published" // it is the published total
+	Redundant   Level = "redundant" // on every task at least two machines agree, or there is a verdict
+	Sampled     Level = "sampled"   // some tasks have a second count or a verdict: a rare wrong count may be unseen
+	Unconfirmed Level = "none"      // nothing
+)
+
+// Confirmation is what the ledger of a run holds for its counts.
+type Confirmation struct {
+	Published  bool   `json:"published"`  // the total is the published one
+	Tasks      uint64 `json:"tasks"`      // all tasks
+	Checked    uint64 `json:"checked"`    // tasks with a second count by another machine, or a verdict
+	Redundancy int    `json:"redundancy"` // least number of machines that agree on a task without a verdict; 0 without tasks
+	Verdicts   uint64 `json:"verdicts"`   // tasks with a verdict
+	Machines   int    `json:"machines"`   // whose counts are in the total
+	Banned     int    `json:"banned"`     // machines whose counts are void
+}
+
+// Level returns the strongest level that holds.
+func (c *Confirmation) Level() Level {
+	switch {
+	case c.Published:
+		return Published
+	case c.Tasks > 0 && c.Checked == c.Tasks:
+		return Redundant
+	case c.Checked > 0:
+		return Sampled
+	}
+	return Unconfirmed
+}
+
+// SetTotal enters the total of a complete run, and what confirms it.
+func (s *Snapshot) SetTotal(total *big.Int, c Confirmation) {
+	s.State, s.Total = Complete, (*Decimal)(total)
+	s.Confirmed = &Confirmed{Level: c.Level(), By: c}
+}
+
+// Known returns how the total compares with the published one.
+func (s *Snapshot) Known() Comparison { return Compare(s.N, s.Placed, (*big.Int)(s.Total)) }
+
+// Validate returns the first thing wrong with a snapshot from outside.
+func (s *Snapshot) Validate() error {
+	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.State.Validate(), ValidatePlaced(s.N, s.Placed),
+		ValidateName("a notice", s.Notice), s.validateNumbers())
+	for i := 0; err == nil && i < len(s.WorkerList); i++ {
+		err = s.WorkerList[i].validate()
+	}
+	for i := 0; err == nil && i < len(s.Banned); i++ {
+		err = ValidateMachine(s.Banned[i].Machine)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot of run %.80q: %w", s.Run, err)
+	}
+	return nil
+}
+
+func (s *Snapshot) validateNumbers() error {
+	switch {
+	case max(s.Done, s.Waiting, s.Held, s.Checked, s.Disputes, s.Recounting) > s.Tasks*3:
+		return errors.New("more tasks than the run has")
+	case s.Done > s.Tasks:
+		return fmt.Errorf("%d of %d tasks done", s.Done, s.Tasks)
+	case !(s.WorkDone >= 0 && s.WorkDone <= 1):
+		return fmt.Errorf("the part %v of the work is done, not 0 to 1", float64(s.WorkDone))
+	case s.Solutions == nil:
+		return errors.New("no number of solutions")
+	case !isRate(s.Rate) || !isRate(s.Remaining):
+		return fmt.Errorf("the rate %v, and %v thread-seconds left", s.Rate, s.Remaining)
+	case s.Elapsed.Duration < 0 || s.TimeToGo != nil && (s.Least.Duration < 0 || s.Most.Duration < s.Least.Duration):
+		return errors.New("negative or reversed times")
+	case min(s.Machines, s.Workers, s.Threads, s.IdleThreads, s.Redundancy) < 0:
+		return errors.New("a negative number of machines, workers or threads")
+	case len(s.WorkerList) > MaxWorkers || len(s.Banned) > MaxBans:
+		return fmt.Errorf("%d workers and %d bans, more than %d and %d", len(s.WorkerList), len(s.Banned), MaxWorkers, MaxBans)
+	case (s.Total != nil) != (s.State == Complete):
+		return fmt.Errorf("the state %s, and a total: %v", s.State, s.Total != nil)
+	case (s.Confirmed != nil) != (s.Total != nil):
+		return errors.New("a total without what confirms it, or the reverse")
+	case s.Confirmed != nil && (s.Level != s.By.Level() || s.By.Published != (s.Known() == Match)):
+		return fmt.Errorf("a total that is not confirmed as %.80q", s.Level)
+	}
+	return nil
+}
+
+func (w *Worker) validate() error {
+	err := cmp.Or(ValidateMachine(w.Machine), ValidateMachine(w.Process), ValidateName("a kernel", w.Kernel), ValidateName("a version", w.Version))
+	if err == nil && (!isRate(w.Rate) || w.Threads < 0 || w.Longest.Duration < 0 || w.LastSeen.Duration < 0) {
+		err = fmt.Errorf("worker %s with a negative rate, time or number of threads", w.Process)
+	}
+	return err
+}
+
+// maxRate bounds a rate from outside. The sum of any number of such rates is a number that JSON has.
+const maxRate = 1e100
+
+// isRate reports whether x can be a rate.
+func isRate(x float64) bool { return x >= 0 && x <= maxRate }
