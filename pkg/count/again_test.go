@@ -9,7 +9,6 @@ import (
 	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // Again counts with another kernel than those named, where this machine has one.
@@ -31,7 +30,7 @@ func TestOneFails(t *testing.T) {
 	fake.CloseError = errClose
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if got, err := count.One(ctx, fake.Kernel(t), new(queens.Task)); !errors.Is(err, cause) || !errors.Is(err, errClose) || got != (run.TaskCount{}) {
+	if got, err := count.One(ctx, fake.Kernel(t), new(queens.Task)); !errors.Is(err, cause) || !errors.Is(err, errClose) || got != (queens.TaskCount{}) {
 		t.Errorf("counted %+v, error %v", got, err)
 	}
 	fake.New = func() error { return errNew }

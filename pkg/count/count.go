@@ -10,7 +10,6 @@ import (
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
 )
@@ -50,12 +49,12 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 }
 
 // Again counts a task by another kernel than those that counted it before; see [kernel.Other].
-func Again(ctx context.Context, task *queens.Task, counted ...string) (run.TaskCount, error) {
+func Again(ctx context.Context, task *queens.Task, counted ...string) (queens.TaskCount, error) {
 	return One(ctx, kernel.Other(task.Board.N, counted...), task)
 }
 
 // One counts a task. The error is that of the kernel, or the cause if ctx ends.
-func One(ctx context.Context, k kernel.Kernel, task *queens.Task) (one run.TaskCount, err error) {
+func One(ctx context.Context, k kernel.Kernel, task *queens.Task) (one queens.TaskCount, err error) {
 	err = k.WithCounter(func(c kernel.Counter) error {
 		counts, err := kernel.CountTasks(ctx, c, &task.Board, [][]queens.Prefix{task.Prefixes}, new(atomic.Uint64))
 		if err == nil {

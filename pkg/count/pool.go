@@ -8,14 +8,13 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // Counted is a task that was counted, without its hash.
 type Counted struct {
 	Index int // of the task in its sequence, from 0
 	Task  *queens.Task
-	run.TaskCount
+	queens.TaskCount
 }
 
 // Each counts tasks with kernel k on that many threads, and calls done with each, in the order of the

@@ -12,7 +12,6 @@ import (
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // Recounted is the report on an exported task that was counted again.
@@ -25,11 +24,11 @@ type Recounted struct {
 }
 
 // RecountLines counts exported tasks again, on that many threads. It reads a
-// [run.ExportedTask] from each line of in, and writes a [Recounted] for each to out, as
+// [queens.ExportedTask] from each line of in, and writes a [Recounted] for each to out, as
 // JSON lines in the same order. It holds a few tasks per thread, or a few times as many
 // as the kernel counts at once, however many there are. It ends early with the first line that is not
 // a task, with the cause of ctx's end, or with an error of in or out. If counts differ from those of
-// their lines, the error wraps [run.ErrContradiction].
+// their lines, the error wraps [queens.ErrContradiction].
 func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -61,8 +60,8 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 		r := l.report(&c)
 		if r.Agrees != nil && !*r.Agrees {
 			if wrong++; wrong <= maxReported {
-				mismatches = append(mismatches, fmt.Sprintf("task %d of run %s has %d solutions, its line says %d",
-					l.exported.ID, l.exported.Run, c.Count, *l.exported.Count))
+				mismatches = append(mismatches, fmt.Sprintf("task %d has %d solutions, its line says %d",
+					l.exported.Task, c.Count, *l.exported.Count))
 			}
 		}
 		err := reports.Encode(r)
@@ -76,14 +75,14 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	}
 	err = errors.Join(err, badLine)
 	if wrong > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: %s", run.ErrContradiction, strings.Join(mismatches, "; ")))
+		err = errors.Join(err, fmt.Errorf("%w: %s", queens.ErrContradiction, strings.Join(mismatches, "; ")))
 	}
 	return err
 }
 
 // line is a line of the input: a task, or an error.
 type line struct {
-	exported run.ExportedTask
+	exported queens.ExportedTask
 	task     queens.Task
 	err      error
 }
@@ -105,7 +104,7 @@ func readLines(ctx context.Context, in io.Reader, lines chan<- line) {
 			}
 		}
 		if more && l.err == nil {
-			l.task, l.err = l.exported.Task()
+			l.task, l.err = l.exported.Search()
 		}
 		if l.err != nil {
 			l.err = fmt.Errorf("line %d: %w", number, l.err)

@@ -17,7 +17,6 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // Reports come in the order of the lines, whichever is counted first, and name the kernel that ran.
@@ -102,11 +101,12 @@ func TestRecountEndsWithItsContext(t *testing.T) {
 // The error names a few of the counts that differ, and the number of the others.
 func TestManyMismatches(t *testing.T) {
 	var in, out bytes.Buffer
+	wrong := uint64(3) // it is 2
 	for id := range uint64(1000) {
-		in.WriteString(exported(t, id, &run.Result{Count: 3, Worker: "w", Kernel: "k", Attempt: 1}))
+		in.WriteString(exported(t, id, &wrong))
 	}
 	err := count.RecountLines(t.Context(), &in, &out, fakeKernel(t, instantly), 2)
-	if !errors.Is(err, run.ErrContradiction) || !strings.Contains(err.Error(), "; and 995 more") || len(err.Error()) > 1000 {
+	if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), "; and 995 more") || len(err.Error()) > 1000 {
 		t.Errorf("error of %d bytes: %v", len(err.Error()), err)
 	}
 	if got := strings.Count(out.String(), `"agrees":false`); got != 1000 {
@@ -126,10 +126,11 @@ func TestLongLine(t *testing.T) {
 }
 
 // exported returns the line of a task of the empty board of side 4.
-func exported(t *testing.T, id uint64, result *run.Result) string {
+func exported(t *testing.T, id uint64, counted *uint64) string {
 	t.Helper()
-	task := queens.Task{Run: "r", ID: id, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}}}
-	line, err := json.Marshal(run.NewExportedTask(&task, 8, result))
+	line, err := json.Marshal(queens.ExportedTask{
+		Task: id, Weight: 8, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}}, Count: counted,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

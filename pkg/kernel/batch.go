@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // ErrDeviceLost is the cause of an error of Count or CountTasks after which the Counter can't count
@@ -27,8 +26,8 @@ type BatchCounter interface {
 // CountTasks counts tasks of one board: at once with a [BatchCounter], which has the same time for each of
 // them, otherwise one after the other. It returns the counts of the first tasks, of all if there is no
 // error, without their hashes.
-func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) ([]run.TaskCount, error) {
-	counted := make([]run.TaskCount, 0, len(tasks))
+func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) ([]queens.TaskCount, error) {
+	counted := make([]queens.TaskCount, 0, len(tasks))
 	batch, ok := c.(BatchCounter)
 	if !ok {
 		for _, prefixes := range tasks {
@@ -38,7 +37,7 @@ func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queen
 				return counted, err
 			}
 			pulse.Add(1) // the search of a small task may end before it does so
-			counted = append(counted, run.TaskCount{Count: n, Kernel: c.LastKernel(), Elapsed: time.Since(start)})
+			counted = append(counted, queens.TaskCount{Count: n, Kernel: c.LastKernel(), Elapsed: time.Since(start)})
 		}
 		return counted, nil
 	}
@@ -47,8 +46,9 @@ func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queen
 	if err == nil && n != len(tasks) {
 		return nil, fmt.Errorf("%d of %d tasks have no count", len(tasks)-n, len(tasks))
 	}
+	each := time.Since(start) / time.Duration(max(1, len(tasks)))
 	for _, count := range counts[:n] {
-		counted = append(counted, run.TaskCount{Count: count, Kernel: c.LastKernel(), Elapsed: time.Since(start) / time.Duration(len(tasks))})
+		counted = append(counted, queens.TaskCount{Count: count, Kernel: c.LastKernel(), Elapsed: each})
 	}
 	return counted, err
 }

@@ -91,13 +91,7 @@ type ChunkResult struct {
 }
 
 // TaskCount is the count of one task of a chunk.
-type TaskCount struct {
-	Hash   uint64 // Hash of the task that was counted.
-	Count  uint64 // Solutions on the class's board below the task's prefixes, unweighted.
-	Kernel string
-	// Elapsed is the time of the search alone, in nanoseconds.
-	Elapsed time.Duration
-}
+type TaskCount = queens.TaskCount
 
 // Result returns the result of the task at an index of Counts, for an attempt.
 func (r *ChunkResult) Result(i int, attempt uint32) Result {

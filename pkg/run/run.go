@@ -181,12 +181,12 @@ type StreamPosition struct {
 // what happened to what; commands turn them into exit codes.
 var (
 	// ErrContradiction: the total contradicts the published one, or another route to it.
-	ErrContradiction = errors.New("the total contradicts what is known")
+	ErrContradiction = queens.ErrContradiction
 	// ErrIncomplete: the run stopped before every task had one accepted count. It can be
 	// resumed.
-	ErrIncomplete = errors.New("the run is incomplete")
+	ErrIncomplete = queens.ErrIncomplete
 	// ErrCancelled: the run was cancelled, for good.
 	ErrCancelled = errors.New("the run was cancelled")
 	// ErrNoConnection: no server could be reached, or it refused the credentials.
-	ErrNoConnection = errors.New("no connection to the server")
+	ErrNoConnection = queens.ErrNoConnection
 )
