@@ -1,0 +1,84 @@
+package progress
+
+import (
+	"math"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+const (
+	// workMargin widens the forecast at both ends, because the work of a task is an estimate.
+	workMargin = 0.05
+	// smoothing is the time constant of the forecast: in this time it covers two thirds of the distance to what the rates
+	// say. No single task makes it jump.
+	smoothing = 5 * time.Second
+	// longestForecast bounds a forecast. A [time.Duration] holds almost three times as much.
+	longestForecast = 100 * 365 * 24 * time.Hour
+)
+
+// speed is a range for the part of the work that is done in a second; zero if nothing was done.
+type speed struct{ low, high float64 }
+
+// speedBetween returns the speed between two samples. Tasks differ, and only finished ones are seen: the standard
+// deviation of a number k of tasks of random sizes is about its square root.
+func speedBetween(from, to *sample) speed {
+	work, tasks := to.work-from.work, to.done-from.done
+	if work <= 0 || to.done <= from.done || to.at <= from.at {
+		return speed{}
+	}
+	mean := work / (to.at - from.at).Seconds()
+	chance := 1 + 1/math.Sqrt(float64(tasks))
+	return speed{low: mean / chance, high: mean * chance}
+}
+
+// timeLeft returns the least and the most seconds that are left: by the speed since a recent sample, and by the speed
+// since an older one for as many threads as there are now. Both are 0 if they are unknown.
+func timeLeft(recent, older, latest *sample, threads int) (low, high float64) {
+	short, long := speedBetween(recent, latest), speedBetween(older, latest)
+	if mean := (latest.threads - older.threads) / (latest.at - older.at).Seconds(); mean > 0 {
+		now := float64(threads) / mean
+		long.low, long.high = long.low*now, long.high*now
+	}
+	slow, fast := min(short.low, long.low), max(short.high, long.high)
+	work := 1 - latest.work
+	if work <= 0 || slow <= 0 {
+		return 0, 0
+	}
+	// At the end, a thread waits for the others for up to the time of a task.
+	task := (latest.threads - older.threads) / float64(latest.done-older.done)
+	return work / fast * (1 - workMargin), work/slow*(1+workMargin) + task
+}
+
+// forecast is the time of the meter's clock at which a run will end, in seconds; zero while it is unknown. It is smoothed:
+// the time of the end, which is constant while the rates are, and not the time that is left, which would always lag.
+type forecast struct {
+	low, high float64
+	updated   time.Duration
+}
+
+// follow updates the forecast with the seconds that are left by the rates, and returns the time to go; nil if high is 0.
+func (f *forecast) follow(now time.Duration, low, high float64) *queens.TimeToGo {
+	weight := 1.0
+	switch {
+	case high == 0:
+		*f = forecast{}
+		return nil
+	case f.high > 0:
+		weight = 1 - math.Exp(-(now-f.updated).Seconds()/smoothing.Seconds())
+	}
+	low, high = min(low, longestForecast.Seconds())+now.Seconds(), min(high, longestForecast.Seconds())+now.Seconds()
+	f.low += weight * (low - f.low)
+	f.high += weight * (high - f.high)
+	if f.high <= now.Seconds() { // the run should have ended by now
+		f.low, f.high = low, high
+	}
+	f.updated = now
+	return &queens.TimeToGo{Least: secondsAfter(now, f.low), Most: secondsAfter(now, f.high)}
+}
+
+// secondsAfter returns the time from now until a number of seconds of the same clock; 0 if that is past.
+func secondsAfter(now time.Duration, seconds float64) queens.Seconds {
+	left := max(0, min(seconds-now.Seconds(), longestForecast.Seconds()))
+	return queens.Seconds{Duration: time.Duration(left * float64(time.Second))}
+}

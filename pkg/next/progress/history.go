@@ -1,0 +1,50 @@
+package progress
+
+import "time"
+
+// Point is how far a run was at a time. All of it grows, except after a ban.
+type Point struct {
+	Elapsed   time.Duration // for which coordinators had worked on the run, pauses left out
+	Work      float64       // part of the estimated work that was done, 0 to 1
+	Solutions float64       // found, weighted
+}
+
+// MaxPoints bounds the points of a [History].
+const MaxPoints = 400
+
+// History keeps at most [MaxPoints] points of a run: when they are too many, it drops every other one, and from then on
+// keeps points twice as far apart. The zero value is empty.
+type History struct {
+	points  []Point
+	between time.Duration // two kept points, at least
+	latest  Point
+}
+
+// Add adds a point. One that is older than the latest is left out.
+func (h *History) Add(p Point) {
+	if p.Elapsed < h.latest.Elapsed {
+		return
+	}
+	h.latest = p
+	if n := len(h.points); n > 0 && p.Elapsed-h.points[n-1].Elapsed < max(h.between, time.Second) {
+		return
+	}
+	if h.points = append(h.points, p); len(h.points) < MaxPoints {
+		return
+	}
+	half := h.points[:0]
+	for i := 0; i < len(h.points); i += 2 {
+		half = append(half, h.points[i])
+	}
+	h.points = half
+	h.between = 2 * max(h.between, time.Second)
+}
+
+// Points returns a copy of the points in order, the latest included.
+func (h *History) Points() []Point {
+	points := append(make([]Point, 0, len(h.points)+1), h.points...)
+	if n := len(points); n > 0 && points[n-1] != h.latest {
+		points = append(points, h.latest)
+	}
+	return points
+}

@@ -1,0 +1,297 @@
+package progress_test
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"nqueens/pkg/next/progress"
+	"nqueens/pkg/queens"
+)
+
+const (
+	shortWindow = 30 * time.Second
+	longWindow  = 5 * time.Minute
+	// settled is a time after which the smoothed forecast shows a change.
+	settled = time.Minute
+)
+
+// testRun is a run whose work the test does: tasks of the same size with 10 solutions each.
+type testRun struct {
+	*testing.T
+	meter   *progress.Meter
+	now     time.Duration
+	tasks   uint64
+	threads int
+	s       queens.Snapshot // the latest
+}
+
+func newRun(t *testing.T, tasks, done uint64, elapsed time.Duration) *testRun {
+	r := &testRun{T: t, meter: progress.NewMeter(elapsed), now: 12345 * time.Second, tasks: tasks, threads: 2}
+	r.s.Done = done
+	r.measure()
+	r.s.Done++ // the first result begins the windows
+	r.measure()
+	return r
+}
+
+func (r *testRun) measure() {
+	r.s = queens.Snapshot{
+		State: queens.Running, Done: r.s.Done, Tasks: r.tasks, WorkDone: queens.Fraction(r.s.Done) / queens.Fraction(r.tasks),
+		Solutions: (*queens.Decimal)(big.NewInt(10 * int64(r.s.Done))), Threads: r.threads,
+	}
+	r.meter.Measure(r.now, &r.s)
+}
+
+// work does a number of tasks in each second of a time, and measures after each.
+func (r *testRun) work(perSecond uint64, long time.Duration) {
+	for range long / time.Second {
+		r.now += time.Second
+		r.s.Done = min(r.s.Done+perSecond, r.tasks)
+		r.measure()
+	}
+}
+
+// left is the time that the other tasks take at a speed.
+func (r *testRun) left(perSecond float64) time.Duration {
+	return time.Duration(float64(r.tasks-r.s.Done) / perSecond * float64(time.Second))
+}
+
+func (r *testRun) wantRate(when string, rate float64) {
+	r.Helper()
+	if math.Abs(r.s.Rate-rate) > 1e-6*rate {
+		r.Errorf("%s: rate %v, want %v", when, r.s.Rate, rate)
+	}
+}
+
+// wantTimeToGo wants a forecast that contains the truth, and is no wider than a number of times the truth; none if that
+// number is 0.
+func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) {
+	r.Helper()
+	got := r.s.TimeToGo
+	switch {
+	case width == 0 && got == nil:
+	case got == nil || width == 0:
+		r.Errorf("%s: time to go %v, want one: %v", when, got, width > 0)
+	case got.Least.Duration > truth || got.Most.Duration < truth:
+		r.Errorf("%s: time to go %v, the truth is %v", when, *got, truth)
+	case (got.Most.Duration - got.Least.Duration - 5*time.Second).Seconds() > width*truth.Seconds():
+		r.Errorf("%s: time to go %v is wider than %v times the truth, %v", when, *got, width, truth)
+	}
+}
+
+// Steady work has its rate at once, and from 5 s on a forecast that contains the truth and narrows.
+func TestSteadyWork(t *testing.T) {
+	for _, speed := range []uint64{1, 2, 64, 5000} {
+		const seconds = 600
+		r := newRun(t, seconds*speed+1, 0, 0)
+		for second := 1; second <= seconds; second++ {
+			r.work(speed, time.Second)
+			when := fmt.Sprintf("%d a second, second %d", speed, second)
+			if r.s.Elapsed.Duration != time.Duration(second)*time.Second {
+				t.Errorf("%s: elapsed %v", when, r.s.Elapsed)
+			}
+			switch {
+			case second == seconds:
+				r.wantRate(when, 0)
+				r.wantTimeToGo(when, 0, 0)
+			case second < 5:
+				r.wantRate(when, 10*float64(speed))
+				r.wantTimeToGo(when, 0, 0)
+			default:
+				r.wantRate(when, 10*float64(speed))
+				r.wantTimeToGo(when, r.left(float64(speed)), 0.12+2.4/math.Sqrt(min(float64(second), 30)*float64(speed)))
+				if want := 2 * r.left(float64(speed)).Seconds(); math.Abs(r.s.Remaining-want) > 0.001*want {
+					t.Errorf("%s: %v thread-seconds left, want %v", when, r.s.Remaining, want)
+				}
+			}
+		}
+	}
+}
+
+// A resumed run has the rate of what is done now, and its elapsed time goes on.
+func TestResumed(t *testing.T) {
+	r := newRun(t, 100_001, 90_000, time.Hour)
+	r.work(20, 4*time.Second)
+	r.wantTimeToGo("at the start", 0, 0)
+	r.work(20, 96*time.Second)
+	r.wantRate("later", 200)
+	r.wantTimeToGo("later", 400*time.Second, 0.35)
+	if r.s.Elapsed.Duration != time.Hour+100*time.Second {
+		t.Errorf("elapsed %v", r.s.Elapsed)
+	}
+}
+
+// The forecast follows the number of threads at once: what a thread did in the long window says what more threads do.
+func TestForecastFollowsThreads(t *testing.T) {
+	r := newRun(t, 1_000_000, 0, 0)
+	perThread := uint64(5)
+	r.work(10, longWindow)
+	for _, threads := range []int{4, 24, 6} {
+		r.threads = threads
+		now := perThread * uint64(threads)
+		r.work(now, settled)
+		r.wantTimeToGo(fmt.Sprint(threads, " threads"), r.left(float64(now)), 0.35)
+		r.wantRate(fmt.Sprint(threads, " threads"), 10*float64(now))
+		r.work(now, longWindow)
+	}
+}
+
+// For tasks of random sizes that end at random times on several threads, nearly all forecasts contain the truth, and a
+// forecast moves little in a second.
+func TestUnevenTasks(t *testing.T) {
+	forecasts, misses := 0, 0
+	var moved float64
+	for seed := range uint64(10) {
+		const tasks, threads = 2000, 8
+		rng := rand.New(rand.NewPCG(seed, 4))
+		free := make([]time.Duration, threads)
+		var ends []time.Duration
+		for range tasks {
+			i := slices.Index(free, slices.Min(free))
+			free[i] += time.Duration(rng.ExpFloat64() * float64(2*time.Second))
+			ends = append(ends, free[i])
+		}
+		slices.Sort(ends)
+		meter, end, found := progress.NewMeter(0), ends[tasks-1], 0
+		var before queens.Snapshot
+		for now := time.Second; now < end; now += time.Second {
+			for found < tasks && ends[found] <= now {
+				found++
+			}
+			s := queens.Snapshot{State: queens.Running, Done: uint64(found), Tasks: tasks, WorkDone: queens.Fraction(found) / tasks, Threads: threads}
+			meter.Measure(now, &s)
+			if s.TimeToGo == nil {
+				continue
+			}
+			forecasts++
+			truth := end - now
+			if s.Least.Duration > truth || s.Most.Duration < truth {
+				misses++
+			}
+			if before.TimeToGo != nil && truth > 20*time.Second {
+				moved = max(moved, (s.Most.Duration+time.Second-before.Most.Duration).Abs().Seconds()/before.Most.Seconds())
+			}
+			before = s
+		}
+	}
+	if forecasts < 2000 || misses > forecasts/10 {
+		t.Errorf("%d of %d forecasts do not contain the truth", misses, forecasts)
+	}
+	if moved > 0.15 {
+		t.Errorf("a forecast moved by %v of the time to go in a second", moved)
+	}
+}
+
+// When nothing more arrives, rate and forecast are unknown again.
+func TestBurst(t *testing.T) {
+	r := newRun(t, 1000, 0, 0)
+	r.work(0, 3*shortWindow)
+	r.work(60, time.Second)
+	r.wantRate("after a burst", 20)
+	r.work(0, shortWindow-time.Second)
+	r.wantRate("almost 30 s later", 20)
+	r.work(0, time.Second)
+	r.wantRate("30 s later", 0)
+	r.wantTimeToGo("30 s later", 0, 0)
+}
+
+// Time without threads, and before the first result, is no time in which little was done. What is left is still known.
+func TestNoThreads(t *testing.T) {
+	r := newRun(t, 10_000, 0, 0)
+	r.work(10, time.Minute)
+	remaining := r.s.Remaining
+	r.threads = 0
+	r.work(0, time.Minute)
+	r.wantRate("without threads", 0)
+	r.wantTimeToGo("without threads", 0, 0)
+	if r.s.Remaining != remaining {
+		t.Errorf("%v thread-seconds left without threads, want %v", r.s.Remaining, remaining)
+	}
+	r.threads = 2
+	r.work(0, time.Minute)
+	r.work(10, 6*time.Second)
+	r.wantRate("again", 100)
+	r.wantTimeToGo("again", r.left(10), 2)
+	if want := 2*time.Minute + 66*time.Second; r.s.Elapsed.Duration != want {
+		t.Errorf("elapsed %v, want %v", r.s.Elapsed, want)
+	}
+}
+
+// A process that was stopped, or whose machine slept, has not worked on the run meanwhile.
+func TestPause(t *testing.T) {
+	r := newRun(t, 10_000, 0, 0)
+	r.work(10, time.Minute)
+	r.now += time.Hour
+	r.measure()
+	if r.s.Elapsed.Duration != time.Minute || r.s.Rate != 0 || r.s.TimeToGo != nil {
+		t.Errorf("after a pause: elapsed %v, rate %v, time to go %v", r.s.Elapsed, r.s.Rate, r.s.TimeToGo)
+	}
+	r.work(10, 10*time.Second)
+	r.wantRate("10 s after a pause", 100)
+	r.wantTimeToGo("10 s after a pause", r.left(10), 2)
+}
+
+// A ban voids counts: the rates begin again.
+func TestBan(t *testing.T) {
+	r := newRun(t, 10_000, 0, 0)
+	r.work(10, time.Minute)
+	r.s.Done = 50
+	r.measure()
+	r.wantRate("after a ban", 0)
+	r.wantTimeToGo("after a ban", 0, 0)
+	r.work(10, 10*time.Second)
+	r.wantRate("after a ban", 100)
+}
+
+// A forecast at the lowest speed is long, and no overflow.
+func TestCrawl(t *testing.T) {
+	r := newRun(t, 1<<40, 0, 0)
+	r.s.Done++
+	r.work(0, 10*time.Second)
+	if r.s.TimeToGo == nil || r.s.Least.Duration < 50*365*24*time.Hour || r.s.Most.Duration < r.s.Least.Duration {
+		t.Errorf("time to go %v", r.s.TimeToGo)
+	}
+}
+
+// Less than all of the tasks is less than all of the work.
+func TestWorkDone(t *testing.T) {
+	for _, c := range []struct {
+		done uint64
+		work queens.Fraction
+		less bool
+	}{{9, 1.0000001, true}, {10, 0.9999999, true}, {10, 1, false}, {0, -1e-9, true}} {
+		s := queens.Snapshot{Done: c.done, Tasks: 10, WorkDone: c.work}
+		progress.NewMeter(0).Measure(0, &s)
+		if s.WorkDone < 0 || s.WorkDone > 1 || (s.WorkDone < 1) != c.less {
+			t.Errorf("%+v: %v", c, s.WorkDone)
+		}
+	}
+}
+
+// A history has points at even distances from the start to the latest, however long the run.
+func TestHistory(t *testing.T) {
+	var h progress.History
+	if len(h.Points()) != 0 {
+		t.Error("an empty history has points")
+	}
+	for second := range 100_000 {
+		at := time.Duration(second) * time.Second
+		h.Add(progress.Point{Elapsed: at, Work: float64(second), Solutions: 7 * float64(second)})
+		points := h.Points()
+		if n := len(points); n > progress.MaxPoints+1 || points[0].Elapsed != 0 || points[n-1].Elapsed != at || second > 1000 && n < progress.MaxPoints/2 {
+			t.Fatalf("second %d: %d points", second, n)
+		}
+	}
+	h.Add(progress.Point{Elapsed: time.Second})
+	points := h.Points()
+	for i := 2; i < len(points)-1; i++ {
+		if points[i].Elapsed-points[i-1].Elapsed != points[1].Elapsed-points[0].Elapsed {
+			t.Fatalf("points %d and %d are %v apart", i-1, i, points[i].Elapsed-points[i-1].Elapsed)
+		}
+	}
+}
