@@ -10,30 +10,35 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// SelfTestN is the side of the largest board that [SelfTest] counts.
+// SelfTestN is the side of the largest full board whose total [SelfTest] compares with the published one.
 const SelfTestN = 12
 
-// wideSides are the sides of the boards that [SelfTest] counts from deep prefixes: a kernel may
-// count wide boards in another way.
-var wideSides = []int{20, 28}
+// selfTestSides are the sides of the boards that [SelfTest] counts from deep prefixes, and the number of rows that these leave on
+// the full board. A kernel may count wide boards in another way, and the wider of them in a third one.
+var selfTestSides = []struct{ n, left int }{{20, 9}, {28, 12}}
 
-// SelfTest counts the full boards of side 1 to [SelfTestN] with kernel k and compares the
-// totals with the published ones, and the counts of single prefixes of these and of wider boards with
-// those of the reference kernel. It takes milliseconds. A process calls it before it
-// counts, because the machine or the build may be broken although the test suite passed. The
-// error names the kernel, the side and both numbers, or is the cause of ctx, or an error of
-// [Kernel.WithCounter].
+// SelfTest counts boards with kernel k, and compares the totals of full boards with the published ones, and all other counts with
+// those of the reference kernel. It runs every function that a count can reach: boards of few and of many columns, with few and
+// with many open rows, with gaps between these and without. It takes milliseconds. A process calls it before it counts, because
+// the machine or the build may be broken although the test suite passed. The error names the kernel, the side and both
+// numbers, or is the cause of ctx, or an error of [Kernel.WithCounter].
 func SelfTest(ctx context.Context, k Kernel) error {
 	return k.WithCounter(func(c Counter) error {
 		for n := 1; n <= SelfTestN; n++ {
-			board := queens.FullBoard(n)
-			if err := compare(ctx, k.Name, c, &board, firstRows(&board)); err != nil {
+			board, rows := queens.FullBoard(n), 2
+			if n == SelfTestN {
+				rows = 1 // leaves rows enough for the steps far from the last row
+			}
+			if err := compare(ctx, k.Name, c, &board, firstRows(&board, rows)); err != nil {
 				return err
 			}
 		}
-		for _, n := range wideSides {
-			board := queens.FullBoard(n)
-			if err := compare(ctx, k.Name, c, &board, deepPrefixes(&board)); err != nil {
+		for _, side := range selfTestSides {
+			full, gapped := queens.FullBoard(side.n), gappedBoard(side.n)
+			if err := compare(ctx, k.Name, c, &full, deepPrefixes(&full, side.left, 200)); err != nil {
+				return err
+			}
+			if err := compare(ctx, k.Name, c, &gapped, deepPrefixes(&gapped, gappedRows, 5)); err != nil {
 				return err
 			}
 		}
@@ -41,11 +46,14 @@ func SelfTest(ctx context.Context, k Kernel) error {
 	})
 }
 
-// compare counts prefixes of a full board, all in one task and each in a task of its own, and compares the
-// counts.
+// alone is the number of prefixes of a board that [SelfTest] also counts one by one.
+const alone = 4
+
+// compare counts prefixes of a board, all in one task and some each in a task of its own, and compares the counts. On a board of
+// a side up to SelfTestN, the prefixes are all of the full board.
 func compare(ctx context.Context, name string, c Counter, board *queens.Board, prefixes []queens.Prefix) error {
 	tasks := [][]queens.Prefix{prefixes}
-	for i := range prefixes {
+	for i := range min(alone, len(prefixes)) {
 		tasks = append(tasks, prefixes[i:i+1])
 	}
 	var pulse atomic.Uint64
@@ -74,11 +82,25 @@ func compare(ctx context.Context, name string, c Counter, board *queens.Board, p
 	return nil
 }
 
-// deepPrefixes returns prefixes of a full board that leave nine rows, always the same.
-func deepPrefixes(b *queens.Board) (prefixes []queens.Prefix) {
-	for seed := range uint64(200) {
+// gappedRows is the number of last rows of a gapped board of which some have their queen.
+const gappedRows = 16
+
+// gappedBoard returns a board on which a few of the last rows allow a single square, so that each step of a search meets the gap
+// that such a row leaves. The other rows allow no square that these attack.
+func gappedBoard(n int) queens.Board {
+	p := newProblem(new(queens.FullBoard(n)), 0)
+	for i, fromLast := range []int{2, 8, 13} {
+		p.place(n-fromLast, 1<<(n/2+3*i))
+		p.allow[n-fromLast] = 1 << (n/2 + 3*i)
+	}
+	return queens.Board{N: n, Allow: p.allow}
+}
+
+// deepPrefixes returns at most that many prefixes of a board that leave so many rows, always the same.
+func deepPrefixes(b *queens.Board, left, most int) (prefixes []queens.Prefix) {
+	for seed := range uint64(most) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		if p := randomPrefix(rng, b, b.N-9); p.Row == b.N-9 {
+		if p := randomPrefix(rng, b, b.N-left); p.Row == b.N-left {
 			prefixes = append(prefixes, p)
 		}
 	}
@@ -98,10 +120,10 @@ func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
 	return p
 }
 
-// firstRows returns all prefixes of two rows, or of one row on a board of side 1.
-func firstRows(b *queens.Board) []queens.Prefix {
+// firstRows returns all prefixes of that many rows, at most all.
+func firstRows(b *queens.Board, rows int) []queens.Prefix {
 	prefixes := []queens.Prefix{{}}
-	for range min(2, b.N) {
+	for range min(rows, b.N) {
 		var next []queens.Prefix
 		for _, p := range prefixes {
 			for free := p.Free(b); free != 0; free &= free - 1 {

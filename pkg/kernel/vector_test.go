@@ -97,7 +97,7 @@ func TestAssemblyIsEntered(t *testing.T) {
 			}
 			prefixes := []queens.Prefix{{}}
 			if n > 12 {
-				prefixes = deepPrefixes(&b)
+				prefixes = deepPrefixes(&b, 9, 200)
 			}
 			if count(t, c, &b, prefixes); calls == 0 {
 				t.Errorf("n = %d: %s counts without a step", n, k.Name)
@@ -162,7 +162,7 @@ func TestChosenLanes(t *testing.T) {
 		for n, lanes := range map[int]string{8: "-16", 16: "-16", 17: "-16", widest: "-16", widest + 1: "-32", 28: "-32"} {
 			b, prefixes := queens.FullBoard(n), []queens.Prefix{{}}
 			if n > 12 {
-				prefixes = deepPrefixes(&b)
+				prefixes = deepPrefixes(&b, 9, 200)
 			}
 			count(t, c, &b, prefixes)
 			if got := c.LastKernel(); got != k.Name+lanes {
@@ -177,7 +177,7 @@ func TestLanesAgreeOnEverySide(t *testing.T) {
 	reference := newCounter(t, generic)
 	for n := 12; n <= windowColumns+8; n++ {
 		b := queens.FullBoard(n)
-		prefixes := deepPrefixes(&b)
+		prefixes := deepPrefixes(&b, 9, 200)
 		want := count(t, reference, &b, prefixes)
 		if want == 0 {
 			t.Errorf("n = %d: no completion", n)
