@@ -46,7 +46,7 @@ func TestNumbersAreThoseOfTheTerminal(t *testing.T) {
 		add("clock("+text(d.Seconds())+")", humanize.Clock(d))
 		for _, factor := range []int{1, 2} {
 			r := run.ETA{Min: run.Seconds{Duration: d}, Max: run.Seconds{Duration: d*time.Duration(factor) + time.Second}}
-			add("remaining("+text(r.Min.Seconds())+", "+text(r.Max.Seconds())+")", humanize.Remaining(r))
+			add("remaining("+text(r.Min.Seconds())+", "+text(r.Max.Seconds())+")", humanize.Remaining(r.Min.Duration, r.Max.Duration))
 		}
 	}
 	got := eval[[]string](p, `import("./format.js").then(f => [`+script.String()+`])`)
@@ -76,7 +76,7 @@ func TestFiguresAreThoseOfTheAPI(t *testing.T) {
 		"n = 16", "full symmetry", "figures", "42.7%", "running",
 		humanize.Int(uint64(api["done"].(float64))) + " of " + humanize.Plural(uint64(api["tasks"].(float64)), "task") + " done",
 		humanize.Rate(api["rate"].(float64)), "solutions so far100,279,844,124,731,812", "workers40", humanize.Int(int(api["threads"].(float64))), "24 idle",
-		"3d2h", humanize.Remaining(*s.snapshot.ETA) + " left", "1 dead-lettered", "2 disputed", "12 republished", "the search", "5% of the tasks", "one count of each task",
+		"3d2h", humanize.Remaining(s.snapshot.ETA.Min.Duration, s.snapshot.ETA.Max.Duration) + " left", "1 dead-lettered", "2 disputed", "12 republished", "the search", "5% of the tasks", "one count of each task",
 		"task 117 counted 88,210,344 and 88,210,345", "its count of task 88 was outvoted", key(3),
 	} {
 		if !strings.Contains(shown, want) {

@@ -88,7 +88,7 @@ func (t theme) progressRow(p *run.Snapshot, width int) line {
 	case p.ETA == nil:
 		segments = append(segments, segment{1, line{{"estimating", faint}}})
 	default:
-		segments = append(segments, segment{1, line{{humanize.Remaining(*p.ETA), plain}, {" left", faint}}})
+		segments = append(segments, segment{1, line{{humanize.Remaining(p.ETA.Min.Duration, p.ETA.Max.Duration), plain}, {" left", faint}}})
 	}
 	text := join(segments, fitSegments(segments, width-minBar-gap, gap), spaces(gap))
 	bar := min(int(barShare*float64(width)), width-gap-text.width())

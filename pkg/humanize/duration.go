@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-
-	"nqueens/pkg/run"
 )
 
 const (
@@ -73,8 +71,8 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 // outwards, so that the text covers the range, to multiples of a step that grows with
 // them: a step is at least a thirtieth of the time, so that a forecast that moves by one
 // percent rarely changes the text. It formats negative times as 0.
-func Remaining(r run.ETA) string {
-	low, high := max(0, r.Min.Duration), max(0, r.Min.Duration, r.Max.Duration)
+func Remaining(least, most time.Duration) string {
+	low, high := max(0, least), max(0, least, most)
 	low = low.Truncate(step(low))
 	unit := step(high)
 	if rest := high % unit; rest > 0 && high < math.MaxInt64-unit {

@@ -47,7 +47,7 @@ func timeLeft(s *run.Snapshot) string {
 	case s.ETA == nil:
 		return "estimating the time left"
 	}
-	return humanize.Remaining(*s.ETA) + " left"
+	return humanize.Remaining(s.ETA.Min.Duration, s.ETA.Max.Duration) + " left"
 }
 
 // FleetChange is which workers have come and gone.
@@ -133,7 +133,7 @@ func (r *Result) endLine() string {
 func (r *Result) StoppedText(before *run.Snapshot, folder, resume string) string {
 	left := "unknown"
 	if before != nil && before.ETA != nil {
-		left = fmt.Sprintf("%s with %s", humanize.Remaining(*before.ETA), humanize.Plural(before.Threads, "thread"))
+		left = fmt.Sprintf("%s with %s", humanize.Remaining(before.ETA.Min.Duration, before.ETA.Max.Duration), humanize.Plural(before.Threads, "thread"))
 	}
 	return strings.Join([]string{
 		"done so far:  " + doneOf(&r.Count.Snapshot),

@@ -109,7 +109,7 @@ func (r *ListedRun) progress() []string {
 	case r.ETA == nil:
 		return []string{humanize.Rate(r.Rate), "estimating"}
 	}
-	return []string{humanize.Rate(r.Rate), humanize.Remaining(*r.ETA) + " left"}
+	return []string{humanize.Rate(r.Rate), humanize.Remaining(r.ETA.Min.Duration, r.ETA.Max.Duration) + " left"}
 }
 
 // details says how fast a run goes, where it is, who works on it, what limits it, and with which runs it shares its

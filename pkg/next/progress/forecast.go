@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	// workMargin widens the forecast at both ends, because the work of a task is an estimate.
+	// workMargin widens the forecast at both ends, because the work of a task is an estimate. In a short time it is wider,
+	// as if the time were measured with this error: results come in groups.
 	workMargin = 0.05
+	timeError  = 500 * time.Millisecond
 	// smoothing is the time constant of the forecast: in this time it covers two thirds of the distance to what the rates
 	// say. No single task makes it jump.
 	smoothing = 5 * time.Second
@@ -47,7 +49,8 @@ func timeLeft(recent, older, latest *sample, threads int) (low, high float64) {
 	}
 	// At the end, a thread waits for the others for up to the time of a task.
 	task := (latest.threads - older.threads) / float64(latest.done-older.done)
-	return work / fast * (1 - workMargin), work/slow*(1+workMargin) + task
+	margin := workMargin + timeError.Seconds()/(latest.at-older.at).Seconds()
+	return work / fast * (1 - margin), work/slow*(1+margin) + task
 }
 
 // forecast is the time of the meter's clock at which a run will end, in seconds; zero while it is unknown. It is smoothed:

@@ -23,7 +23,7 @@ const (
 	// process was stopped, or its machine slept.
 	longestGap = 5 * time.Second
 	// firstForecast is how long a run is measured before the first forecast.
-	firstForecast = 5 * time.Second
+	firstForecast = 2 * time.Second
 	// sampleInterval is the least time between two stored samples, except the latest.
 	sampleInterval = time.Second
 )

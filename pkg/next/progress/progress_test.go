@@ -84,7 +84,7 @@ func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) 
 	}
 }
 
-// Steady work has its rate at once, and from 5 s on a forecast that contains the truth and narrows.
+// Steady work has its rate at once, and from 2 s on a forecast that contains the truth and narrows.
 func TestSteadyWork(t *testing.T) {
 	for _, speed := range []uint64{1, 2, 64, 5000} {
 		const seconds = 600
@@ -99,12 +99,16 @@ func TestSteadyWork(t *testing.T) {
 			case second == seconds:
 				r.wantRate(when, 0)
 				r.wantTimeToGo(when, 0, 0)
-			case second < 5:
+			case second < 2:
 				r.wantRate(when, 10*float64(speed))
 				r.wantTimeToGo(when, 0, 0)
 			default:
 				r.wantRate(when, 10*float64(speed))
-				r.wantTimeToGo(when, r.left(float64(speed)), 0.12+2.4/math.Sqrt(min(float64(second), 30)*float64(speed)))
+				width := 2.5
+				if second >= 20 {
+					width = 0.2 + 2.6/math.Sqrt(min(float64(second), 30)*float64(speed))
+				}
+				r.wantTimeToGo(when, r.left(float64(speed)), width)
 				if want := 2 * r.left(float64(speed)).Seconds(); math.Abs(r.s.Remaining-want) > 0.001*want {
 					t.Errorf("%s: %v thread-seconds left, want %v", when, r.s.Remaining, want)
 				}
@@ -116,9 +120,9 @@ func TestSteadyWork(t *testing.T) {
 // A resumed run has the rate of what is done now, and its elapsed time goes on.
 func TestResumed(t *testing.T) {
 	r := newRun(t, 100_001, 90_000, time.Hour)
-	r.work(20, 4*time.Second)
+	r.work(20, time.Second)
 	r.wantTimeToGo("at the start", 0, 0)
-	r.work(20, 96*time.Second)
+	r.work(20, 99*time.Second)
 	r.wantRate("later", 200)
 	r.wantTimeToGo("later", 400*time.Second, 0.35)
 	if r.s.Elapsed.Duration != time.Hour+100*time.Second {
