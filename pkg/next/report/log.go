@@ -1,0 +1,198 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/queens"
+)
+
+// logDone adds to an event how far a run is.
+func logDone(event *zerolog.Event, s *queens.Snapshot) {
+	event.Uint64("done", s.Done).Uint64("tasks", s.Tasks).Float64("percent", humanize.Percentage(float64(s.WorkDone))).
+		Str("solutions", s.Solutions.String()).Float64("elapsed_s", math.Round(s.Elapsed.Seconds()*1e3)/1e3)
+}
+
+// fleet returns the number of workers and threads: 4 workers, 8 threads (1 idle).
+func fleet(s *queens.Snapshot) string {
+	text := humanize.Plural(s.Workers, "worker") + ", " + humanize.Plural(s.Threads, "thread")
+	if s.IdleThreads > 0 {
+		text += fmt.Sprintf(" (%s idle)", humanize.Int(s.IdleThreads))
+	}
+	return text
+}
+
+// Progress returns a line on how far a run is: 21.0%, 131 of 748 tasks; 98 M/s; 4 workers, 8 threads; 1m20s to 2m to go.
+func Progress(s *queens.Snapshot) string {
+	parts := []string{doneOf(s), humanize.Rate(s.Rate), fleet(s), Remaining(s)}
+	if s.Disputes > 0 {
+		parts = append(parts, humanize.Plural(s.Disputes, "dispute"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// LogProgress logs how far a run is.
+func LogProgress(log zerolog.Logger, s *queens.Snapshot) {
+	event := log.Info()
+	logDone(event, s)
+	event.Float64("rate", math.Round(s.Rate)).Int("machines", s.Machines).Int("workers", s.Workers).Int("threads", s.Threads).
+		Int("idle_threads", s.IdleThreads)
+	if s.TimeToGo != nil {
+		event.Float64("eta_least_s", math.Round(s.Least.Seconds())).Float64("eta_most_s", math.Round(s.Most.Seconds()))
+	}
+	if s.Disputes > 0 {
+		event.Uint64("disputes", s.Disputes).Uint64("recounts", s.Recounts)
+	}
+	event.Str(humanize.LogField, Progress(s)).Msg("progress")
+}
+
+// Follower logs what happens in a run as its snapshots show it: workers that come and go, bans, disputes, notices, and the
+// progress from time to time. What happens several times within two seconds is one line. It is not safe for concurrent use.
+type Follower struct {
+	Log      zerolog.Logger
+	Progress bool // log the progress too
+
+	begun, looked, logged time.Duration    // when the first snapshot came, when changes were looked for, and progress was logged last
+	before                *queens.Snapshot // when changes were looked for last; nil before
+	started               bool
+}
+
+const (
+	lookInterval  = 2 * time.Second // between two looks for changes
+	firstInterval = 10 * time.Second
+	lastInterval  = time.Minute
+)
+
+// progressInterval returns the time between two lines on the progress: 2 s, then 10 s for the first minute, then a minute.
+func progressInterval(running time.Duration) time.Duration {
+	switch {
+	case running < firstInterval:
+		return lookInterval
+	case running < lastInterval:
+		return firstInterval
+	}
+	return lastInterval
+}
+
+// Follow takes a snapshot, about once a second. The time is a monotonic clock of the caller. Nobody may change the snapshot
+// afterwards.
+func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
+	if !f.started {
+		f.begun, f.looked, f.logged, f.started = now, now, now, true
+	}
+	if now-f.looked >= lookInterval || s.State != queens.Running {
+		f.looked = now
+		if f.before != nil { // the first workers are in the line on the progress
+			f.logFleet(s)
+		}
+		f.logTrust(s)
+		f.before = s
+	}
+	if f.Progress && s.State == queens.Running && now-f.logged >= progressInterval(now-f.begun) {
+		f.logged = now
+		LogProgress(f.Log, s)
+	}
+}
+
+// silentAfter is the time after which a worker that is gone was silent, and did not leave.
+const silentAfter = 10 * time.Second
+
+// logFleet logs which workers came and went since the snapshot before.
+func (f *Follower) logFleet(s *queens.Snapshot) {
+	now, before := workers(s), workers(f.before)
+	var joined, left, silent []string
+	for process, w := range now {
+		if _, known := before[process]; !known {
+			joined = append(joined, nameOf(w))
+		}
+	}
+	for process, w := range before {
+		if _, present := now[process]; present {
+			continue
+		}
+		if w.LastSeen.Duration >= silentAfter {
+			silent = append(silent, nameOf(w))
+		} else {
+			left = append(left, nameOf(w))
+		}
+	}
+	if len(joined)+len(left)+len(silent) == 0 || s.State != queens.Running || max(s.Workers, f.before.Workers) > queens.MaxWorkers {
+		return // of more workers, a snapshot lists only some
+	}
+	event, parts := f.Log.Info(), []string(nil)
+	if len(silent) > 0 {
+		event = f.Log.Warn()
+	}
+	for _, change := range []struct {
+		field, verb string
+		names       []string
+	}{{"joined", "joined", joined}, {"left", "left", left}, {"silent", "fell silent", silent}} {
+		if len(change.names) > 0 {
+			slices.Sort(change.names)
+			event.Strs(change.field, change.names)
+			parts = append(parts, fmt.Sprintf("%s %s: %s", humanize.Plural(len(change.names), "worker"), change.verb, shortList(change.names)))
+		}
+	}
+	text := fmt.Sprintf("%s; now %s", strings.Join(parts, "; "), fleet(s))
+	event.Int("workers", s.Workers).Int("threads", s.Threads).Str(humanize.LogField, text).Msg("workers changed")
+}
+
+func workers(s *queens.Snapshot) map[string]*queens.Worker {
+	byProcess := make(map[string]*queens.Worker, len(s.WorkerList))
+	for i := range s.WorkerList {
+		byProcess[s.WorkerList[i].Process] = &s.WorkerList[i]
+	}
+	return byProcess
+}
+
+// nameOf returns the machine and the process of a worker, with its threads.
+func nameOf(w *queens.Worker) string {
+	return fmt.Sprintf("%s/%s (%s)", w.Machine, w.Process, humanize.Plural(w.Threads, "thread"))
+}
+
+// shortList returns the first few names.
+func shortList(names []string) string {
+	const most = 4
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// logTrust logs new bans, disputes and notices since the snapshot before.
+func (f *Follower) logTrust(s *queens.Snapshot) {
+	before := f.before
+	if before == nil {
+		before = new(queens.Snapshot)
+	}
+	if s.Disputes > before.Disputes {
+		f.Log.Warn().Uint64("disputes", s.Disputes).Uint64("recounting", s.Recounting).
+			Str(humanize.LogField, fmt.Sprintf("counts of %s differ; the coordinator recounts them",
+				humanize.Plural(s.Disputes-before.Disputes, "more task"))).Msg("dispute")
+	}
+	known := make(map[string]bool)
+	for _, b := range before.Banned {
+		known[b.Machine] = true
+	}
+	for _, b := range s.Banned {
+		if !known[b.Machine] {
+			f.Log.Error().Str("machine", b.Machine).Uint64("task", b.Task).Uint64("count", b.Count).Uint64("recount", b.Recount).
+				Str(humanize.LogField, BanText(&b)+"; its other counts are void: check its memory and its cooling").Msg("banned")
+		}
+	}
+	if s.Notice != "" && s.Notice != before.Notice {
+		f.Log.Warn().Msg(s.Notice)
+	}
+}
+
+// BanText says why a machine is banned.
+func BanText(b *queens.Ban) string {
+	return fmt.Sprintf("machine %s is banned: its count of task %s is %s, and the recount is %s", b.Machine, humanize.Int(b.Task),
+		humanize.Int(b.Count), humanize.Int(b.Recount))
+}

@@ -1,0 +1,99 @@
+// Package report says in text, JSON and the log what became of a run, and how far it is. It shows snapshots and computes
+// nothing else of a run.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+	"text/tabwriter"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/queens"
+)
+
+// WriteJSON writes values as JSON, one a line.
+func WriteJSON[T any](w io.Writer, values ...T) error {
+	out := json.NewEncoder(w)
+	for _, v := range values {
+		if err := out.Encode(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteTable writes rows in columns. With color, the first column is faint and the second bold.
+func WriteTable(w io.Writer, rows [][]string, color bool) error {
+	var b strings.Builder
+	table := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			if color && i < 2 {
+				row[i] = []string{"\x1b[2m", "\x1b[1m"}[i] + cell + "\x1b[0m" // ECMA-48, 8.3.117
+			}
+		}
+		_, _ = fmt.Fprintln(table, strings.Join(row, "\t")) // a Builder returns no error
+	}
+	_ = table.Flush()
+	for line := range strings.Lines(b.String()) {
+		if _, err := io.WriteString(w, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number formats a number of solutions: 4,968,057,848; "-" for nil.
+func number(d *queens.Decimal) string { return humanize.Big((*big.Int)(d)) }
+
+// ConfirmedBy says what confirms a total, for people, in a clause.
+func ConfirmedBy(c *queens.Confirmed) string {
+	switch by := &c.By; c.Level {
+	case queens.Published:
+		return "it is the published total, OEIS A000170"
+	case queens.Redundant:
+		text := fmt.Sprintf("%s agree on every task", humanize.Plural(by.Redundancy, "machine"))
+		if by.Verdicts == by.Tasks {
+			return "recounts decided every task"
+		} else if by.Verdicts > 0 {
+			text = fmt.Sprintf("%s agree on every task but %s", humanize.Plural(by.Redundancy, "machine"), humanize.Int(by.Verdicts)) +
+				", which recounts decided"
+		}
+		return text
+	case queens.Sampled:
+		return fmt.Sprintf("%s of %s have a second count; a rare wrong count may be unseen",
+			humanize.Int(by.Checked), humanize.Plural(by.Tasks, "task"))
+	case queens.Unconfirmed:
+	}
+	return "nothing confirms it"
+}
+
+// Remaining says in a few words how long a run still takes, or what it waits for.
+func Remaining(s *queens.Snapshot) string {
+	switch {
+	case s.State != queens.Running:
+		return string(s.State)
+	case s.Done == s.Tasks:
+		return "auditing the ledger"
+	case s.Recounting > 0 && s.Waiting == 0 && s.Held == 0:
+		return humanize.Plural(s.Recounting, "task") + " to recount"
+	case s.Threads == 0:
+		return "waiting for workers"
+	case s.TimeToGo == nil:
+		return "time to go not known yet"
+	}
+	return humanize.Remaining(s.Least.Duration, s.Most.Duration) + " to go"
+}
+
+// Share returns the part of the work of a run that is done: 42.0%. It is 100.0% only when all tasks are done.
+func Share(s *queens.Snapshot) string {
+	return humanize.Percent(float64(s.WorkDone), s.Done == s.Tasks)
+}
+
+// doneOf returns the part of the work that is done, and the tasks: 42.0%, 131 of 748 tasks.
+func doneOf(s *queens.Snapshot) string {
+	return fmt.Sprintf("%s, %s of %s", Share(s), humanize.Int(s.Done), humanize.Plural(s.Tasks, "task"))
+}

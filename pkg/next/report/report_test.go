@@ -1,0 +1,270 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/next/report"
+	"nqueens/pkg/queens"
+)
+
+func seconds(s float64) queens.Seconds {
+	return queens.Seconds{Duration: time.Duration(s * float64(time.Second))}
+}
+
+func decimal(x int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(x)) }
+
+// underWay returns the snapshot of a run that counts.
+func underWay() *queens.Snapshot {
+	return &queens.Snapshot{
+		Run: "n18-aa", N: 18, Symmetry: queens.Full, State: queens.Running, Done: 131, Tasks: 748, WorkDone: 0.21, Solutions: decimal(140_000_000),
+		Rate: 98e6, Elapsed: seconds(12.3456), TimeToGo: &queens.TimeToGo{Least: seconds(80), Most: seconds(118)},
+		Machines: 2, Workers: 4, Threads: 8,
+	}
+}
+
+// complete returns the snapshot of a run of n = 8 that is complete, with what confirms it.
+func complete(total int64, c queens.Confirmation) *queens.Snapshot {
+	c.Tasks, c.Published = 16, total == 92
+	s := &queens.Snapshot{Run: "n8-aa", N: 8, Symmetry: queens.Full, Done: 16, Tasks: 16, WorkDone: 1, Solutions: decimal(total), Elapsed: seconds(252)}
+	s.SetTotal(big.NewInt(total), c)
+	return s
+}
+
+// The JSON of a result has the fields that are fixed, and no other.
+func TestResultJSON(t *testing.T) {
+	for _, c := range []struct {
+		unique *big.Int
+		want   string
+	}{
+		{nil, "confirmed,confirmed_by,known,n,run,seconds,symmetry,tasks,total,workers"},
+		{big.NewInt(12), "confirmed,confirmed_by,known,n,run,seconds,symmetry,tasks,total,unique,workers"},
+	} {
+		var b bytes.Buffer
+		r := report.NewResult(complete(92, queens.Confirmation{Machines: 2, Checked: 3}), c.unique, 1234567*time.Microsecond, 3)
+		if err := r.Write(&b, true); err != nil {
+			t.Fatal(err)
+		}
+		fields := make(map[string]json.RawMessage)
+		if err := json.Unmarshal(b.Bytes(), &fields); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for name := range fields {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, ","); got != c.want {
+			t.Errorf("fields %s, want %s", got, c.want)
+		}
+		for name, want := range map[string]string{"n": "8", "total": `"92"`, "known": `"match"`, "seconds": "1.235", "workers": "3", "confirmed": `"published"`} {
+			if got := string(fields[name]); got != want {
+				t.Errorf("%s is %s, want %s", name, got, want)
+			}
+		}
+	}
+}
+
+// Text is the total alone, and the number of fundamental solutions on a second line; nothing without a total, except the
+// JSON of a contradiction.
+func TestResultText(t *testing.T) {
+	contradicted := complete(93, queens.Confirmation{})
+	contradicted.State, contradicted.Total, contradicted.Confirmed = queens.Contradicted, nil, nil
+	for _, c := range []struct {
+		name   string
+		s      *queens.Snapshot
+		unique *big.Int
+		json   bool
+		want   string
+	}{
+		{"a total", complete(92, queens.Confirmation{}), nil, false, "92\n"},
+		{"with --unique", complete(92, queens.Confirmation{}), big.NewInt(12), false, "92\n12\n"},
+		{"running", underWay(), nil, false, ""},
+		{"running, JSON", underWay(), nil, true, ""},
+		{"contradicted", contradicted, nil, false, ""},
+		{"contradicted, JSON", contradicted, nil, true, `{"n":8,"total":null,"known":"none","run":"n8-aa","symmetry":"full","tasks":16,"seconds":1,"workers":2}` + "\n"},
+	} {
+		var b bytes.Buffer
+		if err := report.NewResult(c.s, c.unique, time.Second, 2).Write(&b, c.json); err != nil || b.String() != c.want {
+			t.Errorf("%s: %q, want %q (%v)", c.name, b.String(), c.want, err)
+		}
+	}
+}
+
+// The summary says what was counted, what confirms it, and what was unusual.
+func TestSummary(t *testing.T) {
+	s := complete(93, queens.Confirmation{Checked: 16, Redundancy: 2, Verdicts: 1, Machines: 3, Banned: 1})
+	s.N, s.Disputes, s.Recounts = 28, 1, 2
+	s.SetTotal(big.NewInt(1e18), s.By)
+	var b strings.Builder
+	if err := report.WriteTable(&b, report.NewResult(s, nil, time.Second, 5).Summary(7), false); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+solutions  1,000,000,000,000,000,000  n = 28
+confirmed  redundant                  2 machines agree on every task but 1, which recounts decided
+time       4m12s                      of the run, which went on with 7 tasks done
+rate       3.97 P/s                   solutions, the mean of the run
+tasks      16                         1 dispute, 2 recounts
+workers    5                          on 3 machines
+banned     1                          machines whose counts are void
+run        n8-aa                      coordinator verify n8-aa audits it again
+`
+	if got := "\n" + b.String(); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
+	}
+}
+
+// Each level has its clause.
+func TestConfirmedBy(t *testing.T) {
+	for want, s := range map[string]*queens.Snapshot{
+		"it is the published total, OEIS A000170":                             complete(92, queens.Confirmation{}),
+		"2 machines agree on every task":                                      complete(7, queens.Confirmation{Checked: 16, Redundancy: 2}),
+		"recounts decided every task":                                         complete(7, queens.Confirmation{Checked: 16, Verdicts: 16}),
+		"3 of 16 tasks have a second count; a rare wrong count may be unseen": complete(7, queens.Confirmation{Checked: 3, Redundancy: 1}),
+		"nothing confirms it":                                                 complete(7, queens.Confirmation{Redundancy: 1}),
+		"3 machines agree on every task but 2, which recounts decided":        complete(7, queens.Confirmation{Checked: 16, Redundancy: 3, Verdicts: 2}),
+	} {
+		if got := report.ConfirmedBy(s.Confirmed); got != want {
+			t.Errorf("%+v: %q, want %q", s.By, got, want)
+		}
+	}
+}
+
+// The line on the progress has share, tasks, rate, workers, threads and time to go, or what the run waits for.
+func TestProgress(t *testing.T) {
+	for _, c := range []struct {
+		change func(*queens.Snapshot)
+		want   string
+	}{
+		{func(*queens.Snapshot) {}, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers, 8 threads; 1m20s to 2m to go"},
+		{func(s *queens.Snapshot) { s.TimeToGo, s.IdleThreads = nil, 1 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers, 8 threads (1 idle); time to go not known yet"},
+		{func(s *queens.Snapshot) { s.Workers, s.Threads, s.Rate = 0, 0, 0 }, "21.0%, 131 of 748 tasks; 0 /s; 0 workers, 0 threads; waiting for workers"},
+		{func(s *queens.Snapshot) { s.Recounting, s.Disputes = 3, 4 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers, 8 threads; 3 tasks to recount; 4 disputes"},
+		{func(s *queens.Snapshot) { s.Done, s.WorkDone = 748, 1 }, "100.0%, 748 of 748 tasks; 98.0 M/s; 4 workers, 8 threads; auditing the ledger"},
+		{func(s *queens.Snapshot) { s.State = queens.Stopped }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers, 8 threads; stopped"},
+	} {
+		s := underWay()
+		if c.change(s); report.Progress(s) != c.want {
+			t.Errorf("got  %s\nwant %s", report.Progress(s), c.want)
+		}
+	}
+}
+
+// A stopped run says how it goes on, and claims nothing of a ledger that is gone.
+func TestStopped(t *testing.T) {
+	s := underWay()
+	got := report.Stopped(s, s, "/data/n18-aa", "coordinator resume n18-aa")
+	want := "done so far:  21.0%, 131 of 748 tasks\nrecorded in:  /data/n18-aa\ntime to go:   1m20s to 2m with 8 threads\nto resume:    coordinator resume n18-aa\n"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := report.Stopped(s, nil, "", "coordinator resume n18-aa"); strings.Contains(got, "resume") || !strings.Contains(got, "the ledger was removed") {
+		t.Errorf("of a ledger that is gone: %q", got)
+	}
+}
+
+// lines returns what a log of several events says to people, a line each with its level.
+func lines(t *testing.T, b *bytes.Buffer) (lines []string) {
+	t.Helper()
+	for line := range bytes.Lines(b.Bytes()) {
+		fields := make(map[string]any)
+		if err := json.Unmarshal(line, &fields); err != nil {
+			t.Fatal(err)
+		}
+		text, ok := fields[humanize.LogField].(string)
+		if !ok {
+			text = fields["message"].(string)
+		}
+		lines = append(lines, fields["level"].(string)+": "+text)
+	}
+	b.Reset()
+	return lines
+}
+
+// What happens in a burst is one line with its number. The progress is logged often at first, and then every minute.
+func TestFollower(t *testing.T) {
+	var b bytes.Buffer
+	f := report.Follower{Log: zerolog.New(&b), Progress: true}
+	s := underWay()
+	join := func(process string, threads int) {
+		s.WorkerList = append(slices.Clone(s.WorkerList), queens.Worker{Machine: "host", Process: process, Threads: threads})
+		s.Workers = len(s.WorkerList)
+	}
+	second := 0
+	follow := func(seconds int) {
+		for range seconds {
+			c := *s
+			f.Follow(time.Hour+time.Duration(second)*time.Second, &c)
+			second++
+		}
+	}
+	expect := func(when string, want ...string) {
+		t.Helper()
+		if got := lines(t, &b); !slices.Equal(got, want) {
+			t.Errorf("%s:\n%s\nwant\n%s", when, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	progress := func() string { return "info: " + report.Progress(s) }
+	join("a", 2)
+	follow(5)
+	expect("at the start", progress(), progress())
+	for i := range 6 {
+		join(string(rune('b'+i)), 1)
+	}
+	follow(3)
+	expect("a burst", "info: 6 workers joined: host/b (1 thread), host/c (1 thread), host/d (1 thread), host/e (1 thread) and 2 more; now 7 workers, 8 threads", progress())
+	s.WorkerList[1].LastSeen = seconds(20)
+	follow(2)
+	s.WorkerList = append(slices.Clone(s.WorkerList[:1]), s.WorkerList[3:]...)
+	s.Workers = 5
+	s.Disputes, s.Recounting, s.Notice = 2, 2, "the disk is nearly full: free some space"
+	s.Banned = []queens.Ban{{Machine: "bad", Task: 1234, Count: 5, Recount: 6}}
+	follow(2)
+	expect("trouble", "info: "+"21.0%, 131 of 748 tasks; 98.0 M/s; 7 workers, 8 threads; 1m20s to 2m to go",
+		"warn: 1 worker left: host/c (1 thread); 1 worker fell silent: host/b (1 thread); now 5 workers, 8 threads",
+		"warn: counts of 2 more tasks differ; the coordinator recounts them",
+		"error: machine bad is banned: its count of task 1,234 is 5, and the recount is 6; its other counts are void: check its memory and its cooling",
+		"warn: the disk is nearly full: free some space")
+	follow(48)
+	if got := lines(t, &b); len(got) != 5 {
+		t.Errorf("%d lines in the rest of the first minute: %q", len(got), got)
+	}
+	follow(600)
+	if got := lines(t, &b); len(got) != 10 || got[0] != progress() {
+		t.Errorf("%d lines in ten minutes: %q", len(got), got)
+	}
+	s.State = queens.Complete
+	s.WorkerList = nil
+	follow(5)
+	expect("at the end")
+}
+
+// The log of a result says the total and what confirms it.
+func TestResultLog(t *testing.T) {
+	var b bytes.Buffer
+	report.NewResult(complete(92, queens.Confirmation{}), nil, time.Second, 1).Log(zerolog.New(&b))
+	s := complete(93, queens.Confirmation{})
+	s.N = 28
+	s.SetTotal(big.NewInt(1e18), queens.Confirmation{Tasks: 16})
+	report.NewResult(s, nil, time.Second, 1).Log(zerolog.New(&b))
+	stopped := underWay()
+	stopped.State = queens.Stopped
+	report.NewResult(stopped, nil, time.Second, 1).Log(zerolog.New(&b))
+	want := []string{
+		"info: 92 solutions for n = 8: it is the published total, OEIS A000170; run n8-aa took 4m12s",
+		"info: 1,000,000,000,000,000,000 solutions for n = 28: nothing confirms it; run n8-aa took 4m12s; coordinator verify n8-aa --sample 100% counts every task again",
+		"info: run n18-aa is stopped at 21.0%, 131 of 748 tasks",
+	}
+	if got := lines(t, &b); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
