@@ -1,0 +1,357 @@
+package worker
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// The times of §4 of the protocol, and those between a worker's messages.
+const (
+	silentAfter  = 7 * time.Second        // a coordinator that was not heard for so long is silent
+	replyAfter   = 7 * time.Second        // a message without a reply for so long is made again
+	spread       = 2 * time.Second        // a new instance is answered after 0 to 2 s
+	refreshAfter = time.Second            // between requests that want nothing
+	keptAfter    = 250 * time.Millisecond // a request without a reply for so long is kept: no work waits
+	askSilent    = 5 * time.Second        // between messages to a silent coordinator
+	askRefused   = 10 * time.Second       // between requests of a worker that is refused
+	giveUpAfter  = 15 * time.Second       // of silence of a run, while another one has work waiting
+	forgetAfter  = 24 * time.Hour         // of silence
+	leaveAfter   = 2 * time.Second        // a worker that leaves ends by then
+	lastResults  = leaveAfter * 3 / 4     // and waits so long for receipts
+)
+
+// MaxDelivery bounds the results of a delivery, in bytes.
+const MaxDelivery = 64 << 10
+
+// stalledPolls is how many polls of the pulses, one a second, must find that a search has not advanced.
+const stalledPolls = 5
+
+const forever = time.Duration(math.MaxInt64)
+
+// Setup is what a [Core] says of its worker.
+type Setup struct {
+	Version   string // of the program
+	Kernel    string
+	Threads   int // that search, or that serve the devices
+	Searchers int // what searches one load at a time: threads, or devices
+	// Together says that a searcher is a device: it searches several chunks of a board as one load.
+	Together bool
+}
+
+// Core decides what a worker does: for which run it asks for work, what its searchers search, which results it delivers
+// and what it gives up. It has no I/O, no goroutine and no clock. Each input has the time, which never falls; after an
+// input, [Core.Commands] returns what to do, and [Core.Next] when to call [Core.Tick] if no other input comes before.
+type Core struct {
+	setup     Setup
+	runs      []*run
+	searchers []searcher
+	number    uint64 // of the last work request
+	delivery  uint64 // of the last delivery
+	leaveAt   time.Duration
+	idleSince time.Duration
+	next      time.Duration
+	commands  []Command
+	stats     Stats
+}
+
+// Command is what a [Core] wants to be done: [Ask], [Deliver], [Search], [Stop] or [Note].
+type Command any
+
+// Ask sends a work request. Its reply goes to [Core.Replied], its failure to [Core.RequestFailed].
+type Ask struct {
+	Run     string
+	Request queens.WorkRequest
+}
+
+// Deliver sends results. The reply goes to [Core.Receipted], a failure to [Core.DeliveryFailed], with the number.
+type Deliver struct {
+	Run      string
+	Number   uint64
+	Delivery queens.Delivery
+}
+
+// Search starts the search of a searcher, which is idle. The chunks are of one run and have one board; there are several
+// only if the setup says Together. [Core.Searched] ends it.
+type Search struct {
+	Searcher int
+	Run      string
+	Chunks   []queens.Chunk
+}
+
+// Stop stops the search of a searcher. [Core.Searched] ends it, with what was counted.
+type Stop struct{ Searcher int }
+
+// Note is something that a person should know.
+type Note struct {
+	Run  string
+	Kind NoteKind
+	Text string // details, may be empty
+}
+
+// NoteKind says what happened.
+type NoteKind int
+
+// The kinds of notes.
+const (
+	FirstChunk    NoteKind = iota // the worker holds the first chunk of a run
+	MachineBanned                 // the coordinator refuses the machine; Text says why
+	ResultRefused                 // the coordinator refuses a result; Text says why
+	SearchStalled                 // a search does not advance; Text names the chunk
+	SearchGivenUp                 // searches for a silent run end, because another run has work
+	Forgotten                     // results for a run end, which has been silent for a day
+)
+
+// Stats is what a worker has done, and does.
+type Stats struct {
+	Tasks    uint64        // counted
+	Recorded uint64        // results with a receipt
+	Refused  uint64        // results that were refused
+	Searched time.Duration // thread time of searches that ended
+	Busy     int           // searchers that search
+	Waiting  int           // chunks that wait for a searcher
+	Results  int           // results without a receipt
+	Stalled  int           // searches that do not advance
+	Runs     []string      // for which the worker holds chunks or results
+	Reason   string        // why it searches nothing; empty if it searches
+}
+
+type searcher struct {
+	run     *run // nil while the searcher is idle
+	chunks  []*chunk
+	began   time.Duration
+	stopped bool
+	pulse   uint64 // at the last poll
+	still   int    // polls since the pulse has changed
+}
+
+type chunk struct {
+	queens.Chunk
+	dropped bool // its result is not wanted
+}
+
+// NewCore returns the core of a worker that has heard of no run.
+func NewCore(s Setup) *Core {
+	return &Core{setup: s, searchers: make([]searcher, s.Searchers), next: forever}
+}
+
+// Announced takes what a coordinator says to all. The random number is from 0 to less than 1: how late the worker answers
+// a new instance, as a part of 2 s.
+func (c *Core) Announced(now time.Duration, a queens.Announcement, random float64) {
+	r := c.run(a.Run)
+	switch {
+	case a.State.Ended():
+		c.end(r)
+	case r == nil && a.State == queens.Running:
+		r = c.add(a.Run, now)
+		fallthrough
+	case r != nil:
+		if r.instance != a.Instance {
+			r.restart(a, now+time.Duration(random*float64(spread)))
+		}
+		r.hear(a, now)
+	}
+	c.step(now)
+}
+
+// Replied takes the reply to a work request.
+func (c *Core) Replied(now time.Duration, name string, reply *queens.WorkReply) {
+	r := c.run(name)
+	if r == nil || r.asked == nil || reply.Number != r.asked.number {
+		c.step(now) // a newer request has been made, or none is awaited
+		return
+	}
+	wanted := r.asked.want > 0
+	r.left = r.asked.leaving
+	r.instance, r.silentAt, r.asked = reply.Instance, max(r.silentAt, now+silentAfter), nil
+	if reply.Refused != "" {
+		if r.refused != reply.Refused {
+			c.note(r, MachineBanned, reply.Refused)
+		}
+		r.refused, r.dry, r.askAt = reply.Refused, true, now+askRefused
+		c.giveUp(r, true)
+		r.results, r.inFlight = nil, 0
+		c.step(now)
+		return
+	}
+	r.refused = ""
+	for _, drop := range reply.Drop {
+		c.drop(r, drop)
+	}
+	if !c.leaving() {
+		c.take(r, reply.Chunks, now)
+	}
+	if wanted {
+		r.dry, r.askAt = len(reply.Chunks) == 0, now
+		if r.dry && len(reply.Drop) == 0 {
+			r.askAt = r.lastAsk + refreshAfter
+		}
+	}
+	c.step(now)
+}
+
+// take adds chunks to those that wait.
+func (c *Core) take(r *run, chunks []queens.Chunk, now time.Duration) {
+	if len(chunks) == 0 {
+		return
+	}
+	if !r.began {
+		r.began = true
+		c.note(r, FirstChunk, "")
+	}
+	if r.dry && !c.holds(r) { // it does not catch up with what others got meanwhile
+		r.served = max(r.served, c.leastServed(r, now))
+	}
+	for i := range chunks {
+		if !c.has(r, chunks[i].Range) {
+			r.waiting = append(r.waiting, &chunk{Chunk: chunks[i]})
+		}
+	}
+}
+
+// RequestFailed says that a work request has failed before its reply is overdue.
+func (c *Core) RequestFailed(now time.Duration, name string, number uint64) {
+	if r := c.run(name); r != nil && r.asked != nil && r.asked.number == number {
+		r.left = r.asked.leaving // nobody is there who must know
+		r.asked, r.askAt = nil, now+refreshAfter
+	}
+	c.step(now)
+}
+
+// Receipted takes the reply to a delivery.
+func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *queens.DeliveryReply) {
+	r := c.run(name)
+	switch {
+	case r == nil || r.inFlight == 0 || r.delivery != number: // it was made again
+	case len(reply.Receipts) != r.inFlight:
+		r.inFlight, r.deliverAt = 0, now+refreshAfter
+	default:
+		for i, receipt := range reply.Receipts {
+			if receipt.Recorded {
+				c.stats.Recorded++
+				continue
+			}
+			c.stats.Refused++
+			c.note(r, ResultRefused, r.results[i].Counted.String()+": "+receipt.Refused)
+		}
+		r.results, r.inFlight = slices.Delete(r.results, 0, r.inFlight), 0
+		r.silentAt = max(r.silentAt, now+silentAfter)
+	}
+	c.step(now)
+}
+
+// DeliveryFailed says that a delivery has failed before its reply is overdue.
+func (c *Core) DeliveryFailed(now time.Duration, name string, number uint64) {
+	if r := c.run(name); r != nil && r.inFlight > 0 && r.delivery == number {
+		r.inFlight, r.deliverAt = 0, now+refreshAfter
+	}
+	c.step(now)
+}
+
+// Searched says that the search of a searcher has ended, with results of its chunks: of all, unless it was stopped or
+// has failed.
+func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
+	s := &c.searchers[of]
+	r, took := s.run, now-s.began
+	for _, result := range results {
+		i := slices.IndexFunc(s.chunks, func(h *chunk) bool { return h.Range == result.Range })
+		c.stats.Tasks += result.Counted.Tasks
+		if i >= 0 && !s.chunks[i].dropped {
+			r.results = append(r.results, kept{result, result.Counted == result.Range})
+		}
+	}
+	threads := time.Duration(max(1, c.setup.Threads/max(1, c.setup.Searchers)))
+	c.stats.Searched += took * threads
+	r.served += took
+	if !s.stopped {
+		r.learn(took / time.Duration(len(s.chunks)))
+	}
+	*s = searcher{}
+	c.idleSince = now
+	c.step(now)
+}
+
+// Pulsed takes the pulses of all searchers, which are polled about every second. A search whose pulse has not changed
+// for 5 polls is not held: another worker gets its chunks.
+func (c *Core) Pulsed(now time.Duration, pulses []uint64) {
+	for i := range c.searchers {
+		s := &c.searchers[i]
+		if s.run == nil || s.pulse != pulses[i] {
+			s.pulse, s.still = pulses[i], 0
+			continue
+		}
+		if s.still++; s.still == stalledPolls {
+			c.note(s.run, SearchStalled, s.chunks[0].String())
+		}
+	}
+	c.step(now)
+}
+
+// Tick does what is due by time alone.
+func (c *Core) Tick(now time.Duration) { c.step(now) }
+
+// Leave ends all searches, delivers what was counted and gives the rest back: within 2 s [Core.Left] reports that the
+// worker may end.
+func (c *Core) Leave(now time.Duration) {
+	if !c.leaving() {
+		c.leaveAt = now + leaveAfter
+		for _, r := range c.runs {
+			c.giveUp(r, false)
+		}
+	}
+	c.step(now)
+}
+
+// Left reports whether a worker that leaves has nothing more to do.
+func (c *Core) Left(now time.Duration) bool {
+	return c.leaving() && (now >= c.leaveAt || !slices.ContainsFunc(c.searchers, searcher.busy) &&
+		!slices.ContainsFunc(c.runs, func(r *run) bool { return r.number > 0 && !r.left && !r.silent(now) }))
+}
+
+// Commands returns what to do since the last call, in order.
+func (c *Core) Commands() []Command {
+	commands := c.commands
+	c.commands = nil
+	return commands
+}
+
+// Next returns when Tick is due at the latest.
+func (c *Core) Next() time.Duration { return c.next }
+
+// Idle returns for how long the worker has held no chunk and no result.
+func (c *Core) Idle(now time.Duration) time.Duration {
+	if slices.ContainsFunc(c.runs, c.holds) {
+		return 0
+	}
+	return now - c.idleSince
+}
+
+// step does all that is due. It is the end of every input.
+func (c *Core) step(now time.Duration) {
+	c.next = forever
+	for _, r := range c.runs {
+		c.leaveSilent(r, now)
+	}
+	c.dispatch(now)
+	for _, r := range c.runs {
+		c.deliver(r, now)
+	}
+	c.askAll(now)
+	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool { return r.silent(now) && !c.holds(r) && r.asked == nil })
+	if c.leaving() {
+		c.wait(c.leaveAt)
+	}
+}
+
+// wait has Tick called at a time.
+func (c *Core) wait(at time.Duration) { c.next = min(c.next, at) }
+
+func (c *Core) leaving() bool { return c.leaveAt > 0 }
+
+func (c *Core) note(r *run, kind NoteKind, text string) {
+	c.commands = append(c.commands, Note{Run: r.name, Kind: kind, Text: text})
+}
+
+func (s searcher) busy() bool { return s.run != nil }

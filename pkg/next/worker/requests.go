@@ -1,0 +1,210 @@
+package worker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// askAll sends the work requests that are due. The runs ask in order of their turns, until one of them is not known to
+// lack work for this machine: so a run that has work is not asked before its turn.
+func (c *Core) askAll(now time.Duration) {
+	order := slices.Clone(c.runs)
+	slices.SortStableFunc(order, func(a, b *run) int { return cmp.Compare(c.ahead(a, now), c.ahead(b, now)) })
+	want := c.want(now)
+	for _, r := range order {
+		c.ask(r, want, now)
+		if want > 0 && !r.silent(now) && !r.isDry(now) {
+			if len(order) > 1 && r.asked != nil {
+				c.wait(r.asked.at + keptAfter)
+			}
+			want = 0
+		}
+	}
+}
+
+// want returns how many searchers have no next chunk: each idle one lacks two. Chunks of silent runs do not count, so that
+// other runs are asked.
+func (c *Core) want(now time.Duration) int {
+	if c.leaving() {
+		return 0
+	}
+	want := len(c.searchers) + c.idle()
+	for _, r := range c.runs {
+		if !r.silent(now) {
+			want -= len(r.waiting)
+		}
+	}
+	return max(0, want)
+}
+
+// ask sends a work request to a run if it is due.
+func (c *Core) ask(r *run, want int, now time.Duration) {
+	if r.asked != nil && now >= r.asked.at+replyAfter {
+		r.asked, r.askAt = nil, now
+	}
+	if at, due := c.askDue(r, want, now); !due {
+		if at != forever {
+			c.wait(at)
+		}
+		return
+	}
+	c.number++
+	r.number, r.lastAsk, r.asked = c.number, now, &asked{c.number, want, c.leaving(), now}
+	request := queens.WorkRequest{
+		Number: r.number, Version: c.setup.Version, Kernel: c.setup.Kernel, Threads: c.setup.Threads,
+		Searchers: c.setup.Searchers, Want: want, Leaving: c.leaving(),
+	}
+	if !c.leaving() {
+		request.Held = c.held(r, now)
+	}
+	c.commands = append(c.commands, Ask{Run: r.name, Request: request})
+	c.wait(now + replyAfter)
+}
+
+// askDue reports whether a request is due now, or when it will be if nothing else happens.
+func (c *Core) askDue(r *run, want int, now time.Duration) (at time.Duration, due bool) {
+	switch {
+	case c.leaving():
+		return c.leaveDue(r, now)
+	case r.silent(now) && r.asked == nil && !c.holds(r):
+		return forever, false
+	case r.silent(now) && r.asked == nil:
+		at = r.lastAsk + askSilent
+	case r.asked != nil && want <= r.asked.want:
+		return r.asked.at + replyAfter, false
+	case r.asked != nil && r.asked.want > 0: // it may be answered any moment; a kept one is replaced
+		at = r.asked.at + keptAfter
+	case want > 0:
+		at = r.askAt
+		if enough := max(1, len(c.searchers)/4); want < enough && c.idle() == 0 {
+			at = max(at, r.lastAsk+keptAfter) // some more searchers will want work soon
+		}
+	case c.holds(r):
+		at = r.lastAsk + refreshAfter
+	default:
+		return forever, false
+	}
+	at = max(at, r.quiet)
+	return at, now >= at
+}
+
+// leaveDue reports whether the last request is due: once results have their receipts, and in any case when little time is
+// left. A run that was not asked does not know the worker.
+func (c *Core) leaveDue(r *run, now time.Duration) (at time.Duration, due bool) {
+	switch {
+	case r.number == 0 || r.left || r.silent(now) || r.asked != nil && r.asked.leaving:
+		return forever, false
+	case len(r.results) == 0 && !slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.run == r }):
+		return now, true
+	}
+	at = c.leaveAt - leaveAfter + lastResults
+	return at, now >= at
+}
+
+// held lists what the worker holds of a run: searches that advance, chunks that wait, and counted chunks without a receipt.
+func (c *Core) held(r *run, now time.Duration) (held []queens.Held) {
+	advances := c.idle() > 0
+	for i := range c.searchers {
+		s := &c.searchers[i]
+		if !s.busy() || s.still >= stalledPolls {
+			continue
+		}
+		advances = true
+		if s.run != r || s.stopped {
+			continue
+		}
+		for _, h := range s.chunks {
+			if !h.dropped {
+				held = append(held, queens.Held{Range: h.Range, Ticket: h.Ticket, Searched: max(1, now-s.began)})
+			}
+		}
+	}
+	for _, h := range r.waiting {
+		if advances {
+			held = append(held, queens.Held{Range: h.Range, Ticket: h.Ticket})
+		}
+	}
+	for _, k := range r.results {
+		if k.whole {
+			held = append(held, queens.Held{Range: k.Range, Ticket: k.Ticket, Searched: k.Searched})
+		}
+	}
+	return held
+}
+
+// deliver sends the results of a run that have no receipt, if none are in flight.
+func (c *Core) deliver(r *run, now time.Duration) {
+	if r.inFlight > 0 && now >= r.sentAt+replyAfter {
+		r.inFlight = 0
+	}
+	if r.inFlight > 0 {
+		c.wait(r.sentAt + replyAfter)
+		return
+	}
+	if len(r.results) == 0 {
+		return
+	}
+	at := max(r.quiet, r.deliverAt)
+	if r.silent(now) {
+		at = max(at, r.sentAt+askSilent)
+	}
+	if now < at {
+		c.wait(at)
+		return
+	}
+	size := 0
+	for _, k := range r.results {
+		if size += resultBytes(&k.Result); size > MaxDelivery && r.inFlight > 0 {
+			break
+		}
+		r.inFlight++
+	}
+	c.delivery++
+	r.delivery, r.sentAt = c.delivery, now
+	results := make([]queens.Result, r.inFlight)
+	for i := range results {
+		results[i] = r.results[i].Result
+	}
+	c.commands = append(c.commands, Deliver{Run: r.name, Number: r.delivery, Delivery: queens.Delivery{Results: results}})
+	c.wait(now + replyAfter)
+}
+
+// resultBytes is the most that a result takes in a message.
+func resultBytes(r *queens.Result) int {
+	const fixed, count = 128, 10
+	return fixed + len(r.Kernel) + count*len(r.Counts)
+}
+
+// Stats returns what the worker has done, and does.
+func (c *Core) Stats(now time.Duration) Stats {
+	s := c.stats
+	s.Reason = "no run is heard"
+	for i := range c.searchers {
+		if searching := &c.searchers[i]; searching.busy() {
+			s.Busy++
+			if searching.still >= stalledPolls {
+				s.Stalled++
+			}
+		}
+	}
+	for _, r := range c.runs {
+		s.Waiting += len(r.waiting)
+		s.Results += len(r.results)
+		if c.holds(r) {
+			s.Runs = append(s.Runs, r.name)
+		}
+		switch {
+		case r.refused != "":
+			s.Reason = "this machine is refused: " + r.refused
+		case !r.silent(now):
+			s.Reason = "no work waits"
+		}
+	}
+	if s.Busy > 0 {
+		s.Reason = ""
+	}
+	return s
+}

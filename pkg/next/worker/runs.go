@@ -1,0 +1,295 @@
+package worker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// run is what a worker knows of a run, and holds for it.
+type run struct {
+	name     string
+	instance uint64
+	silentAt time.Duration // when its coordinator is silent unless it is heard before
+	quiet    time.Duration // until when nothing is sent to a new instance
+	work     bool          // work waits, as announced
+	workFrom time.Duration // since when
+	refused  string        // why the machine is refused, if it is
+	dry      bool          // the last reply had no chunk for this machine
+	began    bool          // it had a chunk
+	left     bool          // it knows that the worker has left
+
+	asked   *asked // the outstanding request
+	number  uint64 // of the last request
+	lastAsk time.Duration
+	askAt   time.Duration // no request that wants something before
+
+	waiting   []*chunk
+	results   []kept
+	delivery  uint64 // number of the last delivery
+	inFlight  int    // results in it, the first ones; 0 if none is in flight
+	sentAt    time.Duration
+	deliverAt time.Duration // no delivery before
+
+	served time.Duration // search time of one searcher that the run got
+	mean   time.Duration // of its chunks; 0 while unknown
+}
+
+// asked is an outstanding work request.
+type asked struct {
+	number  uint64
+	want    int
+	leaving bool
+	at      time.Duration
+}
+
+// kept is a result without a receipt.
+type kept struct {
+	queens.Result
+	whole bool // it has all tasks of its chunk: the chunk is held until the receipt
+}
+
+func (c *Core) run(name string) *run {
+	i := slices.IndexFunc(c.runs, func(r *run) bool { return r.name == name })
+	if i < 0 {
+		return nil
+	}
+	return c.runs[i]
+}
+
+// add adds a run, level with the least served one.
+func (c *Core) add(name string, now time.Duration) *run {
+	r := &run{name: name}
+	r.served = c.leastServed(r, now)
+	c.runs = append(c.runs, r)
+	return r
+}
+
+// restart begins with a new instance: what was sent to the last one has no reply.
+func (r *run) restart(a queens.Announcement, quiet time.Duration) {
+	r.instance, r.quiet = a.Instance, quiet
+	r.asked, r.inFlight = nil, 0
+	r.askAt, r.deliverAt = 0, 0
+	r.refused, r.left, r.dry, r.work = "", false, !a.Work, false
+}
+
+// hear takes an announcement of the current instance.
+func (r *run) hear(a queens.Announcement, now time.Duration) {
+	r.silentAt = now + silentAfter
+	if a.State == queens.Stopped {
+		r.silentAt, r.asked, r.inFlight = now, nil, 0
+	}
+	if a.Work && !r.work {
+		r.workFrom = now
+		if r.refused == "" {
+			r.dry, r.askAt = false, 0
+		}
+	}
+	r.work = a.Work
+}
+
+func (r *run) silent(now time.Duration) bool { return now >= r.silentAt }
+
+// holds reports whether the worker holds chunks or results of a run.
+func (c *Core) holds(r *run) bool {
+	return len(r.waiting) > 0 || len(r.results) > 0 || slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.run == r })
+}
+
+// has reports whether the worker holds a chunk.
+func (c *Core) has(r *run, of queens.Range) bool {
+	same := func(h *chunk) bool { return h.Range == of }
+	return slices.ContainsFunc(r.waiting, same) || slices.ContainsFunc(r.results, func(k kept) bool { return k.Range == of }) ||
+		slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.run == r && slices.ContainsFunc(s.chunks, same) })
+}
+
+// end ends the searches of a run that has ended, and forgets it.
+func (c *Core) end(r *run) {
+	if r != nil {
+		c.giveUp(r, true)
+		c.runs = slices.DeleteFunc(c.runs, func(other *run) bool { return other == r })
+	}
+}
+
+// giveUp gives up the chunks of a run. What was counted of them is dropped too, or delivered.
+func (c *Core) giveUp(r *run, drop bool) {
+	r.waiting = nil
+	for i := range c.searchers {
+		s := &c.searchers[i]
+		if s.run != r {
+			continue
+		}
+		for _, h := range s.chunks {
+			h.dropped = h.dropped || drop
+		}
+		c.stop(i)
+	}
+}
+
+// drop ends the searches of a range.
+func (c *Core) drop(r *run, of queens.Range) {
+	r.waiting = slices.DeleteFunc(r.waiting, func(h *chunk) bool { return of.Contains(h.Range) })
+	for i := range c.searchers {
+		s := &c.searchers[i]
+		if s.run != r {
+			continue
+		}
+		wanted := false
+		for _, h := range s.chunks {
+			h.dropped = h.dropped || of.Contains(h.Range)
+			wanted = wanted || !h.dropped
+		}
+		if !wanted {
+			c.stop(i)
+		}
+	}
+}
+
+func (c *Core) stop(searcher int) {
+	if s := &c.searchers[searcher]; !s.stopped {
+		s.stopped = true
+		c.commands = append(c.commands, Stop{searcher})
+	}
+}
+
+// leaveSilent gives up the searches of a silent run if another run has had work waiting for 15 s, and its results after a
+// day.
+func (c *Core) leaveSilent(r *run, now time.Duration) {
+	if !r.silent(now) {
+		c.wait(r.silentAt)
+		return
+	}
+	if at := r.silentAt + forgetAfter; len(r.results) > 0 {
+		if now < at {
+			c.wait(at)
+		} else {
+			c.note(r, Forgotten, "")
+			r.results, r.inFlight = nil, 0
+		}
+	}
+	searched := func(s searcher) bool { return s.run == r && !s.stopped }
+	if len(r.waiting) == 0 && !slices.ContainsFunc(c.searchers, searched) {
+		return
+	}
+	for _, other := range c.runs {
+		if other.silent(now) || !other.work || other.isDry(now) {
+			continue
+		}
+		at := max(other.workFrom, r.silentAt) + giveUpAfter
+		if now >= at {
+			c.note(r, SearchGivenUp, other.name)
+			c.giveUp(r, false)
+			return
+		}
+		c.wait(at)
+	}
+}
+
+// isDry reports whether the run has no work for this machine now: its last reply had none, its coordinator keeps the
+// request, or none can be made yet.
+func (r *run) isDry(now time.Duration) bool {
+	return r.dry || now < max(r.quiet, r.askAt) || r.asked != nil && r.asked.want > 0 && now >= r.asked.at+keptAfter
+}
+
+// learn takes the search time of a chunk into the mean of its run, which forgets chunks of another size.
+func (r *run) learn(took time.Duration) {
+	if r.mean != 0 {
+		took = r.mean + (took-r.mean)/8
+	}
+	r.mean = max(took, 1)
+}
+
+// turn returns the search time that a run has got, with what its searches have taken until now. The run with the least is
+// served next (Waldspurger and Weihl: Stride scheduling, 1995).
+func (c *Core) turn(r *run, now time.Duration) time.Duration {
+	turn := r.served
+	for i := range c.searchers {
+		if s := &c.searchers[i]; s.run == r {
+			turn += max(now-s.began, cmp.Or(r.mean, time.Second))
+		}
+	}
+	return turn
+}
+
+// ahead returns the turn of a run once the chunks that wait are searched.
+func (c *Core) ahead(r *run, now time.Duration) time.Duration {
+	return c.turn(r, now) + time.Duration(len(r.waiting))*cmp.Or(r.mean, time.Second)
+}
+
+// leastServed returns the least turn of the other runs that are not silent, 0 without any.
+func (c *Core) leastServed(r *run, now time.Duration) time.Duration {
+	least := forever
+	for _, other := range c.runs {
+		if other != r && !other.silent(now) {
+			least = min(least, c.turn(other, now))
+		}
+	}
+	if least == forever {
+		return 0
+	}
+	return least
+}
+
+// dispatch starts searches on idle searchers.
+func (c *Core) dispatch(now time.Duration) {
+	for i := range c.searchers {
+		if c.searchers[i].busy() {
+			continue
+		}
+		r := c.nextRun(now)
+		if r == nil {
+			return
+		}
+		load := c.load(r)
+		c.searchers[i] = searcher{run: r, chunks: load, began: now, pulse: ^uint64(0)}
+		chunks := make([]queens.Chunk, len(load))
+		for j, h := range load {
+			chunks[j] = h.Chunk
+		}
+		c.commands = append(c.commands, Search{Searcher: i, Run: r.name, Chunks: chunks})
+	}
+}
+
+// nextRun returns the run whose turn it is, of those with waiting chunks.
+func (c *Core) nextRun(now time.Duration) (next *run) {
+	var least time.Duration
+	for _, r := range c.runs {
+		if len(r.waiting) == 0 {
+			continue
+		}
+		if turn := c.turn(r, now); next == nil || turn < least {
+			next, least = r, turn
+		}
+	}
+	return next
+}
+
+// load takes what a searcher searches next from the chunks that wait: a thread one chunk, a device its part of the chunks
+// that have the board of the first one.
+func (c *Core) load(r *run) []*chunk {
+	most := 1
+	if c.setup.Together {
+		most = (len(r.waiting) + c.idle() - 1) / c.idle()
+	}
+	var load []*chunk
+	first := r.waiting[0]
+	r.waiting = slices.DeleteFunc(r.waiting, func(h *chunk) bool {
+		taken := len(load) < most && h.Board == first.Board
+		if taken {
+			load = append(load, h)
+		}
+		return taken
+	})
+	return load
+}
+
+// idle returns how many searchers are idle.
+func (c *Core) idle() (idle int) {
+	for i := range c.searchers {
+		if !c.searchers[i].busy() {
+			idle++
+		}
+	}
+	return idle
+}

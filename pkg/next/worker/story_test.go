@@ -1,0 +1,222 @@
+package worker
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// The stories in testdata are the specification of the core. A line that begins with ">" is an input, at a time in
+// seconds; the lines below it are the commands that follow. NQUEENS_UPDATE=1 writes the commands anew.
+func TestStories(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := tell(t, string(text))
+			if told == string(text) {
+				return
+			}
+			if os.Getenv("NQUEENS_UPDATE") == "1" {
+				if err := os.WriteFile(path, []byte(told), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			t.Errorf("the story of %s is now:\n%s", path, told)
+		})
+	}
+}
+
+// tell returns a story with the commands that its inputs have.
+func tell(t *testing.T, story string) string {
+	var out strings.Builder
+	w := &storyWorker{t: t}
+	for lines := bufio.NewScanner(strings.NewReader(story)); lines.Scan(); {
+		line := lines.Text()
+		switch {
+		case strings.HasPrefix(line, "> "):
+			fmt.Fprintln(&out, line)
+			w.input(strings.Fields(line)[1:], &out)
+		case line == "" || strings.HasPrefix(line, "#"):
+			fmt.Fprintln(&out, line)
+		}
+	}
+	return out.String()
+}
+
+// storyWorker is a core with what a story need not say again.
+type storyWorker struct {
+	t      *testing.T
+	core   *Core
+	now    time.Duration
+	asked  map[string]uint64  // number of the last request, by run
+	sent   map[string]Deliver // last delivery, by run
+	search map[int]Search     // by searcher
+	pulses []uint64
+}
+
+func (w *storyWorker) input(words []string, out *strings.Builder) {
+	if words[0] == "worker" {
+		s := Setup{Version: "v", Kernel: "k", Threads: w.number(words[1]), Searchers: w.number(words[1]), Together: len(words) > 2}
+		w.core, w.asked, w.sent, w.search = NewCore(s), map[string]uint64{}, map[string]Deliver{}, map[int]Search{}
+		w.pulses = make([]uint64, s.Searchers)
+		return
+	}
+	at, err := time.ParseDuration(words[0] + "s")
+	if err != nil || at < w.now {
+		w.t.Fatalf("time %q: %v", words[0], err)
+	}
+	for w.core.Next() < at { // what is due before
+		w.now = w.core.Next()
+		w.core.Tick(w.now)
+		w.print(out, true)
+	}
+	w.now = at
+	verb, args := words[1], words[2:]
+	switch verb {
+	case "announce": // RUN INSTANCE STATE|work [RANDOM]
+		a := queens.Announcement{Run: args[0], Instance: uint64(w.number(args[1])), State: queens.Running, Work: args[2] == "work"}
+		if args[2] != "work" && args[2] != "empty" {
+			a.State = queens.State(args[2])
+		}
+		random := 0.0
+		if len(args) > 3 {
+			random, _ = strconv.ParseFloat(args[3], 64)
+		}
+		w.core.Announced(at, a, random)
+	case "reply": // RUN INSTANCE [drop RANGE]... [CHUNK]... [refused]: a chunk is CLASS:RANGE
+		reply := &queens.WorkReply{Number: w.asked[args[0]], Instance: uint64(w.number(args[1]))}
+		for i := 2; i < len(args); i++ {
+			class, of, isChunk := strings.Cut(args[i], ":")
+			switch {
+			case args[i] == "drop":
+				i++
+				reply.Drop = append(reply.Drop, w.rangeOf(args[i]))
+			case args[i] == "refused":
+				reply.Refused = "a wrong count"
+			case isChunk:
+				c := queens.Chunk{Range: w.rangeOf(of), Board: queens.Board{N: w.number(class)}}
+				c.Ticket[0] = byte(c.First)
+				reply.Chunks = append(reply.Chunks, c)
+			}
+		}
+		w.core.Replied(at, args[0], reply)
+	case "fail": // RUN: its request
+		w.core.RequestFailed(at, args[0], w.asked[args[0]])
+	case "recorded", "refused": // RUN: the last delivery
+		reply := &queens.DeliveryReply{}
+		for range w.sent[args[0]].Delivery.Results {
+			r := queens.Receipt{Recorded: verb == "recorded"}
+			if !r.Recorded {
+				r.Refused = "a wrong ticket"
+			}
+			reply.Receipts = append(reply.Receipts, r)
+		}
+		w.core.Receipted(at, args[0], w.sent[args[0]].Number, reply)
+	case "undelivered":
+		w.core.DeliveryFailed(at, args[0], w.sent[args[0]].Number)
+	case "searched": // SEARCHER [TASKS]: counts of that many tasks of each chunk, of all if it is left out
+		i := w.number(args[0])
+		var results []queens.Result
+		for _, c := range w.search[i].Chunks {
+			counted := c.Range
+			if len(args) > 1 {
+				counted.Tasks = uint64(w.number(args[1]))
+			}
+			if counted.Tasks > 0 {
+				results = append(results, queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: counted, Counts: make([]uint64, counted.Tasks)})
+			}
+		}
+		delete(w.search, i)
+		w.core.Searched(at, i, results)
+	case "poll": // SEARCHER...: those that have advanced
+		for _, arg := range args {
+			w.pulses[w.number(arg)]++
+		}
+		w.core.Pulsed(at, w.pulses)
+	case "leave":
+		w.core.Leave(at)
+	case "tick":
+		w.core.Tick(at)
+	default:
+		w.t.Fatalf("unknown input %q", verb)
+	}
+	w.print(out, false)
+	if w.core.Left(at) {
+		fmt.Fprintln(out, "left")
+	}
+}
+
+// print writes the commands, with their time if it is not that of the input.
+func (w *storyWorker) print(out *strings.Builder, timed bool) {
+	for _, command := range w.core.Commands() {
+		if timed {
+			fmt.Fprintf(out, "%gs: ", w.now.Seconds())
+		}
+		switch c := command.(type) {
+		case Ask:
+			w.asked[c.Run] = c.Request.Number
+			fmt.Fprintf(out, "ask %s #%d want %d", c.Run, c.Request.Number, c.Request.Want)
+			for _, h := range c.Request.Held {
+				fmt.Fprintf(out, " %s", h.Range)
+				if h.Searched > 0 {
+					fmt.Fprintf(out, "(%.1fs)", h.Searched.Seconds())
+				}
+			}
+			if c.Request.Leaving {
+				fmt.Fprint(out, " leaving")
+			}
+		case Deliver:
+			w.sent[c.Run] = c
+			fmt.Fprintf(out, "deliver %s", c.Run)
+			for _, r := range c.Delivery.Results {
+				fmt.Fprintf(out, " %s", r.Counted)
+			}
+		case Search:
+			w.search[c.Searcher] = c
+			fmt.Fprintf(out, "search %d %s", c.Searcher, c.Run)
+			for _, h := range c.Chunks {
+				fmt.Fprintf(out, " %s", h.Range)
+			}
+		case Stop:
+			fmt.Fprintf(out, "stop %d", c.Searcher)
+		case Note:
+			fmt.Fprintf(out, "note %s: %s", c.Run, [...]string{"first chunk", "banned", "refused", "stalled", "given up", "forgotten"}[c.Kind])
+			if c.Text != "" {
+				fmt.Fprintf(out, " (%s)", c.Text)
+			}
+		}
+		fmt.Fprintln(out)
+	}
+}
+
+func (w *storyWorker) number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+func (w *storyWorker) rangeOf(text string) queens.Range {
+	first, last, several := strings.Cut(text, "-")
+	r := queens.Range{First: uint64(w.number(first)), Tasks: 1}
+	if several {
+		r.Tasks = uint64(w.number(last)) - r.First + 1
+	}
+	return r
+}
