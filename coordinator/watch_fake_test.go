@@ -50,7 +50,7 @@ func (f *fake) begin() {
 	f.claim, err = f.bus.Registry().Claim(t.Context(), run.Record{
 		Run: f.run, Owner: "the test", Created: time.Now(), Redundancy: 1,
 		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: queens.None, Placed: f.placed, Tasks: 4, Classes: []queens.ClassPlan{
-			{Class: queens.Class{Board: queens.FullBoard(8), K: 8}, Depth: 1, Batch: 2},
+			{Class: queens.Class{Board: queens.FullBoard(8), Weight: 1}, Depth: 1, Batch: 2},
 		}},
 	})
 	if err != nil {

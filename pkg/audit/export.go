@@ -52,11 +52,11 @@ func Export(ctx context.Context, l *ledger.Ledger, w io.Writer, format ExportFor
 		if err != nil {
 			return err
 		}
-		k := m.Classes[m.ClassOf(id)].K
+		weight := m.Classes[m.ClassOf(id)].Weight
 		if !counted {
-			return write(run.NewExportedTask(&task, k, nil))
+			return write(run.NewExportedTask(&task, weight, nil))
 		}
-		exported := run.NewExportedTask(&task, k, &result)
+		exported := run.NewExportedTask(&task, weight, &result)
 		if err := addStatements(l, &exported, statements); err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func lineWriter(w *bufio.Writer, format ExportFormat) func(run.ExportedTask) err
 	}
 	out := csv.NewWriter(w) // which uses the buffer of w
 	headings := []string{
-		"run", "task", "hash", "k", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds",
+		"run", "task", "hash", "weight", "allow", "prefixes", "count", "worker", "kernel", "attempt", "seconds",
 		"key", "statement_id", "signature", "statement", "unadmitted", "confirmations",
 	}
 	return func(t run.ExportedTask) error {
@@ -140,7 +140,7 @@ func csvFields(t *run.ExportedTask) ([]string, error) {
 		prefixes[i] = fmt.Sprintf("%d:%d:%d:%d", p.Row, p.Cols, p.Left, p.Right)
 	}
 	fields := []string{
-		t.Run, fmt.Sprint(t.ID), fmt.Sprintf("%016x", t.Hash), fmt.Sprint(t.K),
+		t.Run, fmt.Sprint(t.ID), fmt.Sprintf("%016x", t.Hash), fmt.Sprint(t.Weight),
 		strings.Join(allow, " "), strings.Join(prefixes, " "),
 	}
 	if t.Count == nil {

@@ -76,7 +76,7 @@ func TestPlacedClasses(t *testing.T) {
 		"other queens": func(m *queens.Manifest) { m.Placed = []queens.Square{{Row: 0, Column: 4}, {Row: 3, Column: 0}} },
 		"fewer queens": func(m *queens.Manifest) { m.Placed = m.Placed[:1] },
 		"no queens":    func(m *queens.Manifest) { m.Placed = nil },
-		"another k":    func(m *queens.Manifest) { m.Classes[0].K = 4 },
+		"more weight":  func(m *queens.Manifest) { m.Classes[0].Weight = 4 },
 	} {
 		m, _ := runPlaced8(t)
 		m.Placed, m.Classes = slices.Clone(m.Placed), slices.Clone(m.Classes)

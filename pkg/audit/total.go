@@ -153,7 +153,7 @@ func byTask(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.Int
 	if err != nil {
 		return nil, err
 	}
-	return sums.Total()
+	return sums.Total(), nil
 }
 
 // sumRange sums up the results of a range of tasks, none of which may be missing.
@@ -172,7 +172,7 @@ func sumRange(ctx context.Context, m *queens.Manifest, l *ledger.Ledger, ids idR
 		case r.Task != expected:
 			return nil, missing(r)
 		}
-		sums.Add(m.Classes[m.ClassOf(r.Task)].K, r.Count)
+		sums.Add(m.Classes[m.ClassOf(r.Task)].Weight, r.Count)
 		expected++
 	}
 	if expected == min(ids.end, m.Tasks) {
@@ -214,7 +214,7 @@ func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.In
 	var sums symmetry.Sums
 	hash := sha256.New()
 	err := split.InOrder(ctx, m, func(ctx context.Context, p *split.Part) (*partSum, error) {
-		return sumPart(ctx, l, p, m.Classes[p.Class].K)
+		return sumPart(ctx, l, p, m.Classes[p.Class].Weight)
 	}, func(sum *partSum) error {
 		hash.Write(sum.hashes)
 		sums.AddAll(&sum.Sums)
@@ -226,7 +226,7 @@ func byClass(ctx context.Context, m *queens.Manifest, l *ledger.Ledger) (*big.In
 	if [sha256.Size]byte(hash.Sum(nil)) != m.Hash {
 		return nil, fmt.Errorf("%w: the tasks do not hash to the manifest's", run.ErrContradiction)
 	}
-	return sums.Total()
+	return sums.Total(), nil
 }
 
 // partSum is what the results of a part's tasks add up to, and their hashes in order.
@@ -239,7 +239,7 @@ type partSum struct {
 const lookAhead = 256
 
 // sumPart makes the tasks of a part again, and sums up their results.
-func sumPart(ctx context.Context, l *ledger.Ledger, p *split.Part, k int) (*partSum, error) {
+func sumPart(ctx context.Context, l *ledger.Ledger, p *split.Part, weight int) (*partSum, error) {
 	sum := &partSum{hashes: make([]byte, 0, 8*p.Tasks)}
 	buffer := make([]run.Result, 0, min(lookAhead, p.Tasks))
 	var results []run.Result // looked up, of the next tasks
@@ -264,7 +264,7 @@ func sumPart(ctx context.Context, l *ledger.Ledger, p *split.Part, k int) (*part
 			return nil, err
 		}
 		sum.hashes = binary.LittleEndian.AppendUint64(sum.hashes, r.Hash)
-		sum.Add(k, r.Count)
+		sum.Add(weight, r.Count)
 		results = results[1:]
 	}
 	return sum, nil

@@ -100,7 +100,7 @@ func TestNoTotalFromAManipulatedLedger(t *testing.T) {
 			m.Classes[1].Board.Allow[3] &^= 1
 			return r
 		}, run.ErrContradiction},
-		{"a class of another weight", func(m *queens.Manifest, r []run.Result) []run.Result { m.Classes[1].K = 2; return r }, run.ErrContradiction},
+		{"a class of another weight", func(m *queens.Manifest, r []run.Result) []run.Result { m.Classes[1].Weight = 4; return r }, run.ErrContradiction},
 		{"another symmetry", func(m *queens.Manifest, r []run.Result) []run.Result { m.Symmetry = queens.Full; return r }, run.ErrContradiction},
 		{"a result of another task", func(_ *queens.Manifest, r []run.Result) []run.Result { r[1].Hash++; return r }, run.ErrContradiction},
 		{"another manifest", func(m *queens.Manifest, r []run.Result) []run.Result { m.Hash[0]++; return r }, run.ErrContradiction},

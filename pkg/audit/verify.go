@@ -166,7 +166,7 @@ func CompareKnown(l *ledger.Ledger, total *big.Int, ended error) queens.Comparis
 	sum, all := total, true
 	if total == nil {
 		sums := symmetry.Sums(l.Figures().Solutions())
-		sum, all = sums.Partial(), l.Len() == m.Tasks
+		sum, all = sums.Total(), l.Len() == m.Tasks
 	}
 	switch difference := sum.Cmp(known); {
 	case difference == 0 && total != nil:

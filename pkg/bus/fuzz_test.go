@@ -148,7 +148,7 @@ func FuzzDecodeAnnouncement(f *testing.F) {
 func FuzzDecodeRecord(f *testing.F) {
 	board := queens.FullBoard(2)
 	seed := storedRecord{Claim: "x", Record: run.Record{Run: "n8-a", State: run.Running, Epoch: 1, Redundancy: 1, Manifest: queens.Manifest{
-		N: 2, Tasks: 1, Classes: []queens.ClassPlan{{Class: queens.Class{Board: board, K: 8}, Depth: 1, Batch: 2}},
+		N: 2, Tasks: 1, Classes: []queens.ClassPlan{{Class: queens.Class{Board: board, Weight: 1}, Depth: 1, Batch: 2}},
 	}}}
 	data := must(encodeRecord(seed))
 	f.Add("n8-a", data)

@@ -47,7 +47,7 @@ func (c *core) observation(now time.Time) progress.Observation {
 // solutions returns about how many solutions the accepted results have.
 func (f *figures) solutions() *big.Int {
 	sums := symmetry.Sums(f.ledger.Figures().Solutions())
-	return sums.Partial()
+	return sums.Total()
 }
 
 // judged counts a result by the ledger's verdict. Unasked says that nobody had asked for it.

@@ -172,8 +172,8 @@ func (b *acceptance) take(now time.Time, r *report, one *run.Result, v ledger.Ve
 		if b.cfg.OnSearch != nil {
 			b.cfg.OnSearch(one.Elapsed)
 		}
-		k := b.manifest.Classes[b.manifest.ClassOf(one.Task)].K
-		b.cfg.Roster.ObserveResult(one.Key, one.Worker, 8/float64(k)*float64(one.Count), one.Elapsed)
+		weight := b.manifest.Classes[b.manifest.ClassOf(one.Task)].Weight
+		b.cfg.Roster.ObserveResult(one.Key, one.Worker, float64(weight)*float64(one.Count), one.Elapsed)
 	}
 	b.agreement.Counted(now, &count)
 }

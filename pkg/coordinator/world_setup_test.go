@@ -66,13 +66,13 @@ func newBoard(n int, s queens.Symmetry, depth int) (*board, error) {
 			if err != nil {
 				return err
 			}
-			sums.Add(b.manifest.Classes[b.manifest.ClassOf(task.ID)].K, count)
+			sums.Add(b.manifest.Classes[b.manifest.ClassOf(task.ID)].Weight, count)
 			b.tasks = append(b.tasks, boardTask{task.Hash(), count})
 		}
 		return nil
 	})
 	if err == nil {
-		b.total, err = sums.Total()
+		b.total = sums.Total()
 	}
 	return b, err
 }

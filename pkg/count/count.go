@@ -39,13 +39,13 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 	}
 	var sums symmetry.Sums
 	err = Each(ctx, job.Kernel, job.Threads, split.Tasks(&manifest), func(c Counted) error {
-		sums.Add(manifest.Classes[manifest.ClassOf(c.Task.ID)].K, c.Count)
+		sums.Add(manifest.Classes[manifest.ClassOf(c.Task.ID)].Weight, c.Count)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return sums.Total()
+	return sums.Total(), nil
 }
 
 // Again counts a task by another kernel than those that counted it before; see [kernel.Other].

@@ -56,7 +56,7 @@ func TestThreads(t *testing.T) {
 }
 
 // Each thread has its own counter, and every prefix is counted once: with one solution per
-// prefix, the total is 8/k times their number.
+// prefix, the total is the weight times their number.
 func TestEveryPrefixIsCountedOnce(t *testing.T) {
 	const n = 17
 	prefixes := prefixes(t, n, queens.Mirror)

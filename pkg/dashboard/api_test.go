@@ -90,7 +90,7 @@ func TestObjects(t *testing.T) {
 		for _, c := range s.object(path + "/classes")["classes"].([]any) {
 			class := c.(map[string]any)
 			all += class["tasks"].(float64)
-			if class["done"] != 1.0 || class["work"] != 0.5 || len(class["allow"].([]any)) != 8 || m.Classes[int(class["index"].(float64))].K != int(class["k"].(float64)) {
+			if class["done"] != 1.0 || class["work"] != 0.5 || len(class["allow"].([]any)) != 8 || m.Classes[int(class["index"].(float64))].Weight != int(class["weight"].(float64)) {
 				t.Errorf("a class is %v", class)
 			}
 		}

@@ -97,12 +97,11 @@ type classesJSON struct {
 
 // classJSON is a class.
 type classJSON struct {
-	Index int `json:"index"` // from 0, also counting classes without tasks
-	// how many of the eight images of each solution the class contains; its solutions weigh 8/k
-	K                int      `json:"k"`
-	Allow            []uint32 `json:"allow"` // a mask for each row: bit c is set if a queen may stand on column c
-	Work             float64  `json:"work"`  // share of the run's estimated work, 0 to 1
-	Tasks            uint64   `json:"tasks"` // all of them
+	Index            int      `json:"index"`  // from 0, also counting classes without tasks
+	Weight           int      `json:"weight"` // solutions of the whole board for each solution of the class: 1, 2, 4 or 8
+	Allow            []uint32 `json:"allow"`  // a mask for each row: bit c is set if a queen may stand on column c
+	Work             float64  `json:"work"`   // share of the run's estimated work, 0 to 1
+	Tasks            uint64   `json:"tasks"`  // all of them
 	*run.ClassCounts          // nil for a page that only knows messages
 }
 
@@ -116,7 +115,7 @@ func newClasses(known *knowledge) any {
 	o.N = m.N
 	for i := range m.Classes {
 		plan := &m.Classes[i]
-		c := classJSON{Index: i, K: plan.K, Allow: plan.Board.Allow[:m.N], Tasks: m.TasksOf(i)}
+		c := classJSON{Index: i, Weight: plan.Weight, Allow: plan.Board.Allow[:m.N], Tasks: m.TasksOf(i)}
 		if c.Tasks == 0 {
 			continue
 		}

@@ -44,18 +44,18 @@ const (
 
 // Probe estimates the trees of the classes with about the given number of random probes, as in [Knuth].
 // A probe that ends with a queen on the last row counts as the product of its numbers of choices,
-// times 8/k. The classes are the strata of one estimate; each gets probes in proportion to its
-// weight. The same seed gives the same estimate on every machine, for any number of threads.
+// times the weight of its class. The classes are the strata of one estimate; each gets probes in proportion to its
+// share of the weighted nodes. The same seed gives the same estimate on every machine, for any number of threads.
 func Probe(ctx context.Context, classes []queens.Class, probes int, seed uint64, threads int) (*TreeEstimate, error) {
 	t := &TreeEstimate{classes: classes, Profiles: make([]split.Profile, len(classes)), workShares: make([]float64, len(classes))}
 	var nodes, weights float64
 	for i, class := range classes {
 		t.Profiles[i] = split.Probe(class.Board, pilotProbes)
-		weights += weight(class) * t.Profiles[i].NodesBelow(0)
+		weights += float64(class.Weight) * t.Profiles[i].NodesBelow(0)
 	}
 	each := make([]int, len(classes))
 	for i, class := range classes {
-		each[i] = minProbes + int(float64(probes)*(weight(class)*t.Profiles[i].NodesBelow(0)/weights))
+		each[i] = minProbes + int(float64(probes)*(float64(class.Weight)*t.Profiles[i].NodesBelow(0)/weights))
 		t.Solutions.Probes += each[i]
 	}
 	variances := make([]float64, len(classes))
@@ -70,7 +70,7 @@ func Probe(ctx context.Context, classes []queens.Class, probes int, seed uint64,
 	}
 	var mean, variance float64
 	for i, class := range classes {
-		w := weight(class)
+		w := float64(class.Weight)
 		mean += float64(w * t.Profiles[i][class.Board.N])
 		variance += float64(w * w * variances[i])
 		t.workShares[i] = t.Profiles[i].NodesBelow(0) + classOverhead
@@ -83,9 +83,6 @@ func Probe(ctx context.Context, classes []queens.Class, probes int, seed uint64,
 	t.Solutions.Mean, t.Solutions.Low, t.Solutions.High = mean, max(mean-margin, 0), mean+margin
 	return t, nil
 }
-
-// weight returns the number of solutions that one solution on the class's board stands for.
-func weight(c queens.Class) float64 { return 8 / float64(c.K) }
 
 // pollInterval is the number of probes, of a microsecond at most, between two polls of the context.
 const pollInterval = 1 << 12

@@ -38,7 +38,7 @@ func header(tasks uint64) ledger.Header {
 		board := queens.FullBoard(12)
 		board.Allow[3] = uint32(i)
 		m.Classes = append(m.Classes, queens.ClassPlan{
-			Class: queens.Class{Board: board, K: int(i%4) + 1}, Depth: 2, Batch: 16, First: i * tasks / 40,
+			Class: queens.Class{Board: board, Weight: 1 << (i % 4)}, Depth: 2, Batch: 16, First: i * tasks / 40,
 		})
 	}
 	return ledger.Header{Run: runName, Created: time.Date(2026, 11, 20, 15, 30, 12, 345, time.UTC), Manifest: m, Trust: ledger.Trust{Redundancy: 1}}

@@ -235,6 +235,6 @@ func storedVotes(text string) (all []stored) {
 }
 
 func headerOf(tasks uint64) Header {
-	class := queens.ClassPlan{Class: queens.Class{Board: queens.FullBoard(8), K: 8}, Depth: 2, Batch: 1}
+	class := queens.ClassPlan{Class: queens.Class{Board: queens.FullBoard(8), Weight: 1}, Depth: 2, Batch: 1}
 	return Header{Run: "run", Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: queens.None, Tasks: tasks, Classes: []queens.ClassPlan{class}}, Trust: Trust{Redundancy: 1}}
 }

@@ -21,7 +21,7 @@ func Example() {
 	defer func() { _ = os.RemoveAll(folder) }()
 	manifest := queens.Manifest{
 		SplitVersion: 1, N: 4, Symmetry: queens.None, Tasks: 4,
-		Classes: []queens.ClassPlan{{Class: queens.Class{Board: queens.FullBoard(4), K: 8}, Depth: 1, Batch: 1}},
+		Classes: []queens.ClassPlan{{Class: queens.Class{Board: queens.FullBoard(4), Weight: 1}, Depth: 1, Batch: 1}},
 	}
 	l, err := ledger.Create(folder, ledger.Header{Run: "n4", Created: time.Now(), Manifest: manifest, Trust: ledger.Trust{Redundancy: 1}})
 	if err != nil {

@@ -13,8 +13,8 @@ const maxContributors = 1 << 16
 
 // Figures are sums over the accepted results, for progress and reports only: the total is never made of them.
 type Figures struct {
-	solutions [9]queens.Sum // By the k of the class, 1 to 8.
-	coreTime  queens.Sum    // Nanoseconds.
+	solutions [queens.MaxWeight + 1]queens.Sum // by the weight of the class
+	coreTime  queens.Sum                       // Nanoseconds.
 	// by has what each contributed. It never shrinks, so that the results of a contributor are all there or all among
 	// the others.
 	by     map[contributor]*contribution
@@ -36,9 +36,8 @@ type contribution struct {
 // use them.
 func (l *Ledger) Figures() *Figures { return &l.figures }
 
-// Solutions returns the numbers of solutions found on the classes of each k, 1 to 8, each counted once. A solution on
-// such a class weighs 8/k.
-func (f *Figures) Solutions() [9]queens.Sum { return f.solutions }
+// Solutions returns the numbers of solutions found on the classes of each weight, 1 to 8, each counted once.
+func (f *Figures) Solutions() [queens.MaxWeight + 1]queens.Sum { return f.solutions }
 
 // CoreTime returns the time that the searches took, all added up.
 func (f *Figures) CoreTime() time.Duration { return duration(f.coreTime) }
@@ -92,7 +91,7 @@ func (f *Figures) remove(m *queens.Manifest, r *run.Result) {
 // count adds the numbers of a result, or subtracts them, and returns the contribution to which the result belongs.
 func (f *Figures) count(m *queens.Manifest, r *run.Result, change func(*queens.Sum, uint64)) *contribution {
 	took, c := uint64(max(0, r.Elapsed)), f.contribution(contributor{r.Worker, r.Key, r.Kernel})
-	change(&f.solutions[m.Classes[m.ClassOf(r.Task)].K], r.Count)
+	change(&f.solutions[m.Classes[m.ClassOf(r.Task)].Weight], r.Count)
 	change(&f.coreTime, took)
 	change(&c.coreTime, took)
 	return c

@@ -31,7 +31,7 @@ func recomputedFigures(t *testing.T, l *ledger.Ledger) figures {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum := &solutions[m.Classes[m.ClassOf(r.Task)].K]
+		sum := &solutions[m.Classes[m.ClassOf(r.Task)].Weight]
 		sum.Add(sum, new(big.Int).SetUint64(r.Count))
 		f.coreTime += r.Elapsed
 		f.all[run.Contribution{Worker: r.Worker, Key: r.Key, Kernel: r.Kernel}]++

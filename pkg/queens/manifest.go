@@ -1,6 +1,7 @@
 package queens
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -107,8 +108,8 @@ func (p *ClassPlan) validate(m *Manifest) error {
 	switch {
 	case p.Board.N != m.N:
 		return fmt.Errorf("its side is %d, not %d", p.Board.N, m.N)
-	case p.K < 1 || p.K > Images:
-		return fmt.Errorf("k = %d, not 1 to %d", p.K, Images)
+	case p.Weight == 0:
+		return fmt.Errorf("it has no weight: the run was split by rules of version %d, which this program does not know: resume it with the nqueens version that started it", m.SplitVersion)
 	case p.Depth < 0 || p.Depth > m.N:
 		return fmt.Errorf("prefixes of %d rows, not 0 to %d", p.Depth, m.N)
 	case p.Batch < 1 || p.Batch > MaxBatch:
@@ -116,7 +117,7 @@ func (p *ClassPlan) validate(m *Manifest) error {
 	case p.First > m.Tasks:
 		return fmt.Errorf("it begins with task %d of %d", p.First, m.Tasks)
 	}
-	return p.Board.Validate()
+	return cmp.Or(ValidateWeight(p.Weight), p.Board.Validate())
 }
 
 func (m *Manifest) validatePlaced() error {
@@ -131,6 +132,3 @@ func (m *Manifest) validatePlaced() error {
 	}
 	return nil
 }
-
-// Images is the number of images of a solution under the symmetries of the square.
-const Images = 8

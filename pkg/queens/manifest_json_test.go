@@ -13,7 +13,7 @@ import (
 // sampleManifest is a stored manifest with all fields but placed.
 const sampleManifest = `{"splitter":2,"n":4,"symmetry":"mirror","tasks":5,` +
 	`"hash":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",` +
-	`"classes":[{"k":4,"allow":[3,15,15,15],"depth":2,"batch":1,"first":0},{"k":2,"allow":[4,3,15,15],"depth":4,"batch":16384,"first":3}]}`
+	`"classes":[{"weight":4,"allow":[3,15,15,15],"depth":2,"batch":1,"first":0},{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":16384,"first":3}]}`
 
 // The format of a manifest never changes: ledgers on disk use it.
 func TestManifestIsPinned(t *testing.T) {
@@ -28,8 +28,8 @@ func TestManifestIsPinned(t *testing.T) {
 	first, second := queens.FullBoard(4), queens.FullBoard(4)
 	first.Allow[0], second.Allow[0], second.Allow[1] = 3, 4, 3
 	want.Classes = []queens.ClassPlan{
-		{Class: queens.Class{Board: first, K: 4}, Depth: 2, Batch: 1},
-		{Class: queens.Class{Board: second, K: 2}, Depth: 4, Batch: queens.MaxBatch, First: 3},
+		{Class: queens.Class{Board: first, Weight: 4}, Depth: 2, Batch: 1},
+		{Class: queens.Class{Board: second, Weight: 2}, Depth: 4, Batch: queens.MaxBatch, First: 3},
 	}
 	if !reflect.DeepEqual(m, want) {
 		t.Errorf("it is read as %+v, want %+v", m, want)
@@ -86,15 +86,16 @@ func TestInvalidManifests(t *testing.T) {
 		{"a row less", with(`[3,15,15,15]`, `[3,15,15]`), "class 0"},
 		{"a mask beyond the board", with(`[4,3,15,15]`, `[4,3,16,15]`), "class 1 of the manifest: row 2"},
 		{"a mask beyond any board", with(`[4,3,15,15]`, `[4,3,4294967296,15]`), "allow"},
-		{"k = 0", with(`"k":2`, `"k":0`), "k = 0"},
-		{"k = 9", with(`"k":2`, `"k":9`), "k = 9"},
+		{"no weight", with(`"weight":2,`, ``), "resume it with the nqueens version that started it"},
+		{"a weight of 3", with(`"weight":2`, `"weight":3`), "weight 3"},
+		{"a weight of 16", with(`"weight":2`, `"weight":16`), "weight 16"},
 		{"no depth to go", with(`"depth":2`, `"depth":-1`), "-1 rows"},
 		{"deeper than the board", with(`"depth":4`, `"depth":5`), "5 rows"},
 		{"no prefix a task", with(`"batch":1,`, `"batch":0,`), "0 prefixes"},
 		{"too many prefixes a task", with(`16384`, `16385`), "16385 prefixes"},
 		{"tasks before the first class", with(`"first":0`, `"first":1`), "task 1"},
 		{"a class beyond the tasks", with(`"first":3`, `"first":6`), "task 6"},
-		{"classes in another order", with(`"first":3}`, `"first":3},{"k":2,"allow":[4,3,15,15],"depth":4,"batch":1,"first":2}`), "class 2"},
+		{"classes in another order", with(`"first":3}`, `"first":3},{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":1,"first":2}`), "class 2"},
 		{"a negative number of tasks", with(`"tasks":5`, `"tasks":-5`), "tasks"},
 	})
 }
@@ -137,7 +138,7 @@ func randomManifest(rng *rand.Rand) queens.Manifest {
 	m := queens.Manifest{SplitVersion: rng.IntN(3), N: n, Symmetry: queens.Full}
 	for range 1 + rng.IntN(8) {
 		m.Classes = append(m.Classes, queens.ClassPlan{
-			Class: queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), K: 1 + rng.IntN(8)},
+			Class: queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), Weight: 1 << rng.IntN(4)},
 			Depth: rng.IntN(n + 1), Batch: 1 + rng.IntN(queens.MaxBatch), First: m.Tasks,
 		})
 		m.Tasks += rng.Uint64() >> (4 + rng.IntN(60))

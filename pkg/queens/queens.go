@@ -120,13 +120,23 @@ func (p Prefix) Validate(b *Board) error {
 	return nil
 }
 
-// Class is a board and its weight: each solution on it counts for 8/K solutions of the whole
-// board.
+// MaxWeight is the greatest weight of a class: the number of symmetries of the square.
+const MaxWeight = 8
+
+// Class is a board and its weight.
 type Class struct {
-	// K is how many of the eight images of each solution the class contains: 8 without
-	// symmetry, 4 for mirror halving, 1..4 for the full symmetry of the square.
-	K     int   `json:"k"`
-	Board Board `json:"allow"`
+	// Weight is the number of solutions of the whole board that each solution on this one counts
+	// for: 1, 2, 4 or 8.
+	Weight int   `json:"weight"`
+	Board  Board `json:"allow"`
+}
+
+// ValidateWeight returns an error unless a class can have this weight: 1, 2, 4 or 8.
+func ValidateWeight(weight int) error {
+	if weight < 1 || weight > MaxWeight || weight&(weight-1) != 0 {
+		return fmt.Errorf("weight %d, not 1, 2, 4 or %d", weight, MaxWeight)
+	}
+	return nil
 }
 
 // Symmetry is a way to reduce a count to classes.
@@ -134,10 +144,10 @@ type Symmetry string
 
 // The symmetries.
 const (
-	// Full counts 1 to 4 of the eight images of each solution: K = 1..4.
+	// Full uses all eight symmetries of the square: weights 8, 4 and 2.
 	Full Symmetry = "full"
-	// None counts every solution: one class, K = 8.
+	// None counts every solution: one class, weight 1.
 	None Symmetry = "none"
-	// Mirror counts one solution of each left-right pair: K = 4.
+	// Mirror counts one solution of each left-right pair: weight 2.
 	Mirror Symmetry = "mirror"
 )

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"fmt"
 
 	"nqueens/pkg/queens"
@@ -12,7 +13,7 @@ type ExportedTask struct {
 	Run      string          `json:"run"`
 	ID       uint64          `json:"task"`
 	Hash     queens.TaskHash `json:"hash"`
-	K        int             `json:"k"` // See [Class].
+	Weight   int             `json:"weight"` // See [queens.Class].
 	Board    queens.Board    `json:"allow"`
 	Prefixes []queens.Prefix `json:"prefixes"`
 
@@ -54,9 +55,9 @@ type ExportedConfirmation struct {
 
 // NewExportedTask returns the export of a task of a class with that k, and of its accepted
 // result, or nil. It lacks the signed statement.
-func NewExportedTask(task *queens.Task, k int, result *Result) ExportedTask {
+func NewExportedTask(task *queens.Task, weight int, result *Result) ExportedTask {
 	e := ExportedTask{
-		Run: task.Run, ID: task.ID, Hash: queens.TaskHash(task.Hash()), K: k, Board: task.Board, Prefixes: task.Prefixes,
+		Run: task.Run, ID: task.ID, Hash: queens.TaskHash(task.Hash()), Weight: weight, Board: task.Board, Prefixes: task.Prefixes,
 	}
 	if result != nil {
 		seconds := result.Elapsed.Seconds()
@@ -79,10 +80,8 @@ func isUnadmitted(r *Result) bool { return r.Key != "" && !r.Admitted }
 // that matters to a recount: also a hash that is not the task's.
 func (e *ExportedTask) Task() (queens.Task, error) {
 	task := queens.Task{Run: e.Run, ID: e.ID, Board: e.Board, Prefixes: e.Prefixes}
-	err := task.Validate()
-	if err == nil && (e.K < 1 || e.K > queens.Images) {
-		err = fmt.Errorf("k = %d, not 1 to %d", e.K, queens.Images)
-	} else if err == nil {
+	err := cmp.Or(task.Validate(), queens.ValidateWeight(e.Weight))
+	if err == nil {
 		if hash := queens.TaskHash(task.Hash()); hash != e.Hash {
 			err = fmt.Errorf("the hash is %016x, but id, board and prefixes have %016x", e.Hash, hash)
 		}

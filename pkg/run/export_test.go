@@ -14,12 +14,12 @@ import (
 	"nqueens/pkg/run"
 )
 
-// samplePlain and sampleCounted are the export of sample's task with k = 3, without and with a
+// samplePlain and sampleCounted are the export of sample's task with weight 2, without and with a
 // count.
 const (
-	samplePlain = `{"run":"n8-20261120-153012-ab12","task":7,"hash":"e819903644114fbc","k":3,` +
+	samplePlain = `{"run":"n8-20261120-153012-ab12","task":7,"hash":"e819903644114fbc","weight":2,` +
 		`"allow":[255,255,255,255,255,255,255,255],"prefixes":[[1,1,2,0],[2,66,136,32],[2,40,96,18]]}`
-	sampleCounted = `{"run":"n8-20261120-153012-ab12","task":7,"hash":"e819903644114fbc","k":3,` +
+	sampleCounted = `{"run":"n8-20261120-153012-ab12","task":7,"hash":"e819903644114fbc","weight":2,` +
 		`"allow":[255,255,255,255,255,255,255,255],"prefixes":[[1,1,2,0],[2,66,136,32],[2,40,96,18]],` +
 		`"count":"18446744073709551615","worker":"w","kernel":"generic","attempt":2,"seconds":1.5}`
 )
@@ -32,8 +32,8 @@ func sampleResult() *run.Result {
 func TestExportedTaskIsPinned(t *testing.T) {
 	task := sample()
 	for want, exported := range map[string]run.ExportedTask{
-		samplePlain:   run.NewExportedTask(&task, 3, nil),
-		sampleCounted: run.NewExportedTask(&task, 3, sampleResult()),
+		samplePlain:   run.NewExportedTask(&task, 2, nil),
+		sampleCounted: run.NewExportedTask(&task, 2, sampleResult()),
 	} {
 		if got, err := json.Marshal(exported); string(got) != want || err != nil {
 			t.Errorf("the line is\n%s (error %v), want\n%s", got, err, want)
@@ -76,9 +76,9 @@ func TestInvalidExportedTasks(t *testing.T) {
 		return err
 	}
 	checkAll(t, []validity{
-		{"plain", with(samplePlain, `"k":3`, `"k":3`), ""},
-		{"counted", with(sampleCounted, `"k":3`, `"k":3`), ""},
-		{"a field more", with(sampleCounted, `"k":3`, `"k":3,"note":[1]`), ""},
+		{"plain", with(samplePlain, `"weight":2`, `"weight":2`), ""},
+		{"counted", with(sampleCounted, `"weight":2`, `"weight":2`), ""},
+		{"a field more", with(sampleCounted, `"weight":2`, `"weight":2,"note":[1]`), ""},
 		{"null", with("null", "null", "null"), "run name"},
 		{"an array", with("[]", "[]", "[]"), "array"},
 		{"cut short", with(samplePlain, `]]}`, `]]`), "unexpected end"},
@@ -88,8 +88,8 @@ func TestInvalidExportedTasks(t *testing.T) {
 		{"another hash", with(samplePlain, `e819903644114fbc`, `e819903644114fbd`), "task 7: the hash is e819903644114fbd"},
 		{"a hash of 15 digits", with(samplePlain, `e819903644114fbc`, `e819903644114fb`), "hash"},
 		{"a hash of other letters", with(samplePlain, `e819903644114fbc`, `e819903644114fbx`), "hash"},
-		{"no k", with(samplePlain, `"k":3,`, ``), "k = 0"},
-		{"k beyond 8", with(samplePlain, `"k":3`, `"k":9`), "k = 9"},
+		{"no weight", with(samplePlain, `"weight":2,`, ``), "weight 0"},
+		{"a weight of 3", with(samplePlain, `"weight":2`, `"weight":3`), "weight 3"},
 		{"a mask beyond the board", with(samplePlain, eightRows, `[255,255,256,255,255,255,255,255]`), "row 2"},
 		{"a mask beyond any board", with(samplePlain, eightRows, `[4294967296]`), "allow"},
 		{"no row", with(samplePlain, eightRows, `[]`), "from 1 to 32, not 0"},
@@ -195,7 +195,7 @@ func randomExportedTask(rng *rand.Rand) (run.ExportedTask, queens.Task) {
 			Count: rng.Uint64(), Worker: "w", Kernel: "generic", Attempt: max(rng.Uint32(), 1), Elapsed: time.Duration(rng.Int64()),
 		}
 	}
-	return run.NewExportedTask(&task, 1+rng.IntN(8), result), task
+	return run.NewExportedTask(&task, 1<<rng.IntN(4), result), task
 }
 
 // randomBoard returns a board that allows about a quarter, half, or three quarters of its

@@ -17,8 +17,8 @@ import (
 func partManifests(t *testing.T) map[string]queens.Manifest {
 	sparse := randomBoard(rand.New(rand.NewPCG(1, 1)), 14, 1)
 	rare := queens.Manifest{N: 14, Classes: []queens.ClassPlan{
-		{Class: queens.Class{K: 4, Board: sparse}, Depth: 14},
-		{Class: queens.Class{K: 4, Board: queens.FullBoard(14)}},
+		{Class: queens.Class{Weight: 2, Board: sparse}, Depth: 14},
+		{Class: queens.Class{Weight: 2, Board: queens.FullBoard(14)}},
 	}}
 	return map[string]queens.Manifest{
 		"many parts":   mustPlan(t, 10, queens.None, 6),

@@ -16,7 +16,7 @@ func TestProbeNearsTheProfile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")
 	}
-	const probes, bound = 100_000, 0.05
+	const probes, bound = 200_000, 0.05
 	check := func(name string, b queens.Board) {
 		t.Helper()
 		got, want := split.Probe(b, probes), profile(&b)

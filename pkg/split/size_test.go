@@ -126,7 +126,7 @@ func TestSizesOfEverySide(t *testing.T) {
 func TestSizesOfBarrenClasses(t *testing.T) {
 	barren, short := queens.FullBoard(8), queens.FullBoard(8)
 	barren.Allow[0], short.Allow[3] = 0, 0
-	board := func(b queens.Board) queens.Class { return queens.Class{Board: b, K: 8} }
+	board := func(b queens.Board) queens.Class { return queens.Class{Board: b, Weight: 1} }
 	classes := []queens.Class{board(barren), board(queens.FullBoard(8)), board(barren), board(short), board(barren)}
 	m, err := split.Plan(t.Context(), 8, queens.None, classes, 0)
 	if err != nil || m.Tasks != 2 {

@@ -18,7 +18,7 @@ import (
 
 // Version is the version of the splitting rules in this package. A manifest of another version may
 // have other tasks.
-const Version = 3
+const Version = 4
 
 // Bounds of a run, ten times those of the largest one that [PlanSizes] plans: a pass over its tasks takes minutes.
 const (

@@ -73,11 +73,11 @@ func TestFirstTasks(t *testing.T) {
 		{3, queens.Mirror, 3, []uint64{0, 0}, 0},
 		{3, queens.Mirror, 0, []uint64{0, 1}, 1},
 		{3, queens.Full, 1, []uint64{0}, 1},
-		{3, queens.Full, 2, []uint64{0}, 0},
-		{3, queens.Full, 0, []uint64{0}, 0},
+		{3, queens.Full, 2, []uint64{0}, 1},
+		{3, queens.Full, 0, []uint64{0}, 1},
 		{4, queens.Mirror, 2, []uint64{0}, 3},
 		{4, queens.Mirror, 0, []uint64{0}, 1},
-		{4, queens.Full, 2, []uint64{0, 0, 1, 1, 2, 2, 3, 3}, 4},
+		{4, queens.Full, 2, []uint64{0, 0, 0, 0, 1}, 2},
 		{5, queens.Mirror, 2, []uint64{0, 5}, 6},
 		{5, queens.Mirror, 5, []uint64{0, 4}, 5},
 		{16, queens.None, 2, []uint64{0}, 210},
@@ -102,7 +102,7 @@ func TestBatches(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		n := 4 + rng.IntN(5)
-		plan := queens.ClassPlan{Class: queens.Class{Board: randomBoard(rng, n, int(seed)%4), K: 4}}
+		plan := queens.ClassPlan{Class: queens.Class{Board: randomBoard(rng, n, int(seed)%4), Weight: 2}}
 		plan.Depth, plan.First = rng.IntN(n+1), rng.Uint64()>>1
 		want := placements(&plan.Board, plan.Depth)
 		for _, batch := range []int{1, 2, 7, max(1, len(want)-1), max(1, len(want)), len(want) + 1, queens.MaxBatch} {
@@ -237,7 +237,7 @@ func manifests(t *testing.T) iter.Seq2[string, queens.Manifest] {
 			n := 3 + rng.IntN(5)
 			classes := make([]queens.Class, 1+rng.IntN(6))
 			for i := range classes {
-				classes[i] = queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), K: 1 + rng.IntN(4)}
+				classes[i] = queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), Weight: 1 << rng.IntN(4)}
 				if rng.IntN(3) == 0 {
 					classes[i].Board.Allow[0] = 0
 				}

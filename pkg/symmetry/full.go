@@ -1,13 +1,23 @@
 package symmetry
 
-import (
-	"math/bits"
-
-	"nqueens/pkg/queens"
-)
+import "nqueens/pkg/queens"
 
 // square is a place on the board.
 type square struct{ row, column int }
+
+// pinwheels are the classes of a bound below the middle. Each names its tied sides beside the top,
+// clockwise: bit 0 for the right, 1 for the bottom, 2 for the left. Quarter turns map {right} to {left},
+// and {right, bottom} and {bottom, left} to {right, left}: these three are left out.
+var pinwheels = []struct {
+	tied   uint
+	weight int
+}{
+	{0b000, 8},
+	{0b010, 4}, // a half turn maps the class to itself
+	{0b100, 8},
+	{0b101, 8},
+	{0b111, 2}, // a quarter turn maps the class to itself
+}
 
 // full returns the classes by all eight symmetries of the square. docs/symmetry.md has the proof, and
 // draws one class.
@@ -15,9 +25,7 @@ type square struct{ row, column int }
 // Each side of the board has one queen on it; its distance is the number of squares to the nearer
 // corner. A solution belongs to bound a if a is the greatest of its four distances. It is counted
 // from those of its images whose top queen stands on column a. Each of the other sides is then either
-// tied (its queen has distance a too) or strict (its queen is nearer to a corner). The tied sides
-// tell how many images are counted: one for each side at distance a, or two where a is the middle
-// of the side.
+// tied (its queen has distance a too) or strict (its queen is nearer to a corner).
 func full(board queens.Board) []queens.Class {
 	last := board.N - 1
 	var classes []queens.Class
@@ -25,21 +33,27 @@ func full(board queens.Board) []queens.Class {
 		// A tied queen could stand on two squares, but the top queen attacks one of
 		// them; on the other, the four queens form a pinwheel.
 		pinwheel := [4]square{{0, a}, {a, last}, {last, last - a}, {last - a, 0}}
-		for tied := range uint(8) {
-			class := queens.Class{Board: strict(board, a), K: 1 + bits.OnesCount(tied)}
+		for _, p := range pinwheels {
+			b := strict(board, a)
 			for side, queen := range pinwheel {
-				if (tied<<1|1)>>side&1 == 1 {
-					class.Board.Preplace(queen.row, queen.column)
+				if (p.tied<<1|1)>>side&1 == 1 {
+					b.Preplace(queen.row, queen.column)
 				}
 			}
-			classes = append(classes, class)
+			if p.tied == 0b010 || p.tied == 0 && outerIsBetter(board.N, a) {
+				b = turned(&b)
+			}
+			classes = append(classes, queens.Class{Board: b, Weight: p.weight})
 		}
 	}
 	if board.N%2 == 1 {
-		// A queen in the middle of the top side attacks the middles of the other sides.
-		class := queens.Class{Board: strict(board, last/2), K: 2}
-		class.Board.Preplace(0, last/2)
-		classes = append(classes, class)
+		// A queen in the middle of the top side attacks the middles of the other sides. The
+		// left-right reflection maps the class to itself, and moves the queen of row 1, which
+		// can't stand on the middle column: it is put in the left half.
+		b := strict(board, last/2)
+		b.Preplace(0, last/2)
+		b.Allow[1] &= 1<<(last/2) - 1
+		classes = append(classes, queens.Class{Board: turned(&b), Weight: 8})
 	}
 	return classes
 }
@@ -53,4 +67,27 @@ func strict(board queens.Board, a int) queens.Board {
 		board.Allow[last] &^= 1 << i
 	}
 	return board
+}
+
+// A class may be searched in any of its images: each has as many solutions. A quarter turn moves the queen
+// of the top side to the left side, an outer column, on which kernels with lanes of 16 bits then place no
+// queen. docs/dev/benchmarks.md has the search steps behind the choice of the classes that are turned.
+
+// outerIsBetter reports whether the class of bound a without tied sides takes fewer search steps turned.
+func outerIsBetter(n, a int) bool {
+	if n > 16 {
+		return 2*a+2 < n-1
+	}
+	return 4*a <= n
+}
+
+// turned returns the board turned by a quarter, counterclockwise.
+func turned(b *queens.Board) queens.Board {
+	image := queens.Board{N: b.N}
+	for row := range b.N {
+		for column := range b.N {
+			image.Allow[b.N-1-column] |= b.Allow[row] >> column & 1 << row
+		}
+	}
+	return image
 }

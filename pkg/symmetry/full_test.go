@@ -2,25 +2,33 @@ package symmetry_test
 
 import (
 	"iter"
-	"math/bits"
+	"maps"
 	"testing"
 
 	"nqueens/pkg/oracle"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/symmetry"
 )
 
 // definition is the bound of a class of full, and which sides are tied: bit 0 for
 // the right, 1 for the bottom, 2 for the left.
 type definition struct{ a, tied int }
 
+// weights are those of the classes of a bound below the middle, by their tied sides.
+var weights = map[int]int{0b000: 8, 0b010: 4, 0b100: 8, 0b101: 8, 0b111: 2}
+
+// rotations names, for the tied sides of the classes that full leaves out, the class of which they are rotations.
+var rotations = map[int]int{0b001: 0b100, 0b011: 0b101, 0b110: 0b101}
+
 // definitions yields those of the classes of full, in order.
 func definitions(n int) iter.Seq2[int, definition] {
 	return func(yield func(int, definition) bool) {
-		for i := range (n - 1) / 2 * 8 {
-			d := definition{a: 1 + i/8, tied: i % 8}
-			if middle := 2*d.a == n-1; middle && d.tied > 0 || !yield(i, d) {
-				return
+		i := 0
+		for a := 1; 2*a <= n-1; a++ {
+			for _, tied := range []int{0b000, 0b010, 0b100, 0b101, 0b111} {
+				if middle := 2*a == n-1; middle && tied > 0 || !yield(i, definition{a, tied}) {
+					return
+				}
+				i++
 			}
 		}
 	}
@@ -55,27 +63,27 @@ func sight(columns []int) (d definition, seen bool) {
 	return d, columns[0] == d.a
 }
 
-// There are eight classes for each bound below the middle, and one for the middle of
-// an odd side, with k as the number of tied sides tells.
+// There are five classes for each bound below the middle, and one for the middle of
+// an odd side.
 func TestFullClasses(t *testing.T) {
 	for n := 2; n <= queens.MaxN; n++ {
 		classes := mustClasses(t, n, queens.Full)
-		want := (n - 2) / 2 * 8
+		want := (n - 2) / 2 * 5
 		if n%2 == 1 {
-			want = (n-3)/2*8 + 1
+			want = (n-3)/2*5 + 1
 		}
 		if len(classes) != want {
-			t.Errorf("n=%d: %d classes, want %d", n, len(classes), want)
+			t.Fatalf("n=%d: %d classes, want %d", n, len(classes), want)
 		}
 		defined := 0
 		for i, d := range definitions(n) {
 			defined++
-			k := 1 + bits.OnesCount(uint(d.tied))
+			weight := weights[d.tied]
 			if 2*d.a == n-1 {
-				k = 2
+				weight = 8
 			}
-			if class := classes[i]; class.K != k || class.Board.Allow[0] != 1<<d.a {
-				t.Errorf("n=%d, class %d: k = %d, top queens on %#x, want %d on column %d", n, i, class.K, class.Board.Allow[0], k, d.a)
+			if classes[i].Weight != weight {
+				t.Errorf("n=%d, class %d: weight %d, want %d", n, i, classes[i].Weight, weight)
 			}
 		}
 		if defined != want {
@@ -84,10 +92,12 @@ func TestFullClasses(t *testing.T) {
 	}
 }
 
-// Every class holds exactly the solutions that its definition says, found by sorting
-// all solutions into classes by brute force.
+// Every class has as many solutions as its definition says, found by sorting all
+// solutions by brute force: into eight classes for each bound, of which three have as
+// many solutions as the class whose rotations they are. The class of the middle column
+// has half of those with the top queen there.
 func TestFullClassesByBruteForce(t *testing.T) {
-	for n := 2; n <= 10; n++ {
+	for n := 2; n <= 12; n++ {
 		want := make(map[definition]uint64)
 		for columns := range oracle.Boards(n) {
 			d, seen := sight(columns)
@@ -102,41 +112,63 @@ func TestFullClassesByBruteForce(t *testing.T) {
 		classes := mustClasses(t, n, queens.Full)
 		for i, d := range definitions(n) {
 			got := oracle.Count(n, func(row, column int) bool { return classes[i].Board.Allow[row]>>column&1 == 1 }, nil)
+			if 2*d.a == n-1 {
+				got *= 2
+			}
 			if got != want[d] {
 				t.Errorf("n=%d, a=%d, tied %03b: the class has %d solutions, brute force %d", n, d.a, d.tied, got, want[d])
 			}
-			delete(want, d)
+			for tied, image := range rotations {
+				if d.tied == image && want[definition{d.a, tied}] != got {
+					t.Errorf("n=%d, a=%d, tied %03b: %d solutions, and %d where %03b are tied", n, d.a, tied, want[definition{d.a, tied}], got, image)
+				}
+			}
 		}
-		if len(want) != 0 {
-			t.Errorf("n=%d: no class for the solutions of %v", n, want)
+		for d, solutions := range want {
+			_, known := weights[d.tied]
+			if _, rotation := rotations[d.tied]; !known && !rotation {
+				t.Errorf("n=%d: no class for %d solutions of %v", n, solutions, d)
+			}
 		}
 	}
 }
 
-// Each solution has exactly as many sightings among its eight images, equal ones
-// counted each, as the k of the one class that they are on.
-func TestFullSeesKOfEight(t *testing.T) {
+// No class but one of the middle column is found on another class too: the solutions of a class of full are those of
+// the definition, or all of their images by a quarter turn.
+func TestFullClassesAreImages(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		classes := mustClasses(t, n, queens.Full)
 		for solution := range oracle.Boards(n) {
-			seenOn := make(map[int]int)
-			for _, image := range images(solution) {
-				for i := range classes {
-					if stands(&classes[i].Board, image) {
-						seenOn[classes[i].K]++
-					}
+			upright, turned := images(solution)[6], images(solution)[0] // by no quarter, and clockwise by one
+			for i, d := range definitions(n) {
+				stands := stands(&classes[i].Board, solution)
+				one, on := sight(upright)
+				if isTurned(n, d) {
+					one, on = sight(turned)
 				}
-			}
-			if len(seenOn) != 1 {
-				t.Fatalf("n=%d: %v is seen with weights of k = %v", n, solution, seenOn)
-			}
-			for k, seen := range seenOn {
-				if seen != k {
-					t.Errorf("n=%d: %v is seen %d times, each as one of %d", n, solution, seen, k)
+				if middle := 2*d.a == n-1; middle {
+					one.tied = 0
+					on = on && turned[1] < d.a
+				}
+				if stands != (on && one == d) {
+					t.Errorf("n=%d, class %d: %v is on the class: %v", n, i, solution, stands)
 				}
 			}
 		}
 	}
+}
+
+// isTurned reports whether the class of a definition is searched turned by a quarter.
+func isTurned(n int, d definition) bool {
+	switch {
+	case 2*d.a == n-1, d.tied == 0b010:
+		return true
+	case d.tied != 0:
+		return false
+	case n > 16:
+		return 2*d.a+2 < n-1
+	}
+	return 4*d.a <= n
 }
 
 // On a board of side 2 any top queen is in a corner, and so is every queen: there is
@@ -146,28 +178,22 @@ func TestFullOfTheSmallest(t *testing.T) {
 		t.Errorf("n=2: classes %v", classes)
 	}
 	classes := mustClasses(t, 3, queens.Full)
-	want := [3]uint32{0b010, 0b000, 0b101}
-	if len(classes) != 1 || classes[0].K != 2 || [3]uint32(classes[0].Board.Allow[:3]) != want {
-		t.Errorf("n=3: classes %v", classes)
+	want := [3]uint32{0b100, 0b001, 0b100}
+	if len(classes) != 1 || classes[0].Weight != 8 || [3]uint32(classes[0].Board.Allow[:3]) != want {
+		t.Errorf("n=3: classes %+v, want %b", classes, want)
 	}
 }
 
-// The sightings of n = 8 by k. Of its twelve kinds of solutions, five are seen once
-// and six twice; the one that a half turn maps to itself has four images instead of
-// eight, and is seen once with the weight of k = 2: 5·8 + (6·2 + 1)·4 = 92.
+// The solutions of n = 8 by weight. Of its twelve kinds, five have one side at the greatest distance and
+// five have two neighbouring ones: each is found once. Of the two with opposite ones, one is found twice.
+// The other, which a half turn maps to itself, has four images and is found once.
 func TestFullSumsOfEight(t *testing.T) {
-	var byK [9]uint64
-	var sums symmetry.Sums
+	found := make(map[int]uint64)
 	for _, class := range mustClasses(t, 8, queens.Full) {
-		found := oracle.Count(8, func(row, column int) bool { return class.Board.Allow[row]>>column&1 == 1 }, nil)
-		byK[class.K] += found
-		sums.Add(class.K, found)
+		found[class.Weight] += oracle.Count(8, func(row, column int) bool { return class.Board.Allow[row]>>column&1 == 1 }, nil)
 	}
-	if total, err := sums.Total(); err != nil || total.Int64() != 92 {
-		t.Errorf("sums %v make %v (error %v)", byK, total, err)
-	}
-	if want := [9]uint64{1: 5, 2: 6*2 + 1}; byK != want {
-		t.Errorf("sums by k are %v, want %v", byK, want)
+	if want := map[int]uint64{8: 10, 4: 2 + 1, 2: 0}; !maps.Equal(found, want) {
+		t.Errorf("solutions by weight: %v, want %v", found, want)
 	}
 }
 
@@ -178,6 +204,9 @@ func TestFullAtTheEdge(t *testing.T) {
 	for i, d := range definitions(32) {
 		b := &classes[i].Board
 		for side, square := range [4][2]int{{0, d.a}, {d.a, 31}, {31, 31 - d.a}, {31 - d.a, 0}} {
+			if isTurned(32, d) {
+				square = [2]int{31 - square[1], square[0]}
+			}
 			alone := b.Allow[square[0]] == 1<<square[1]
 			if fixed := side == 0 || d.tied>>(side-1)&1 == 1; fixed != alone {
 				t.Errorf("class %d: side %d fixed: %v, want %v", i, side, alone, fixed)

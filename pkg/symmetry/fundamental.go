@@ -44,7 +44,7 @@ func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {
 	sum.Lsh(sum, 1)
 	sum.Add(sum, new(big.Int).SetUint64(half))
 	sum.Add(sum, total)
-	unique, remainder := sum.QuoRem(sum, big.NewInt(images), new(big.Int))
+	unique, remainder := sum.QuoRem(sum, big.NewInt(8), new(big.Int))
 	if remainder.Sign() != 0 {
 		return nil, fmt.Errorf("%w: %d solutions, %d of them fixed by a half turn and %d by a quarter turn, do not make a whole number of fundamental solutions",
 			run.ErrContradiction, total, half, quarter)

@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// docs/symmetry.md draws one class of the board of side 8: a queen on column 2 of the top side, and the right
+// docs/symmetry.md draws one class of the board of side 8: a queen on column 2 of the top side, and the left
 // side tied.
 func TestGeneratedClass(t *testing.T) {
 	const n = 8
@@ -18,13 +18,13 @@ func TestGeneratedClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	class := classes[9] // after the eight classes of bound 1 and the one of bound 2 without tied sides
+	class := classes[7] // after the five classes of bound 1 and two of bound 2
 	closed, attacked := queens.FullBoard(n), queens.FullBoard(n)
 	for i := 2; i < n-2; i++ { // the squares of strict sides at distance 2 or more
 		closed.Allow[n-1] &^= 1 << i
-		closed.Allow[i] &^= 1
+		closed.Allow[i] &^= 1 << (n - 1)
 	}
-	fixed := map[int]bool{0: true, 2: true}
+	fixed := map[int]bool{0: true, 5: true}
 	for row := range fixed {
 		attacked.Preplace(row, bits.TrailingZeros32(class.Board.Allow[row]))
 	}
@@ -47,8 +47,8 @@ func TestGeneratedClass(t *testing.T) {
 		}
 		drawing.WriteByte('\n')
 	}
-	if class.K != 2 {
-		t.Errorf("the class has k = %d, want 2", class.K)
+	if class.Weight != 8 {
+		t.Errorf("the class has weight %d, want 8", class.Weight)
 	}
 	testkit.Generated(t, "docs/symmetry.md", "class", "```text\n"+drawing.String()+"```\n")
 }

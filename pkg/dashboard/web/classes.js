@@ -20,7 +20,7 @@ export function showClasses(classes) {
 }
 
 const sameBoards = (a, b) => a.n === b.n && a.classes.length === b.classes.length &&
-  a.classes.every((one, i) => one.k === b.classes[i].k && String(one.allow) === String(b.classes[i].allow));
+  a.classes.every((one, i) => one.weight === b.classes[i].weight && String(one.allow) === String(b.classes[i].allow));
 
 function build() {
   selected = Math.max(0, shown.classes.findIndex(one => one.in_flight > 0));
@@ -85,7 +85,7 @@ function showSelection() {
 function facts(one) {
   const left = one.done === undefined ? undefined : one.tasks - one.done - (one.in_flight ?? 0) - (one.disputed ?? 0);
   return [
-    ["weight", weight(one.k), { note: `It has ${one.k} of the 8 images of each solution.` }],
+    ["weight", whole(one.weight), { note: `Each of its solutions counts for ${plural(one.weight, "solution")} of the board.` }],
     ["work", `${share(one.work)} of the run`],
     ["tasks", whole(one.tasks)],
     ["done", one.done === undefined ? "" : `${whole(one.done)}, ${share(one.done / Math.max(1, one.tasks))}`],
@@ -97,8 +97,6 @@ function facts(one) {
 
 // number returns the number of a class in the manifest, from 1. Classes without tasks are not in the list.
 const number = i => (shown.classes[i].index ?? i) + 1;
-
-const weight = k => 8 % k === 0 ? `${8 / k}` : `8/${k}`;
 
 function select(i, focus) {
   selected = Math.max(0, Math.min(i, tiles.length - 1));

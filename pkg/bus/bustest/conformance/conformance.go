@@ -219,7 +219,7 @@ func Record(name string) run.Record {
 	return run.Record{
 		Run: name, Owner: "host-a", Created: time.Date(2026, 11, 20, 15, 30, 12, 0, time.UTC), Redundancy: 1,
 		Manifest: queens.Manifest{SplitVersion: 1, N: 8, Symmetry: "none", Tasks: 4, Hash: [32]byte{1, 2, 3}, Classes: []queens.ClassPlan{
-			{Class: queens.Class{Board: board, K: 8}, Depth: 1, Batch: 2},
+			{Class: queens.Class{Board: board, Weight: 1}, Depth: 1, Batch: 2},
 		}},
 	}
 }
