@@ -10,7 +10,7 @@ import (
 
 // generic is the reference kernel: a portable depth-first search over bitmasks, written to be
 // read. It places a queen only where the next two rows keep a free square each.
-// docs/dev/bitmasks.md explains it step by step.
+// docs/symmetry.md explains it step by step.
 //
 // References: [Richards] M. Richards, "Backtracking algorithms in MCPL using bit
 // patterns and recursion", University of Cambridge TR 433, 1997.

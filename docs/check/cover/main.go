@@ -10,29 +10,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/bits"
 	"os"
+	"slices"
 )
 
 // state is a prefix: row, cols, left, right.
 type state [4]uint32
 
-// class is a board with fewer squares, as text, and its k.
+// class is a board with fewer squares, and its weight.
 type class struct {
-	allow string
-	k     int
+	allow  []uint32
+	weight int
 }
 
 // check returns the name of the symmetry and the number of classes and prefixes.
 func check(export io.Reader) (symmetry string, classes, prefixes int, err error) {
-	boards := make(map[class]bool)
-	listed := make(map[class]map[state]int) // how often a prefix is listed
+	boards := make(map[string]class)
+	listed := make(map[string]map[state]int) // how often a prefix of a board is listed
 	next, n := 0, 0
 	for in := json.NewDecoder(export); ; next++ {
 		var line struct {
-			Task, K  int
-			Allow    []uint32
-			Prefixes []state
+			Task, Weight int
+			Allow        []uint32
+			Prefixes     []state
 		}
 		if err := in.Decode(&line); errors.Is(err, io.EOF) {
 			break
@@ -43,39 +43,73 @@ func check(export io.Reader) (symmetry string, classes, prefixes int, err error)
 			return "", 0, 0, fmt.Errorf("task %d is missing", next)
 		}
 		n = len(line.Allow)
-		c := class{fmt.Sprint(line.Allow), line.K}
-		if !boards[c] {
-			boards[c], listed[c] = true, make(map[state]int)
+		c := class{line.Allow, line.Weight}
+		name := fmt.Sprint(c)
+		if listed[name] == nil {
+			boards[name], listed[name] = c, make(map[state]int)
 		}
 		for _, p := range line.Prefixes {
-			listed[c][p]++
+			listed[name][p]++
 			prefixes++
 		}
 	}
-	all := map[string]map[class][]uint32{"none": none(n), "mirror": mirror(n), "full": full(n)}
-	for name, want := range all {
-		known := true
-		for c := range boards {
-			known = known && want[c] != nil
-		}
-		if known && n > 0 {
-			symmetry = name
+	var all []class // the listed boards, and those of classes without a task
+	for name, want := range map[string][]class{"none": none(n), "mirror": mirror(n), "full": full(n)} {
+		if found, ok := match(boards, want); ok && n > 0 {
+			symmetry, all = name, found
 		}
 	}
 	if symmetry == "" {
 		return "", 0, 0, errors.New("the export is empty, or these are not the classes of a full board by one of the symmetries")
 	}
-	for c, allow := range all[symmetry] { // also those without a task
-		if !cover(allow, listed[c], state{}) {
+	for _, c := range all {
+		prefixes := listed[fmt.Sprint(c)]
+		if !cover(c.allow, prefixes, state{}) {
 			return "", 0, 0, fmt.Errorf("class %v: a solution has no prefix", c)
 		}
-		for p, left := range listed[c] {
+		for p, left := range prefixes {
 			if left > 0 {
 				return "", 0, 0, fmt.Errorf("class %v: prefix %v is not of this board, or is listed too often", c, p)
 			}
 		}
 	}
-	return symmetry, len(all[symmetry]), prefixes, nil
+	return symmetry, len(all), prefixes, nil
+}
+
+// match returns the wanted classes, those listed as they are listed. Each listed board must be one of the eight images of
+// a wanted one with the same weight, and no other an image of the same.
+func match(listed map[string]class, want []class) (found []class, ok bool) {
+	found = slices.Clone(want)
+	taken := make([]bool, len(want))
+	for name, c := range listed {
+		i := slices.IndexFunc(want, func(w class) bool {
+			return w.weight == c.weight && slices.ContainsFunc(images(w.allow), func(image []uint32) bool {
+				return fmt.Sprint(class{image, w.weight}) == name
+			})
+		})
+		if i < 0 || taken[i] {
+			return nil, false
+		}
+		found[i], taken[i] = c, true
+	}
+	return found, true
+}
+
+// images returns the eight images of a board.
+func images(allow []uint32) (all [][]uint32) {
+	last := len(allow) - 1
+	for range 4 {
+		turned, mirrored := make([]uint32, len(allow)), make([]uint32, len(allow))
+		for row := range allow {
+			for column := range allow {
+				turned[column] |= allow[row] >> column & 1 << (last - row)
+				mirrored[row] |= allow[row] >> column & 1 << (last - column)
+			}
+		}
+		all = append(all, allow, mirrored)
+		allow = turned
+	}
+	return all
 }
 
 // cover walks over all placements of queens, row by row, and takes each prefix that it meets from those listed. It
@@ -120,34 +154,31 @@ func place(allow []uint32, row, column int) {
 	allow[row] = 1 << column
 }
 
-func none(n int) map[class][]uint32 {
-	return map[class][]uint32{{fmt.Sprint(empty(n)), 8}: empty(n)}
-}
+func none(n int) []class { return []class{{empty(n), 1}} }
 
-func mirror(n int) map[class][]uint32 {
+func mirror(n int) []class {
 	if n < 2 {
 		return nil
 	}
 	half := uint32(1)<<(n/2) - 1
 	outer := empty(n)
 	outer[0] = half
-	classes := map[class][]uint32{{fmt.Sprint(outer), 4}: outer}
+	classes := []class{{outer, 2}}
 	if n%2 == 1 {
 		middle := empty(n)
 		middle[0], middle[1] = 1<<(n/2), half
-		classes[class{fmt.Sprint(middle), 4}] = middle
+		classes = append(classes, class{middle, 2})
 	}
 	return classes
 }
 
-func full(n int) map[class][]uint32 {
-	classes := make(map[class][]uint32)
+func full(n int) (classes []class) {
 	last := n - 1
 	for a := 1; 2*a <= last; a++ {
-		middle := 2*a == last
-		for tied := range uint(8) {
+		for tied, weight := range map[int]int{0: 8, 2: 4, 4: 8, 5: 8, 7: 2} { // bits: right, bottom, left
+			middle := 2*a == last
 			if middle && tied != 0 {
-				break
+				continue
 			}
 			allow := empty(n)
 			for i := a; i <= last-a; i++ { // squares at distance a or more, but for those of tied queens
@@ -160,11 +191,10 @@ func full(n int) map[class][]uint32 {
 					place(allow, queen[0], queen[1])
 				}
 			}
-			k := 1 + bits.OnesCount(tied)
 			if middle {
-				k = 2
+				allow[1] &= 1<<a - 1
 			}
-			classes[class{fmt.Sprint(allow), k}] = allow
+			classes = append(classes, class{allow, weight})
 		}
 	}
 	return classes
