@@ -124,7 +124,7 @@ func TestDeviceAfterACancelledRun(t *testing.T) {
 func TestCommandsWithADevice(t *testing.T) {
 	t.Parallel()
 	exported := filepath.Join(t.TempDir(), "exported.jsonl")
-	const task = `{"run":"n4-a","task":0,"hash":"d21dccc0c06e3329","k":8,"allow":[15,15,15,15],"prefixes":[[0,0,0,0]]}`
+	const task = `{"run":"n4-a","task":0,"hash":"d21dccc0c06e3329","weight":1,"allow":[15,15,15,15],"prefixes":[[0,0,0,0]]}`
 	if err := os.WriteFile(exported, []byte(task+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestFirstLogLineNamesTheKernelCheck(t *testing.T) {
 // SIGINT ends a recount that waits for input, after the report of what it has read.
 func TestSignalEndsARecountThatWaitsForInput(t *testing.T) {
 	t.Parallel()
-	const task = `{"run":"n4-a","task":0,"hash":"d21dccc0c06e3329","k":8,"allow":[15,15,15,15],"prefixes":[[0,0,0,0]]}`
+	const task = `{"run":"n4-a","task":0,"hash":"d21dccc0c06e3329","weight":1,"allow":[15,15,15,15],"prefixes":[[0,0,0,0]]}`
 	cmd := exec.Command("worker", "task", "--kernel", "generic", "--threads", "1")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
