@@ -1,0 +1,20 @@
+package durable
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// SyncData returns when the contents and the size of a file are on disk: its times may not be.
+func SyncData(file *os.File) error {
+	for {
+		err := syscall.Fdatasync(int(file.Fd()))
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, syscall.EINTR) {
+			return &os.PathError{Op: "sync", Path: file.Name(), Err: err}
+		}
+	}
+}

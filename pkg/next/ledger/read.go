@@ -1,0 +1,233 @@
+package ledger
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"nqueens/pkg/queens"
+)
+
+// Notes say what a reader has found besides records.
+type Notes struct {
+	Size    int64   // of the whole frames from the start, in bytes
+	Dropped []int64 // offsets of results whose payload is damaged: their tasks are counted again
+	Torn    int64   // bytes after the whole frames: a group that was not written as a whole
+}
+
+// DamagedError says that a log has damage that is neither a torn group at its end nor a result alone.
+type DamagedError struct {
+	Path   string
+	Offset int64
+	Err    error
+}
+
+// Error names the file and the offset.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("the ledger %s is damaged at offset %d: %v: copy an earlier state of the folder back, or count again with --new", e.Path, e.Offset, e.Err)
+}
+
+// Unwrap returns what is wrong at the offset.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+// What is wrong with a log.
+var (
+	errFrame  = errors.New("a frame that does not check")
+	errTorn   = fmt.Errorf("more than the %d bytes of the largest group do not check", maxGroup)
+	errHeader = errors.New("it does not begin with one header")
+)
+
+// Read reads the log of a run from its start, and calls each with every record, the header first. A record is valid
+// until the next. It needs no lock: beside a writer it reads what was written when it began. The error is a
+// [DamagedError], that of each, or of the file system.
+func Read(path string, each func(Record) error) (Notes, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Notes{}, err
+	}
+	defer func() { _ = file.Close() }() // it is only read
+	info, err := file.Stat()
+	if err != nil {
+		return Notes{}, err
+	}
+	return Scan(file, info.Size(), path, func(r Record) error {
+		if h, ok := r.(*Header); ok {
+			if err := checkFolder(path, h); err != nil {
+				return err
+			}
+		}
+		return each(r)
+	})
+}
+
+// checkFolder returns an error unless a log is in the folder of its run.
+func checkFolder(path string, h *Header) error {
+	path, err := filepath.Abs(path)
+	if folder := filepath.Dir(path); err == nil && filepath.Base(folder) != h.Run {
+		err = fmt.Errorf("the ledger in %s is that of run %s: give the folder that name", folder, h.Run)
+	}
+	return err
+}
+
+// Scan does what [Read] does, with a log of that size that is nowhere in particular; errors contain its name.
+func Scan(log io.ReaderAt, size int64, name string, each func(Record) error) (n Notes, err error) {
+	const largest = frameSize + maxPayload
+	in := bufio.NewReaderSize(io.NewSectionReader(log, 0, size), 2*largest)
+	decoder := new(decoder)
+	for n.Size < size {
+		next, err := in.Peek(int(min(largest, size-n.Size)))
+		if err != nil {
+			return n, fmt.Errorf("read the ledger %s: %w", name, err)
+		}
+		f, ok := parseFrame(next)
+		if !ok || !f.checks() {
+			torn, err := isTorn(log, n.Size, size)
+			if torn || err != nil {
+				n.Torn = size - n.Size
+				return n, wrapDamage(name, n.Size, err)
+			}
+			if !ok || f.kind != resultKind {
+				return n, wrapDamage(name, n.Size, errFrame)
+			}
+			n.Dropped = append(n.Dropped, n.Size)
+		} else {
+			r, err := decoder.decode(f.kind, f.payload)
+			if (n.Size == 0) != (f.kind == headerKind) {
+				err = errHeader
+			}
+			if err != nil {
+				return n, wrapDamage(name, n.Size, err)
+			}
+			if err := each(r); err != nil {
+				return n, err
+			}
+		}
+		n.Size += f.size()
+		_, _ = in.Discard(int(f.size())) // it is in the buffer
+	}
+	if n.Size == 0 {
+		return n, wrapDamage(name, 0, errHeader)
+	}
+	return n, nil
+}
+
+// wrapDamage returns a [DamagedError], unless err is nil or says that the log has another format.
+func wrapDamage(name string, offset int64, err error) error {
+	switch {
+	case errors.Is(err, ErrFormat):
+		return fmt.Errorf("the ledger %s: %w", name, err)
+	case err != nil:
+		return &DamagedError{name, offset, err}
+	}
+	return nil
+}
+
+// isTorn reports whether no whole frame ends the log, so that what does not check at offset belongs to a group that was
+// not written as a whole. The error says that this is more than a group, or all.
+func isTorn(log io.ReaderAt, offset, size int64) (bool, error) {
+	end := make([]byte, min(size-offset, frameSize+maxPayload))
+	if _, err := log.ReadAt(end, size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	if _, whole := parseLast(end); whole {
+		return false, nil
+	}
+	if offset == 0 {
+		return false, errHeader
+	}
+	if size-offset > maxGroup {
+		return false, errTorn
+	}
+	return true, nil
+}
+
+// Load reads and folds the log of a run.
+func Load(path string) (*State, Notes, error) {
+	var s *State
+	var invalid error
+	notes, err := Read(path, func(r Record) error {
+		if h, ok := r.(*Header); ok {
+			s = NewState(h)
+			return nil
+		}
+		invalid = s.Add(r)
+		return invalid
+	})
+	if invalid != nil {
+		err = wrapDamage(path, notes.Size, invalid)
+	}
+	if err != nil {
+		return nil, notes, err
+	}
+	return s, notes, nil
+}
+
+// Last is what a log tells without reading all of it.
+type Last struct {
+	Header Header
+	// Mark is the last one, among the last million bytes; nil if there is none, as before the first.
+	Mark *Mark
+	// Ended is the state with which the run has ended; empty if the log goes on after the mark, or the mark says running.
+	Ended queens.State
+}
+
+// ReadLast reads the header and the last mark of a log. It believes what checks: the counts are not read.
+func ReadLast(path string) (l Last, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return l, err
+	}
+	defer func() { _ = file.Close() }() // it is only read
+	info, err := file.Stat()
+	if err != nil {
+		return l, err
+	}
+	start := make([]byte, min(info.Size(), frameSize+maxPayload))
+	if _, err := io.ReadFull(file, start); err != nil {
+		return l, err
+	}
+	f, ok := parseFrame(start)
+	if !ok || !f.checks() || f.kind != headerKind {
+		return l, wrapDamage(path, 0, errHeader)
+	}
+	h, err := decodeHeader(f.payload)
+	if err == nil {
+		err = checkFolder(path, h)
+	}
+	if err != nil {
+		return l, wrapDamage(path, 0, err)
+	}
+	l.Header = *h
+	end := make([]byte, min(info.Size()-f.size(), 1<<20))
+	if _, err := file.ReadAt(end, info.Size()-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
+		return l, err
+	}
+	l.findMark(end)
+	return l, nil
+}
+
+// findMark walks from the end to the last mark, over what does not check.
+func (l *Last) findMark(b []byte) {
+	for end := len(b); end >= frameSize; {
+		f, ok := parseLast(b[:end])
+		if !ok {
+			end--
+			continue
+		}
+		if f.kind == markKind {
+			m := new(Mark)
+			if decodeJSON(f.payload, m) != nil || m.Done > l.Header.Manifest.Tasks {
+				return
+			}
+			l.Mark = m
+			if end == len(b) && m.State != queens.Running {
+				l.Ended = m.State
+			}
+			return
+		}
+		end -= int(f.size())
+	}
+}

@@ -1,0 +1,320 @@
+// Package ledger is the log of a run, the only durable truth of the program, and the fold, which says what follows
+// from it. A log is an append-only file of records: see frame.go for its form, log.go for writing, read.go for reading
+// and damage, fold.go for the rules.
+package ledger
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// Format is the version of the log that this program reads and writes.
+const Format = 1
+
+// ErrFormat says that a log was written by another version of the program.
+var ErrFormat = errors.New("use the version of the program that wrote it")
+
+// Record is one of *[Header], *[Start], *[Result], *[Recount], *[Ban] and *[Mark].
+type Record interface{ kind() kind }
+
+// kind is the kind of a record in its frame.
+type kind byte
+
+const (
+	headerKind  kind = 'H'
+	startKind   kind = 'S'
+	resultKind  kind = 'R'
+	recountKind kind = 'C'
+	banKind     kind = 'B'
+	markKind    kind = 'M'
+)
+
+func (*Header) kind() kind  { return headerKind }
+func (*Start) kind() kind   { return startKind }
+func (*Result) kind() kind  { return resultKind }
+func (*Recount) kind() kind { return recountKind }
+func (*Ban) kind() kind     { return banKind }
+func (*Mark) kind() kind    { return markKind }
+
+// Header is the first record of a log. N, placed queens, symmetry, depth and redundancy are the identity of a count.
+type Header struct {
+	Format     int             `json:"format"`
+	Run        string          `json:"run"`
+	Manifest   queens.Manifest `json:"manifest"`
+	Redundancy int             `json:"redundancy"` // machines that must agree on each task, 1 to 3
+	SpotCheck  float64         `json:"spot_check"` // share of the tasks that one machine more counts, 0 to 1
+	Secret     Secret          `json:"secret"`     // of tickets and spot checks; in no export
+	Created    time.Time       `json:"created"`
+	Depth      int             `json:"depth"` // that was asked for; 0 if the splitter chose
+}
+
+// Secret is a random key. As text it is hexadecimal.
+type Secret [32]byte
+
+// MarshalText returns 64 hexadecimal digits.
+func (s Secret) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
+
+// UnmarshalText decodes 64 hexadecimal digits.
+func (s *Secret) UnmarshalText(text []byte) error {
+	secret, err := hex.DecodeString(string(text))
+	if err != nil || len(secret) != len(s) {
+		return errors.New("the secret of the run is not 32 bytes in hexadecimal")
+	}
+	copy(s[:], secret)
+	return nil
+}
+
+// Start says that a coordinator has begun to work on the run.
+type Start struct {
+	Number   int       `json:"number"` // of this start, from 1
+	Instance uint64    `json:"instance"`
+	Version  string    `json:"version"` // of the program
+	At       time.Time `json:"at"`
+}
+
+// Result is the counts of consecutive tasks of a class, by one worker.
+type Result struct {
+	Machine, Process, Kernel string
+	queens.Range
+	Hash     uint64        // see [queens.HashOfRange], of the range
+	Counts   []uint64      // solutions below each task
+	Searched time.Duration // whole microseconds
+	At       time.Time     // whole milliseconds
+}
+
+// Recount is the coordinator's own count of a task.
+type Recount struct {
+	Task   uint64    `json:"task"`
+	Count  uint64    `json:"count"`
+	Kernel string    `json:"kernel"`
+	Deeper bool      `json:"deeper,omitempty"` // it searched prefixes of one row more
+	Why    Why       `json:"why"`
+	At     time.Time `json:"at"`
+}
+
+// Why says why the coordinator counted a task itself.
+type Why string
+
+// The reasons of recounts.
+const (
+	Dispute     Why = "dispute"      // counts differ
+	SpotCheck   Why = "spot check"   // no second machine is present
+	LostWorkers Why = "lost workers" // three machines lost the task
+)
+
+// Ban says that nothing of a machine is accepted any more. It is written with the recount, so that it outlives damage of
+// the machine's results.
+type Ban struct {
+	queens.Ban
+	At time.Time `json:"at"`
+}
+
+// Mark says how far the run is; the last one says how it ended.
+type Mark struct {
+	State     queens.State    `json:"state"`
+	At        time.Time       `json:"at"`
+	Wall      time.Duration   `json:"wall_ns"`   // for which coordinators have worked on the run, pauses left out
+	Done      uint64          `json:"done"`      // tasks
+	Work      float64         `json:"work"`      // part of the estimated work that is done, 0 to 1
+	Solutions *queens.Decimal `json:"solutions"` // found so far, weighted
+	Total     *queens.Decimal `json:"total"`     // null unless State is [queens.Complete]
+}
+
+// validate returns the first thing wrong with a record, whatever log it is in.
+func validate(r Record) error {
+	switch r := r.(type) {
+	case *Header:
+		return r.validate()
+	case *Start:
+		return queens.ValidateName("a version", r.Version)
+	case *Recount:
+		if r.Why != Dispute && r.Why != SpotCheck && r.Why != LostWorkers {
+			return fmt.Errorf("a recount for the reason %.80q", r.Why)
+		}
+		return queens.ValidateName("a kernel", r.Kernel)
+	case *Ban:
+		return queens.ValidateMachine(r.Machine)
+	case *Mark:
+		switch {
+		case r.Solutions == nil, r.Wall < 0, !(r.Work >= 0 && r.Work <= 1):
+			return errors.New("a mark without a number of solutions, or with a negative time or impossible work")
+		case (r.Total != nil) != (r.State == queens.Complete):
+			return fmt.Errorf("a mark of state %.80q, and a total: %v", r.State, r.Total != nil)
+		}
+		return r.State.Validate()
+	}
+	return nil
+}
+
+func (h *Header) validate() error {
+	switch {
+	case h.Format != Format:
+		return fmt.Errorf("%w: format %d, this program reads format %d", ErrFormat, h.Format, Format)
+	case h.Redundancy < 1 || h.Redundancy > MaxRedundancy:
+		return fmt.Errorf("redundancy %d, not 1 to %d", h.Redundancy, MaxRedundancy)
+	case !(h.SpotCheck >= 0 && h.SpotCheck <= 1):
+		return fmt.Errorf("spot checks of the share %v, not 0 to 1", h.SpotCheck)
+	case h.Manifest.Tasks > split.MaxTasks:
+		return fmt.Errorf("%d tasks, more than %d", h.Manifest.Tasks, split.MaxTasks)
+	}
+	return cmp.Or(queens.ValidateRun(h.Run), h.Manifest.Validate())
+}
+
+// MaxRedundancy is the greatest number of machines that can be asked to agree on each task.
+const MaxRedundancy = 3
+
+// appendPayload appends the encoding of a record: a result in bytes, all others, which are rare, in JSON.
+func appendPayload(b []byte, r Record) ([]byte, error) {
+	if r, ok := r.(*Result); ok {
+		return r.append(b)
+	}
+	if err := validate(r); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(r)
+	return append(b, text...), err
+}
+
+// append appends the encoding of a result: three names, each after its length, the hash in 8 bytes, and numbers of
+// variable length.
+func (r *Result) append(b []byte) ([]byte, error) {
+	for _, name := range []string{r.Machine, r.Process, r.Kernel} {
+		if err := queens.ValidateName("a name", name); err != nil {
+			return nil, err
+		}
+		b = append(append(b, byte(len(name))), name...)
+	}
+	milliseconds := r.At.UnixMilli()
+	if r.Tasks == 0 || uint64(len(r.Counts)) != r.Tasks || r.First > math.MaxUint64-r.Tasks || r.Searched < 0 || milliseconds < 0 {
+		return nil, fmt.Errorf("a result of %d tasks with %d counts, searched %v, at %v", r.Tasks, len(r.Counts), r.Searched, r.At)
+	}
+	b = binary.LittleEndian.AppendUint64(b, r.Hash)
+	for _, number := range []uint64{r.First, r.Tasks, uint64(r.Searched.Microseconds()), uint64(milliseconds)} {
+		b = binary.AppendUvarint(b, number)
+	}
+	for _, count := range r.Counts {
+		b = binary.AppendUvarint(b, count)
+	}
+	return b, nil
+}
+
+// decoder decodes records. It keeps each name once, and overwrites the last result by the next.
+type decoder struct {
+	names  map[string]string
+	result Result
+}
+
+// errRecord says that a frame that checks holds no record.
+var errRecord = errors.New("a record that can't be decoded")
+
+func (d *decoder) decode(k kind, payload []byte) (Record, error) {
+	var r Record
+	switch k {
+	case resultKind:
+		return &d.result, d.decodeResult(payload)
+	case headerKind:
+		return decodeHeader(payload)
+	case startKind:
+		r = new(Start)
+	case recountKind:
+		r = new(Recount)
+	case banKind:
+		r = new(Ban)
+	case markKind:
+		r = new(Mark)
+	default:
+		return nil, fmt.Errorf("%w: kind %d", errRecord, k)
+	}
+	return r, decodeJSON(payload, r)
+}
+
+// decodeHeader reads the format first: another one may have other fields.
+func decodeHeader(payload []byte) (*Header, error) {
+	var any struct{ Format int }
+	if err := json.Unmarshal(payload, &any); err == nil && any.Format != Format {
+		return nil, (&Header{Format: any.Format}).validate()
+	}
+	h := new(Header)
+	return h, decodeJSON(payload, h)
+}
+
+// decodeJSON accepts the one encoding of a valid record.
+func decodeJSON(payload []byte, r Record) error {
+	if err := json.Unmarshal(payload, r); err != nil {
+		return fmt.Errorf("%w: %w", errRecord, err)
+	}
+	again, err := appendPayload(nil, r)
+	if err == nil && !bytes.Equal(again, payload) {
+		err = errRecord
+	}
+	return err
+}
+
+func (d *decoder) decodeResult(b []byte) error {
+	r := &d.result
+	*r = Result{Counts: r.Counts[:0]}
+	for _, name := range []*string{&r.Machine, &r.Process, &r.Kernel} {
+		if len(b) == 0 || len(b) <= int(b[0]) {
+			return errRecord
+		}
+		end := 1 + int(b[0])
+		var err error
+		if *name, err = d.name(b[1:end]); err != nil {
+			return err
+		}
+		b = b[end:]
+	}
+	if len(b) < 8 {
+		return errRecord
+	}
+	r.Hash, b = binary.LittleEndian.Uint64(b), b[8:]
+	var searched, at uint64
+	for _, number := range []*uint64{&r.First, &r.Tasks, &searched, &at} {
+		var size int
+		if *number, size = binary.Uvarint(b); size <= 0 {
+			return errRecord
+		}
+		b = b[size:]
+	}
+	if r.Tasks == 0 || r.Tasks > uint64(len(b)) || r.First > math.MaxUint64-r.Tasks || searched > math.MaxInt64/1000 || at > math.MaxInt64/1_000_000 {
+		return errRecord
+	}
+	r.Searched, r.At = time.Duration(searched)*time.Microsecond, time.UnixMilli(int64(at)).UTC()
+	for range r.Tasks {
+		count, size := binary.Uvarint(b)
+		if size <= 0 {
+			return errRecord
+		}
+		r.Counts, b = append(r.Counts, count), b[size:]
+	}
+	if len(b) > 0 {
+		return errRecord
+	}
+	return nil
+}
+
+// name returns a name of a result, checked when it is first met.
+func (d *decoder) name(b []byte) (string, error) {
+	if name, ok := d.names[string(b)]; ok {
+		return name, nil
+	}
+	if d.names == nil {
+		d.names = make(map[string]string)
+	}
+	name := string(b)
+	err := queens.ValidateName("a name", name)
+	if err == nil {
+		d.names[name] = name
+	}
+	return name, err
+}
