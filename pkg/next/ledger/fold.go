@@ -402,9 +402,9 @@ func (s *State) Solutions() *big.Int {
 	s.settle()
 	var sums symmetry.Sums
 	for class, sum := range s.totals.sums {
-		sums[s.header.Manifest.Classes[class].K].AddSum(sum)
+		sums[s.header.Manifest.Classes[class].Weight].AddSum(sum)
 	}
-	return sums.Partial()
+	return sums.Total()
 }
 
 // Confirmation returns what the log holds for its counts, with Published false. It passes over all tasks.
