@@ -74,7 +74,7 @@ verified.`,
 	return cmd
 }
 
-// otherKernel is the choice of a kernel for each task: see [kernel.Other].
+// otherKernel is the choice of a kernel for each task: see [kernel.Differing].
 const otherKernel = "other"
 
 func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdout io.Writer) (err error) {

@@ -108,7 +108,7 @@ func (r *recount) count(ctx context.Context, id uint64) (none struct{}, err erro
 	if err != nil {
 		return none, err
 	}
-	k := kernel.Other(task.Board.N, accepted.Kernel)
+	k := kernel.Differing(accepted.Kernel)
 	if r.sample.Kernel != nil {
 		k = *r.sample.Kernel
 	}

@@ -21,7 +21,7 @@ type Sample struct {
 	Limit time.Duration
 	// Seed of the order: the same seed draws the same tasks in the same order.
 	Seed uint64
-	// Kernel counts the tasks. If it is nil, [kernel.Other] chooses a kernel for each task.
+	// Kernel counts the tasks. If it is nil, [kernel.Differing] chooses a kernel for each task.
 	Kernel  *kernel.Kernel
 	Threads int // At least 1.
 	// OnProgress, if not nil, is called when the recount begins and after each task, one call at a time, with the

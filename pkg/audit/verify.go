@@ -147,7 +147,7 @@ func recountAll(ctx context.Context, l *ledger.Ledger, total *big.Int, s *Sample
 	if err != nil {
 		return "", err
 	}
-	k := kernel.Other(m.N, first.Kernel)
+	k := kernel.Differing(first.Kernel)
 	if s.Kernel != nil {
 		k = *s.Kernel
 	}

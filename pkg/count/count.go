@@ -48,9 +48,9 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 	return sums.Total(), nil
 }
 
-// Again counts a task by another kernel than those that counted it before; see [kernel.Other].
+// Again counts a task by another kernel than those that counted it before; see [kernel.Differing].
 func Again(ctx context.Context, task *queens.Task, counted ...string) (queens.TaskCount, error) {
-	return One(ctx, kernel.Other(task.Board.N, counted...), task)
+	return One(ctx, kernel.Differing(counted...), task)
 }
 
 // One counts a task. The error is that of the kernel, or the cause if ctx ends.
@@ -59,7 +59,7 @@ func One(ctx context.Context, k kernel.Kernel, task *queens.Task) (one queens.Ta
 		counts, err := kernel.CountTasks(ctx, c, &task.Board, [][]queens.Prefix{task.Prefixes}, new(atomic.Uint64))
 		if err == nil {
 			one = counts[0]
-			one.Hash = task.Hash()
+			one.Hash, one.Kernel = task.Hash(), k.Name
 		}
 		return err
 	})

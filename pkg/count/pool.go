@@ -29,7 +29,7 @@ func Each(ctx context.Context, k kernel.Kernel, threads int, tasks iter.Seq[quee
 		return parallel.InOrderOn(ctx, threads, batches(k, tasks), func(ctx context.Context, batch []Counted) ([]Counted, error) {
 			c := <-counters
 			defer func() { counters <- c }()
-			err := countBatch(ctx, c, batch)
+			err := countBatch(ctx, k.Name, c, batch)
 			if err != nil {
 				stop(err) // ends the other searches
 			}
@@ -79,15 +79,15 @@ func batches(k kernel.Kernel, tasks iter.Seq[queens.Task]) iter.Seq[[]Counted] {
 	}
 }
 
-// countBatch counts tasks of one board.
-func countBatch(ctx context.Context, counter kernel.Counter, batch []Counted) error {
+// countBatch counts tasks of one board by a kernel of that name.
+func countBatch(ctx context.Context, name string, counter kernel.Counter, batch []Counted) error {
 	prefixes := make([][]queens.Prefix, len(batch))
 	for i := range batch {
 		prefixes[i] = batch[i].Task.Prefixes
 	}
 	counts, err := kernel.CountTasks(ctx, counter, &batch[0].Task.Board, prefixes, new(atomic.Uint64))
 	for i, c := range counts {
-		batch[i].TaskCount = c
+		batch[i].TaskCount, batch[i].Kernel = c, name
 	}
 	return err
 }

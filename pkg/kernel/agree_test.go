@@ -74,7 +74,7 @@ func TestKernelsAgreeWithGeneric(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")
 	}
-	kernels, reference := vectorKernels(), newCounter(t, generic)
+	kernels, reference := laneKernels(), newCounter(t, generic)
 	var counters []Counter
 	for _, k := range kernels {
 		counters = append(counters, newCounter(t, k))
@@ -120,7 +120,7 @@ func randomBatch(rng *rand.Rand, b *queens.Board, size int) []queens.Prefix {
 
 // Batches around and beyond the size of a queue's buffers are counted right.
 func TestBatchesLargerThanTheBuffers(t *testing.T) {
-	for _, k := range vectorKernels() {
+	for _, k := range laneKernels() {
 		rng := rand.New(rand.NewPCG(3, 4))
 		c, reference := newCounter(t, k), newCounter(t, generic)
 		for _, n := range []int{10, 14, 20, 32} {

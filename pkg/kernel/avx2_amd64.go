@@ -112,15 +112,4 @@ var avx2x32 = &instructionSet[uint32]{
 		9:  {ahead: 2, dense: avx2x32Rows6, gaps: avx2x32Rows6Gaps},
 		10: {ahead: 2, dense: avx2x32Rows10, gaps: avx2x32Rows10Gaps},
 	},
-	alternates: []steps[uint32]{
-		2:  {ahead: 2, gaps: avx2x32Rows2Gaps},
-		3:  {ahead: 2, gaps: avx2x32Rows10Gaps},
-		4:  {ahead: 3, gaps: avx2x32Rows3Gaps},
-		5:  {ahead: 3, gaps: avx2x32Rows3Gaps},
-		6:  {ahead: 2, gaps: avx2x32Rows10Gaps},
-		7:  {ahead: 2, gaps: avx2x32Rows10Gaps},
-		8:  {ahead: 2, gaps: avx2x32Rows10Gaps},
-		9:  {ahead: 2, gaps: avx2x32Rows10Gaps},
-		10: {ahead: 2, gaps: avx2x32Rows6Gaps},
-	},
 }

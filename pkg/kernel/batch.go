@@ -25,7 +25,7 @@ type BatchCounter interface {
 
 // CountTasks counts tasks of one board: at once with a [BatchCounter], which has the same time for each of
 // them, otherwise one after the other. It returns the counts of the first tasks, of all if there is no
-// error, without their hashes.
+// error, without their hashes and the name of the kernel.
 func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) ([]queens.TaskCount, error) {
 	counted := make([]queens.TaskCount, 0, len(tasks))
 	batch, ok := c.(BatchCounter)
@@ -37,7 +37,7 @@ func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queen
 				return counted, err
 			}
 			pulse.Add(1) // the search of a small task may end before it does so
-			counted = append(counted, queens.TaskCount{Count: n, Kernel: c.LastKernel(), Elapsed: time.Since(start)})
+			counted = append(counted, queens.TaskCount{Count: n, Elapsed: time.Since(start)})
 		}
 		return counted, nil
 	}
@@ -48,7 +48,7 @@ func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queen
 	}
 	each := time.Since(start) / time.Duration(max(1, len(tasks)))
 	for _, count := range counts[:n] {
-		counted = append(counted, queens.TaskCount{Count: count, Kernel: c.LastKernel(), Elapsed: each})
+		counted = append(counted, queens.TaskCount{Count: count, Elapsed: each})
 	}
 	return counted, err
 }

@@ -46,8 +46,7 @@ func (g *genericCounter) Count(ctx context.Context, b *queens.Board, prefixes []
 	return found, nil
 }
 
-func (*genericCounter) LastKernel() string { return "generic" }
-func (*genericCounter) Close() error       { return nil }
+func (*genericCounter) Close() error { return nil }
 
 // search counts the completions of a state of the first row. It stops early when the context
 // ends.

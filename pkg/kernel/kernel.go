@@ -27,9 +27,6 @@ type Kernel struct {
 	// AtOnce is the number of tasks that keep a Counter busy for a second if it is a [BatchCounter];
 	// else 0.
 	AtOnce int
-
-	countsAs []string // what LastKernel may return, if not Name alone
-	fastTo   int      // the largest side for which Other chooses it; 0 is any
 }
 
 // WithCounter calls use with a new Counter, and then closes the Counter, all on the goroutine
@@ -60,10 +57,6 @@ type Counter interface {
 	//
 	// The board and the prefixes must be valid; see their Validate methods.
 	Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
-	// LastKernel returns the name of the kernel that did the last Count without an error, or
-	// before any the Name of the Counter's kernel. The two differ if the kernel leaves some
-	// boards to another one. A result carries the name that LastKernel returns after its Count.
-	LastKernel() string
 	// Close frees what the Counter holds, also after a Count with an error. It is called once,
 	// and no other method after it. The error says what could not be freed; the counts until
 	// then are right all the same.
@@ -106,18 +99,16 @@ func Choose(name string) (Kernel, error) {
 	return Kernel{}, fmt.Errorf("no kernel %q on this machine: it has %s", name, strings.Join(Names()[1:], ", "))
 }
 
-// Other returns the fastest kernel of this machine on boards of side n, of those that never
-// count as a kernel of the given names: see LastKernel of [Counter]. It is not the fastest of all
-// where that is one of them. If this machine has no other kernel, Other returns the generic one.
-func Other(n int, names ...string) Kernel { return other(Available(), n, names) }
+// Differing returns the fastest kernel of this machine whose instruction set is none of those of the named kernels, or the
+// reference kernel if there is none. A recount takes it, so that a count and its recount share little code.
+func Differing(names ...string) Kernel { return differing(Available(), names) }
 
-// other is [Other] on a machine with the given kernels, the fastest first.
-func other(available []Kernel, n int, names []string) Kernel {
+// differing is [Differing] on a machine with the given kernels, the fastest first.
+func differing(available []Kernel, names []string) Kernel {
 	for _, k := range available {
-		same := func(name string) bool { return k.Name == name || slices.Contains(k.countsAs, name) }
-		if !slices.ContainsFunc(names, same) && (k.fastTo == 0 || n <= k.fastTo) {
+		if !slices.Contains(names, k.Name) {
 			return k
 		}
 	}
-	return available[len(available)-1]
+	return generic
 }

@@ -16,16 +16,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel of this machine passes the suite. NQUEENS_REQUIRE_KERNEL names the kernels, separated
-// by commas, that must not be missing. With -short, those of 32-bit lanes alone are left out.
+// Every kernel of this machine passes the suite, also if it always counts in 16-bit or in 32-bit lanes. NQUEENS_REQUIRE_KERNEL
+// names the kernels, separated by commas, that must not be missing.
 func TestKernels(t *testing.T) {
 	for _, name := range strings.FieldsFunc(os.Getenv("NQUEENS_REQUIRE_KERNEL"), func(r rune) bool { return r == ',' }) {
 		if !slices.Contains(names(), name) {
 			t.Errorf("NQUEENS_REQUIRE_KERNEL wants %q: this machine has %v", name, names())
 		}
 	}
-	for _, k := range kernel.Available() {
-		if testing.Short() && strings.Contains(k.Name, "-32") {
+	for _, k := range append(kernel.Available(), kernel.Lanes()...) {
+		if testing.Short() && strings.HasSuffix(k.Name, "-32") {
 			continue // the kernel that chooses its lanes has their functions
 		}
 		kerneltest.Run(t, k)
@@ -33,7 +33,7 @@ func TestKernels(t *testing.T) {
 }
 
 func FuzzKernels(f *testing.F) {
-	kerneltest.Fuzz(f, kernel.Available()...)
+	kerneltest.Fuzz(f, append(kernel.Available(), kernel.Lanes()...)...)
 }
 
 // Names of kernels are unique, none is auto, and the portable kernel is always available.
@@ -55,6 +55,26 @@ func TestChoose(t *testing.T) {
 		if k, err := kernel.Choose(name); k.Name != want || err != nil {
 			t.Errorf("Choose(%q) is %q (error %v), want %q", name, k.Name, err, want)
 		}
+	}
+}
+
+// A recount takes another instruction set where there is one, and the reference where there is none.
+func TestDiffering(t *testing.T) {
+	all := names()
+	for i, name := range all {
+		want := all[0]
+		if i == 0 && len(all) > 1 {
+			want = all[1]
+		}
+		if got := kernel.Differing(name).Name; got != want {
+			t.Errorf("%s counts again what %s has counted, want %s", got, name, want)
+		}
+	}
+	if got := kernel.Differing("of another machine").Name; got != all[0] {
+		t.Errorf("%s counts again what another machine has counted, want %s", got, all[0])
+	}
+	if got := kernel.Differing(all...).Name; got != "generic" {
+		t.Errorf("%s counts again what all kernels have counted, want generic", got)
 	}
 }
 

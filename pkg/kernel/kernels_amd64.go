@@ -26,22 +26,21 @@ func factors() (shifts [queens.MaxN]shift[uint16]) {
 	return shifts
 }
 
-// vectorKernels returns the vector kernels that this machine can run, the fastest first.
+// instructionSets returns the instruction sets of this machine that kernels are made of, the fastest first.
 // Package cpu reports a feature only where the operating system saves its registers.
-func vectorKernels() []Kernel {
-	var kernels []Kernel
+func instructionSets() (sets []lanes) {
 	x := &cpu.X86
 	avx2 := x.HasAVX2 && x.HasPOPCNT
 	switch avx512 := avx2 && x.HasAVX512F && x.HasAVX512BW && x.HasAVX512VL; {
 	case avx512 && x.HasAVX512VBMI2:
-		kernels = kernelsByLanes("avx512", avx512x16, avx512x32)
+		sets = append(sets, lanes{"avx512", avx512x16, avx512x32})
 	case avx512:
-		kernels = kernelsByLanes("avx512", nil, avx512x32)
+		sets = append(sets, lanes{"avx512", nil, avx512x32})
 	}
 	if avx2 {
-		kernels = append(kernels, kernelsByLanes("avx2", avx2x16, avx2x32)...)
+		sets = append(sets, lanes{"avx2", avx2x16, avx2x32})
 	}
-	return kernels
+	return sets
 }
 
 // compressPerm and expandPerm are permutations for VPERMD, one for each mask m of lanes:

@@ -16,9 +16,8 @@ func signedCounts[T word]() (shifts [queens.MaxN]shift[T]) {
 	return shifts
 }
 
-// vectorKernels returns the vector kernels that this machine can run, the fastest first. Every
-// arm64 machine has NEON.
-func vectorKernels() []Kernel { return kernelsByLanes("neon", neonx16, neonx32) }
+// instructionSets returns the instruction sets of this machine that kernels are made of. Every arm64 machine has NEON.
+func instructionSets() []lanes { return []lanes{{"neon", neonx16, neonx32}} }
 
 // laneWeights16 and laneWeights32 hold the bit of each lane in a mask, laneCounts the number of
 // lanes in each mask.

@@ -112,15 +112,4 @@ var neonx32 = &instructionSet[uint32]{
 		9:  {ahead: 2, dense: neonx32Rows6, gaps: neonx32Rows6Gaps},
 		10: {ahead: 2, dense: neonx32Rows10, gaps: neonx32Rows10Gaps},
 	},
-	alternates: []steps[uint32]{
-		2:  {ahead: 2, gaps: neonx32Rows2Gaps},
-		3:  {ahead: 2, gaps: neonx32Rows10Gaps},
-		4:  {ahead: 3, gaps: neonx32Rows3Gaps},
-		5:  {ahead: 3, gaps: neonx32Rows3Gaps},
-		6:  {ahead: 2, gaps: neonx32Rows10Gaps},
-		7:  {ahead: 2, gaps: neonx32Rows10Gaps},
-		8:  {ahead: 2, gaps: neonx32Rows10Gaps},
-		9:  {ahead: 2, gaps: neonx32Rows10Gaps},
-		10: {ahead: 2, gaps: neonx32Rows6Gaps},
-	},
 }

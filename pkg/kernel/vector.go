@@ -88,11 +88,6 @@ type instructionSet[T word] struct {
 	// steps[i] are the steps for a row with i rows below it; the last element serves all rows
 	// further up.
 	steps []steps[T]
-	// alternates are, with 32-bit lanes, steps for a recount: other functions for the same rows. Those for
-	// rows with gaps serve all rows, and one for few rows below serves a row with more below it: what it
-	// does not prune dies further down. Only the step that counts exists once, with gaps and without, so
-	// that a function serves the same row in both only where a gap lies among the last three rows.
-	alternates []steps[T]
 	// shifts[i] moves diagonals i rows down, if i is not 0.
 	shifts [queens.MaxN]shift[T]
 	// spread is a function in assembly that sets the operands of a number of rows, at least 1,
@@ -103,7 +98,7 @@ type instructionSet[T word] struct {
 // steps are steps for the same number of rows below.
 type steps[T word] struct {
 	ahead int     // number of rows below that a step looks at, besides the last row
-	dense step[T] // for rows without gaps up to the last of these; nil if gaps serves them too
+	dense step[T] // for rows without gaps up to the last of these
 	gaps  step[T] // for all others
 }
 
@@ -201,7 +196,7 @@ func (s *search[T]) prepare(rows []Row, columns uint32) {
 			m.nextRows[j] = T(next.Allow)
 		}
 		s.chosen[i] = steps.dense
-		if steps.dense == nil || hasGaps(rows[i:][:steps.ahead]) {
+		if hasGaps(rows[i:][:steps.ahead]) {
 			s.chosen[i] = steps.gaps
 			m.shifts[0] = s.shifts[rows[i].Gap]
 			distance := uint32(0) // from the next row

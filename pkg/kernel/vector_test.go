@@ -22,7 +22,7 @@ func TestCounterIsSmall(t *testing.T) {
 // many free squares as possible and no surviving child, so that the step never stops early. A
 // step can't be interrupted, so it must stay far under a millisecond.
 func BenchmarkLongestStep(b *testing.B) {
-	for _, k := range vectorKernels() {
+	for _, k := range laneKernels() {
 		b.Run(k.Name, func(b *testing.B) {
 			c := newCounter(b, k).(*vectorCounter)
 			if c.wide == nil {
@@ -86,7 +86,7 @@ func TestLayout(t *testing.T) {
 // A vector kernel counts with its assembly, not with the scalar search that it uses for the last
 // rows.
 func TestAssemblyIsEntered(t *testing.T) {
-	for _, k := range vectorKernels() {
+	for _, k := range laneKernels() {
 		for _, n := range []int{10, 20, 28} {
 			c, b, calls := newCounter(t, k).(*vectorCounter), queens.FullBoard(n), 0
 			if c.narrow != nil {
@@ -136,7 +136,7 @@ func TestPollsWithManyResidues(t *testing.T) {
 			prefixes = append(prefixes, queens.Prefix{Row: 16, Cols: 1<<16 - 1, Left: left})
 		}
 	}
-	for _, k := range vectorKernels() {
+	for _, k := range laneKernels() {
 		c := newCounter(t, k).(*vectorCounter)
 		if c.narrow == nil {
 			continue
@@ -150,23 +150,19 @@ func TestPollsWithManyResidues(t *testing.T) {
 	}
 }
 
-// A kernel that chooses its lanes counts in 16-bit lanes where few outer columns need a queen, in
-// 32-bit lanes otherwise, and names the kernel that counts in those alone.
+// A kernel counts in 16-bit lanes where few outer columns need a queen, in 32-bit lanes otherwise.
 func TestChosenLanes(t *testing.T) {
 	for _, k := range vectorKernels() {
 		c := newCounter(t, k).(*vectorCounter)
-		if c.narrow == nil || c.wide == nil {
+		if c.narrow == nil {
 			continue
 		}
 		widest := windowColumns + maxOuter
-		for n, lanes := range map[int]string{8: "-16", 16: "-16", 17: "-16", widest: "-16", widest + 1: "-32", 28: "-32"} {
-			b, prefixes := queens.FullBoard(n), []queens.Prefix{{}}
-			if n > 12 {
-				prefixes = deepPrefixes(&b, 9, 200)
-			}
-			count(t, c, &b, prefixes)
-			if got := c.LastKernel(); got != k.Name+lanes {
-				t.Errorf("n = %d: %s counts with %s, want %s", n, k.Name, got, k.Name+lanes)
+		for n, narrow := range map[int]bool{8: true, 16: true, 17: true, widest: true, widest + 1: false, 28: false} {
+			b := queens.FullBoard(n)
+			c.Start(&b, []queens.Prefix{{}})
+			if p, states := c.Take(); c.isNarrow(&p, states) != narrow {
+				t.Errorf("%s, n = %d: in 16-bit lanes %v, want %v", k.Name, n, !narrow, narrow)
 			}
 		}
 	}
@@ -182,7 +178,7 @@ func TestLanesAgreeOnEverySide(t *testing.T) {
 		if want == 0 {
 			t.Errorf("n = %d: no completion", n)
 		}
-		for _, k := range vectorKernels() {
+		for _, k := range laneKernels() {
 			if got := count(t, newCounter(t, k), &b, prefixes); got != want {
 				t.Errorf("n = %d: %s counts %d, want %d", n, k.Name, got, want)
 			}

@@ -66,6 +66,9 @@ func (w *Worker) searchLoop(c kernel.Counter, d *Device) error {
 		w.declineCounted(b)
 		w.flushHeartbeat(b.chunks...)
 		counts, err := b.count(c)
+		for i := range counts {
+			counts[i].Kernel = d.Kernel.Name
+		}
 		w.endBatch(b, counts)
 		if err != nil && (b.search.Err() == nil || errors.Is(err, kernel.ErrDeviceLost)) {
 			return fmt.Errorf("kernel %s: %w: its chunks are returned for other workers", d.Kernel.Name, err)

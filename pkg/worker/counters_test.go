@@ -11,26 +11,6 @@ import (
 	"time"
 )
 
-// A result names the kernel that ran, not the one that the worker was given.
-func TestResultNamesTheKernelThatRan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		fake := newFake(counting(5))
-		fake.LastKernel = "other"
-		w := startWith(t, 1, fake.Kernel(t))
-		w.queue.lend(chunk(1, 1))
-		time.Sleep(time.Second)
-		w.stop()
-		if r := w.publisher.results; len(r) != 1 || r[0].Counts[0].Kernel != "other" {
-			t.Errorf("stored %+v, want a result of kernel other", r)
-		}
-		for _, announcement := range w.telemetry.heartbeats {
-			if announcement.Kernel != "fake" {
-				t.Errorf("a heartbeat names kernel %q, want the worker's", announcement.Kernel)
-			}
-		}
-	})
-}
-
 // A worker uses one counter a thread, and closes all when it stops, whether its searches end in time or not.
 func TestCountersAreClosed(t *testing.T) {
 	const threads = 3

@@ -148,32 +148,6 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// LastKernel is the kernel's name at first, never empty, and unchanged by a cancelled Count.
-func lastKernel(t *testing.T, k kernel.Kernel) {
-	c := NewCounter(t, k)
-	expect := func(when, want string) {
-		t.Helper()
-		if got := c.LastKernel(); got != want || got == "" {
-			t.Fatalf("%s: LastKernel is %q, want %q", when, got, want)
-		}
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errStop)
-	cancelAll := func(want string) {
-		t.Helper()
-		for _, b := range longSearches() {
-			start(ctx, t, c, b).mustStop(t)
-			expect("after a cancelled Count", want)
-		}
-	}
-	expect("at first", k.Name)
-	cancelAll(k.Name)
-	for _, n := range []int{1, 6} {
-		check(t, c, allPrefixes(n))
-		cancelAll(c.LastKernel())
-	}
-}
-
 // Close returns nil, for a new counter, after a Count and after a cancelled one. Counters made
 // before it and after it count right.
 func closed(t *testing.T, k kernel.Kernel) {

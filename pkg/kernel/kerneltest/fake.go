@@ -1,7 +1,6 @@
 package kerneltest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -36,8 +35,6 @@ type Fake struct {
 	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
 	// CountTasks, unless nil, stands for the method of kernel.BatchCounter, which the counters then are.
 	CountTasks func(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
-	// LastKernel is the name that counters return after a Count without an error; fake if empty.
-	LastKernel string
 	// New, unless nil, is called by the kernel's New, which returns its error if it has one.
 	New func() error
 	// CloseError is the error of every Close.
@@ -66,7 +63,7 @@ func (f *Fake) Kernel(t testing.TB) kernel.Kernel {
 		}
 		f.Made.Add(1)
 		f.Open.Add(1)
-		c := &fakeCounter{t: t, fake: f, last: "fake"}
+		c := &fakeCounter{t: t, fake: f}
 		if f.CountTasks != nil {
 			return &fakeBatchCounter{c}, nil
 		}
@@ -89,7 +86,6 @@ func (c *fakeBatchCounter) CountTasks(ctx context.Context, b *queens.Board, task
 type fakeCounter struct {
 	t    testing.TB
 	fake *Fake
-	last string
 	busy atomic.Bool // in a Count, or closed
 }
 
@@ -110,14 +106,8 @@ func (c *fakeCounter) use(count func() error) error {
 		return err
 	}
 	defer c.busy.Store(false)
-	err := count()
-	if err == nil {
-		c.last = cmp.Or(c.fake.LastKernel, c.last)
-	}
-	return err
+	return count()
 }
-
-func (c *fakeCounter) LastKernel() string { return c.last }
 
 func (c *fakeCounter) Close() error {
 	if !c.busy.CompareAndSwap(false, true) {

@@ -82,7 +82,6 @@ var contract = []struct {
 	{"cancelled during", cancelledDuring},
 	{"no allocation", noAllocation},
 	{"counters share nothing", countersShareNothing},
-	{"last kernel", lastKernel},
 	{"closed", closed},
 }
 

@@ -121,8 +121,6 @@ func (c *pacedCounter) Count(ctx context.Context, b *queens.Board, prefixes []qu
 	return n, err
 }
 
-func (c *pacedCounter) LastKernel() string { return "paced" }
-
 // countTime is how long a coordinator takes to count a task.
 const countTime = 50 * time.Millisecond
 

@@ -35,13 +35,6 @@ func goFile(isa string) ([]byte, error) {
 			d := serving(below)
 			line("%d: {ahead: %d, dense: %[3]s%[4]s, gaps: %[3]s%[4]sGaps},", below, d.nextRows, prefix, d.name())
 		}
-		if size == 4 {
-			line("},\nalternates: []steps[%s]{", lane)
-			for below := first; below <= last; below++ {
-				d := serving(serving(below).alternate)
-				line("%d: {ahead: %d, gaps: %s%sGaps},", below, d.nextRows, prefix, d.name())
-			}
-		}
 		line("},\n}")
 	}
 	return format.Source(text.Bytes())

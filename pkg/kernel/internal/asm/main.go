@@ -20,10 +20,6 @@ import (
 type pruneRules struct {
 	// below is the least number of rows below the row that the function serves.
 	below int
-	// alternate is the below of the function that serves the same rows in a recount. It may serve
-	// fewer rows: it tests no row that does not exist, and what it does not prune dies further down.
-	// Only the function that counts is its own alternate.
-	alternate int
 	// nextRows is the number of rows, from the child's own row on, in which the child must
 	// have a free square.
 	nextRows int
@@ -43,12 +39,12 @@ type pruneRules struct {
 // variants are the functions of each kernel. Measurements decided the choice: a rule pays where few
 // children meet it.
 var variants = []pruneRules{
-	{below: 2, alternate: 2, leaf: true, nextRows: 2},
-	{below: 3, alternate: 10, nextRows: 3},
-	{below: 4, alternate: 3, nextRows: 4, columns: true},
-	{below: 5, alternate: 3, nextRows: 5},
-	{below: 6, alternate: 10, nextRows: 2, last: true},
-	{below: 10, alternate: 6, nextRows: 2},
+	{below: 2, leaf: true, nextRows: 2},
+	{below: 3, nextRows: 3},
+	{below: 4, nextRows: 4, columns: true},
+	{below: 5, nextRows: 5},
+	{below: 6, nextRows: 2, last: true},
+	{below: 10, nextRows: 2},
 }
 
 // name returns the end of the function's name.
