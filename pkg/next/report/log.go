@@ -19,19 +19,29 @@ func logDone(event *zerolog.Event, s *queens.Snapshot) {
 		Str("solutions", s.Solutions.String()).Float64("elapsed_s", math.Round(s.Elapsed.Seconds()*1e3)/1e3)
 }
 
-// fleet returns the number of workers and threads: 4 workers, 8 threads (1 idle).
-func fleet(s *queens.Snapshot) string {
-	text := humanize.Plural(s.Workers, "worker") + ", " + humanize.Plural(s.Threads, "thread")
+// Fleet returns the number of workers and threads: 4 workers on 2 machines, 8 threads (1 idle).
+func Fleet(s *queens.Snapshot) string {
+	if s.Workers == 0 {
+		return "no workers"
+	}
+	text := humanize.Plural(s.Workers, "worker") + " on " + humanize.Plural(s.Machines, "machine") + ", " + humanize.Plural(s.Threads, "thread")
 	if s.IdleThreads > 0 {
 		text += fmt.Sprintf(" (%s idle)", humanize.Int(s.IdleThreads))
 	}
 	return text
 }
 
-// Progress returns a line on how far a run is: 21.0%, 131 of 748 tasks; 98 M/s; 4 workers, 8 threads; 1m20s to 2m to go.
+// Progress returns a line on how far a run is:
+// 21.0%, 131 of 748 tasks; 98 M/s; 4 workers on 2 machines, 8 threads; 1m20s to 2m to go.
 func Progress(s *queens.Snapshot) string {
-	parts := []string{doneOf(s), humanize.Rate(s.Rate), fleet(s), Remaining(s)}
-	if s.Disputes > 0 {
+	parts := []string{doneOf(s)}
+	if s.Rate > 0 {
+		parts = append(parts, humanize.Rate(s.Rate))
+	}
+	if s.Workers > 0 {
+		parts = append(parts, Fleet(s))
+	}
+	if parts = append(parts, Remaining(s)); s.Disputes > 0 {
 		parts = append(parts, humanize.Plural(s.Disputes, "dispute"))
 	}
 	return strings.Join(parts, "; ")
@@ -139,7 +149,7 @@ func (f *Follower) logFleet(s *queens.Snapshot) {
 			parts = append(parts, fmt.Sprintf("%s %s: %s", humanize.Plural(len(change.names), "worker"), change.verb, shortList(change.names)))
 		}
 	}
-	text := fmt.Sprintf("%s; now %s", strings.Join(parts, "; "), fleet(s))
+	text := fmt.Sprintf("%s; now %s", strings.Join(parts, "; "), Fleet(s))
 	event.Int("workers", s.Workers).Int("threads", s.Threads).Str(humanize.LogField, text).Msg("workers changed")
 }
 
@@ -193,6 +203,6 @@ func (f *Follower) logTrust(s *queens.Snapshot) {
 
 // BanText says why a machine is banned.
 func BanText(b *queens.Ban) string {
-	return fmt.Sprintf("machine %s is banned: its count of task %s is %s, and the recount is %s", b.Machine, humanize.Int(b.Task),
-		humanize.Int(b.Count), humanize.Int(b.Recount))
+	return fmt.Sprintf("machine %s is banned: it counted %s in task %s, a recount %s", b.Machine, humanize.Int(b.Count),
+		humanize.Int(b.Task), humanize.Int(b.Recount))
 }

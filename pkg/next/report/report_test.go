@@ -145,12 +145,12 @@ func TestProgress(t *testing.T) {
 		change func(*queens.Snapshot)
 		want   string
 	}{
-		{func(*queens.Snapshot) {}, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers, 8 threads; 1m20s to 2m to go"},
-		{func(s *queens.Snapshot) { s.TimeToGo, s.IdleThreads = nil, 1 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers, 8 threads (1 idle); time to go not known yet"},
-		{func(s *queens.Snapshot) { s.Workers, s.Threads, s.Rate = 0, 0, 0 }, "21.0%, 131 of 748 tasks; 0 /s; 0 workers, 0 threads; waiting for workers"},
-		{func(s *queens.Snapshot) { s.Recounting, s.Disputes = 3, 4 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers, 8 threads; 3 tasks to recount; 4 disputes"},
-		{func(s *queens.Snapshot) { s.Done, s.WorkDone = 748, 1 }, "100.0%, 748 of 748 tasks; 98.0 M/s; 4 workers, 8 threads; auditing the ledger"},
-		{func(s *queens.Snapshot) { s.State = queens.Stopped }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers, 8 threads; stopped"},
+		{func(*queens.Snapshot) {}, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; 1m20s to 2m to go"},
+		{func(s *queens.Snapshot) { s.TimeToGo, s.IdleThreads = nil, 1 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads (1 idle); time to go not known yet"},
+		{func(s *queens.Snapshot) { s.Workers, s.Threads, s.Rate = 0, 0, 0 }, "21.0%, 131 of 748 tasks; waiting for workers"},
+		{func(s *queens.Snapshot) { s.Recounting, s.Disputes = 3, 4 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; 3 tasks to recount; 4 disputes"},
+		{func(s *queens.Snapshot) { s.Done, s.WorkDone = 748, 1 }, "100.0%, 748 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; auditing the ledger"},
+		{func(s *queens.Snapshot) { s.State = queens.Stopped }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; stopped"},
 	} {
 		s := underWay()
 		if c.change(s); report.Progress(s) != c.want {
@@ -221,7 +221,7 @@ func TestFollower(t *testing.T) {
 		join(string(rune('b'+i)), 1)
 	}
 	follow(3)
-	expect("a burst", "info: 6 workers joined: host/b (1 thread), host/c (1 thread), host/d (1 thread), host/e (1 thread) and 2 more; now 7 workers, 8 threads", progress())
+	expect("a burst", "info: 6 workers joined: host/b (1 thread), host/c (1 thread), host/d (1 thread), host/e (1 thread) and 2 more; now 7 workers on 2 machines, 8 threads", progress())
 	s.WorkerList[1].LastSeen = seconds(20)
 	follow(2)
 	s.WorkerList = append(slices.Clone(s.WorkerList[:1]), s.WorkerList[3:]...)
@@ -229,10 +229,10 @@ func TestFollower(t *testing.T) {
 	s.Disputes, s.Recounting, s.Notice = 2, 2, "the disk is nearly full: free some space"
 	s.Banned = []queens.Ban{{Machine: "bad", Task: 1234, Count: 5, Recount: 6}}
 	follow(2)
-	expect("trouble", "info: "+"21.0%, 131 of 748 tasks; 98.0 M/s; 7 workers, 8 threads; 1m20s to 2m to go",
-		"warn: 1 worker left: host/c (1 thread); 1 worker fell silent: host/b (1 thread); now 5 workers, 8 threads",
+	expect("trouble", "info: "+"21.0%, 131 of 748 tasks; 98.0 M/s; 7 workers on 2 machines, 8 threads; 1m20s to 2m to go",
+		"warn: 1 worker left: host/c (1 thread); 1 worker fell silent: host/b (1 thread); now 5 workers on 2 machines, 8 threads",
 		"warn: counts of 2 more tasks differ; the coordinator recounts them",
-		"error: machine bad is banned: its count of task 1,234 is 5, and the recount is 6; its other counts are void: check its memory and its cooling",
+		"error: machine bad is banned: it counted 5 in task 1,234, a recount 6; its other counts are void: check its memory and its cooling",
 		"warn: the disk is nearly full: free some space")
 	follow(48)
 	if got := lines(t, &b); len(got) != 5 {

@@ -1,0 +1,169 @@
+// Package display shows a running count at a terminal: a live display on the last lines, with the log above it. It sends text
+// to the terminal and asks it for nothing but its size. It shows snapshots, and computes nothing of a run.
+package display
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"nqueens/pkg/queens"
+)
+
+// Display shows a run on the last lines of a terminal, while the log scrolls above them. Its methods are safe for concurrent
+// use.
+type Display struct {
+	screen *screen
+	stop   context.CancelFunc // ends the loop; nil if the terminal can't be drawn on
+	done   chan struct{}      // closed when the loop has ended
+
+	lastDraw      time.Time // zero before the first
+	width, height int       // of the terminal when draw last looked
+	resizedAt     time.Time // when they changed; zero before the first change
+
+	mu       sync.Mutex
+	log      []byte // lines that are not on the screen yet
+	snapshot *queens.Snapshot
+	closed   bool
+}
+
+const (
+	// drawInterval is the least time from one drawing to the next.
+	drawInterval = 250 * time.Millisecond
+	// settleTime is how long the terminal must have kept its size before the display is drawn again. While a person drags
+	// the edge of a window, the terminal rewraps what it shows, and some, such as tmux, tell the new size up to 250 ms
+	// later: drawing in between leaves parts of the display above it.
+	settleTime = 500 * time.Millisecond
+	// suspendedAfter is the time without drawing after which this process must have been suspended, by Ctrl-Z, so that the
+	// shell may have written to the terminal.
+	suspendedAfter = 3 * time.Second
+	// closeTimeout is how long Close waits for the terminal. A person may have stopped its output, by Ctrl-S.
+	closeTimeout = 2 * time.Second
+)
+
+// New returns a display at the end of a terminal, which draws nothing before the first Show. If out is not a terminal that can
+// be drawn on, it passes on only the log.
+func New(out *os.File, color bool) *Display {
+	if !enableVT(out) {
+		return &Display{screen: &screen{out: out}, closed: true}
+	}
+	size := func() (width, height int) {
+		width, height, err := term.GetSize(int(out.Fd()))
+		if err != nil || width < 1 || height < 1 { // a serial line has no size
+			return 80, 24
+		}
+		return width, height
+	}
+	return start(&screen{
+		out: out, size: size, isForeground: func() bool { return isForeground(out) }, color: color, reflows: reflows(os.Getenv),
+	})
+}
+
+// start returns a display with its loop running.
+func start(s *screen) *Display {
+	ctx, stop := context.WithCancel(context.Background())
+	d := &Display{screen: s, stop: stop, done: make(chan struct{})}
+	go d.loop(ctx)
+	return d
+}
+
+// Show presents a snapshot, which must not be modified afterwards. It does not wait for the terminal: the next drawing shows
+// the latest snapshot only.
+func (d *Display) Show(s *queens.Snapshot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.snapshot = s
+}
+
+// Write takes a whole line of the log, which the next drawing writes above the display. After Close it writes the line at
+// once.
+func (d *Display) Write(line []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return d.screen.out.Write(line)
+	}
+	d.log = append(d.log, line...)
+	if !bytes.HasSuffix(line, []byte("\n")) {
+		d.log = append(d.log, '\n')
+	}
+	return len(line), nil
+}
+
+// Close writes the rest of the log, removes the display and returns true. It returns false if the terminal accepts no output:
+// the display stays, and later lines of the log are lost.
+func (d *Display) Close() bool {
+	if d.stop == nil {
+		return true
+	}
+	d.stop()
+	select {
+	case <-d.done:
+		return true
+	case <-time.After(closeTimeout):
+		return false
+	}
+}
+
+// loop draws until ctx ends, and then removes the display. It waits from the end of one drawing to the start of the next, so
+// that a slow terminal can catch up.
+func (d *Display) loop(ctx context.Context) {
+	defer close(d.done)
+	for {
+		select {
+		case <-ctx.Done():
+			for closed := false; !closed; {
+				closed = d.draw(true)
+			}
+			return
+		case <-time.After(drawInterval):
+			d.draw(false)
+		}
+	}
+}
+
+// draw updates the screen. It holds no lock while it writes to the terminal. With final set it removes the display, and closes
+// it if nothing is left to write; it returns whether the display is closed.
+func (d *Display) draw(final bool) (closed bool) {
+	width, height := d.screen.size()
+	if !final && !d.isSettled(width, height) {
+		return false
+	}
+	d.mu.Lock()
+	log, snapshot := d.log, d.snapshot
+	d.log = nil
+	closed = final && len(log) == 0 && len(d.screen.drawn) == 0
+	d.closed = closed
+	d.mu.Unlock()
+	var lines []line
+	foreground := d.screen.isForeground()
+	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
+		d.screen.forget() // others have written below the display
+	}
+	if foreground && !final && snapshot != nil {
+		lines = layout(snapshot, width, height, d.screen.color)
+	}
+	d.screen.draw(log, lines, width)
+	d.lastDraw = time.Now()
+	return closed
+}
+
+// isSettled reports whether the terminal has had this size for long enough. While it has not, nothing is drawn, unless there
+// is no display that the terminal may have rewrapped.
+func (d *Display) isSettled(width, height int) bool {
+	if width != d.width || height != d.height {
+		if d.width > 0 {
+			d.resizedAt = time.Now()
+		}
+		d.width, d.height = width, height
+	}
+	settled := time.Since(d.resizedAt) >= settleTime || len(d.screen.drawn) == 0
+	if !settled {
+		d.lastDraw = time.Now() // it is not suspended
+	}
+	return settled
+}

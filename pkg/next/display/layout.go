@@ -1,0 +1,172 @@
+package display
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"time"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/next/report"
+	"nqueens/pkg/queens"
+)
+
+// maxWidth limits the lines on wide terminals, to keep together what belongs together and to limit how many lines wrap when
+// the terminal becomes narrower.
+const maxWidth = 100
+
+// layout returns the display for a terminal of that size, the most important lines first. No line is wider than the terminal.
+// The lines take at most half of its rows, or three if it has at least four.
+func layout(s *queens.Snapshot, width, height int, color bool) []line {
+	width = min(width, maxWidth)
+	room := max(1, min(max(3, height/2), height-1))
+	var lines []line
+	if room >= 10 {
+		lines = append(lines, nil) // separates the display from the log
+	}
+	lines = append(lines, titleRow(s, width), progressRow(s, width, color))
+	for i := range s.Banned {
+		lines = append(lines, line{{narrow(report.BanText(&s.Banned[i])), alarm}})
+	}
+	if s.Notice != "" {
+		lines = append(lines, line{{narrow(s.Notice), notice}})
+	}
+	lines = append(lines, resultsRow(s, width))
+	if s.State == queens.Running {
+		lines = append(lines, line{{report.Fleet(s), plain}})
+		lines = append(lines, workerRows(s, width, max(0, room-len(lines)))...)
+	}
+	lines = lines[:min(len(lines), room)]
+	for i, l := range lines {
+		lines[i] = l.fit(width)
+	}
+	return lines
+}
+
+// titleRow says which run it is, and its state.
+func titleRow(s *queens.Snapshot, width int) line {
+	styles := map[queens.State]style{queens.Running: filled, queens.Complete: good, queens.Contradicted: alarm}
+	board := string(s.Symmetry) + " symmetry"
+	if len(s.Placed) > 0 {
+		board = humanize.Plural(len(s.Placed), "queen") + " placed"
+	}
+	return row(width, segment{0, line{{"n = " + humanize.Int(s.N), bold}}},
+		segment{3, line{{narrow(board), faint}}},
+		segment{2, line{{narrow(s.Run), plain}}},
+		segment{1, line{{narrow(string(s.State)), cmp.Or(styles[s.State], notice)}}})
+}
+
+// progressRow has the bar, the elapsed time and the time to go. The bar takes a fixed share of the width, so that its length
+// does not depend on the texts beside it, and less only on narrow terminals.
+func progressRow(s *queens.Snapshot, width int, color bool) line {
+	const gap, minBar = 2, 8
+	done := s.WorkDone >= 1 && s.Done >= s.Tasks
+	percent := humanize.Percent(float64(s.WorkDone), done)
+	segments := []segment{
+		{0, line{spaces(len("99.9%") - len(percent)), {percent, bold}}},
+		{2, line{{humanize.Clock(s.Elapsed.Duration), plain}, {" elapsed", faint}}},
+	}
+	if s.State == queens.Running && (s.TimeToGo != nil || s.Threads > 0 && done || s.Recounting > 0) {
+		segments = append(segments, segment{1, line{{report.Remaining(s), plain}}})
+	}
+	text := join(segments, width-minBar-gap, spaces(gap))
+	bar := min(width*45/100, width-gap-text.width())
+	if bar < minBar/2 {
+		return text
+	}
+	return append(append(barOf(float64(s.WorkDone), done, bar, color), spaces(gap)), text...)
+}
+
+// barOf shows a share on a number of cells, in eighths of a cell. It is full only if done is true.
+func barOf(share float64, done bool, width int, color bool) line {
+	fill := 0
+	switch {
+	case done:
+		fill = 8 * width
+	case share > 0: // excludes NaN
+		fill = int(math.Min(share*float64(8*width), float64(8*width-1)))
+	}
+	empty := "░"
+	if color {
+		empty = " "
+	}
+	bar := line{{strings.Repeat("█", fill/8), filled}}
+	if part := fill % 8; part > 0 {
+		bar = append(bar, span{string([]rune("▏▎▍▌▋▊▉")[part-1]), track})
+	}
+	return append(bar, span{strings.Repeat(empty, width-(fill+7)/8), track})
+}
+
+// resultsRow has what was found, and what is unusual about it.
+func resultsRow(s *queens.Snapshot, width int) line {
+	segments := []segment{
+		{0, line{{humanize.Big((*big.Int)(s.Solutions)), bold}, {" solutions", plain}}},
+		{3, line{{humanize.Int(s.Done) + " of " + humanize.Plural(s.Tasks, "task"), plain}}},
+	}
+	if s.Rate > 0 {
+		segments = append(segments, segment{2, line{{humanize.Rate(s.Rate), plain}}})
+	}
+	if s.Disputes > 0 {
+		segments = append(segments, segment{1, line{{humanize.Plural(s.Disputes, "dispute"), alarm}}})
+	}
+	return row(width, segments...)
+}
+
+// row joins the segments that fit on a line.
+func row(width int, segments ...segment) line { return join(segments, width, span{separator, faint}) }
+
+// workerRows returns a line for each worker, in columns. If there are more than room allows, a last line counts the others.
+func workerRows(s *queens.Snapshot, width, room int) []line {
+	list, all := s.WorkerList, max(len(s.WorkerList), s.Workers)
+	if all > room {
+		list = list[:max(0, min(room-1, len(list)))]
+	}
+	rows, widths := make([][]segment, len(list)), [6]int{}
+	for i := range list {
+		rows[i] = workerRow(&list[i], max(12, min(28, width/3)))
+		for c, cell := range rows[i] {
+			widths[c] = max(widths[c], cell.text.width())
+		}
+	}
+	lines := make([]line, 0, len(rows)+1)
+	for _, cells := range rows { // all have the same widths, so that the same columns fit
+		for c, cell := range cells {
+			padding := line{spaces(widths[c] - cell.text.width())}
+			if cells[c].text = append(padding, cell.text...); c == 0 || c == 2 { // name and kernel
+				cells[c].text = append(cell.text, padding...)
+			}
+		}
+		lines = append(lines, append(line{spaces(2)}, join(cells, width-2, spaces(2))...))
+	}
+	if more := all - len(list); len(list) > 0 && more > 0 {
+		lines = append(lines, line{{fmt.Sprintf("  %s and %s", ellipsis, humanize.Plural(more, "more worker")), faint}})
+	}
+	return lines
+}
+
+// workerRow returns the columns of a worker, whose name takes at most a number of cells.
+func workerRow(w *queens.Worker, room int) []segment {
+	rate, held, age := line{{"-", faint}}, line{{humanize.Plural(w.Held, "task"), faint}}, line{{"for " + humanize.Clock(w.Longest.Duration), plain}}
+	if w.Rate > 0 {
+		rate = line{{humanize.Rate(w.Rate), plain}}
+	}
+	if w.Held == 0 {
+		held, age = nil, line{{"idle", faint}}
+	}
+	if w.LastSeen.Duration >= silentAfter {
+		age = line{{"silent for " + humanize.Clock(w.LastSeen.Duration), notice}}
+	}
+	return []segment{
+		{0, line{{narrow(w.Machine + "/" + w.Process), plain}}.fit(room)},
+		{3, line{{humanize.Plural(w.Threads, "thread"), faint}}},
+		{4, line{{narrow(w.Kernel), faint}}.fit(16)},
+		{2, rate},
+		{5, held},
+		{1, age},
+	}
+}
+
+// silentAfter is how long a worker must not have been heard before its row says so.
+const silentAfter = 10 * time.Second

@@ -1,0 +1,85 @@
+package display
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// screen is a terminal with the display on its last lines. The cursor stays at the start
+// of the line below them and is never hidden, so that a killed process leaves the terminal
+// usable.
+type screen struct {
+	out          io.Writer
+	size         func() (width, height int) // in cells
+	isForeground func() bool                // whether this process may draw
+	color        bool
+	reflows      bool // whether the terminal wraps lines again when it becomes narrower
+
+	drawn []string // the lines on the screen
+	lines []line   // the same, not rendered
+	width int      // of the terminal when they were drawn
+}
+
+// Control sequences; see ECMA-48, 8.3.
+const (
+	startOfLine = "\r"
+	up          = "\x1b[%dA" // CUU
+	eraseLine   = "\x1b[2K"  // EL
+	eraseBelow  = "\x1b[J"   // ED
+	// eraseAll erases from this row on. If ED starts at the first cell of the screen, tmux
+	// keeps the erased text in its history, so ED starts one row further down.
+	eraseAll = eraseLine + "\x1b[B" + eraseBelow + "\x1b[A" // EL CUD ED CUU
+)
+
+// draw writes lines of the log and, in place of the old display, the new one below them,
+// all in one write. It writes nothing if nothing has changed. It ignores errors: a terminal
+// that was closed can't show them.
+func (s *screen) draw(log []byte, lines []line, width int) {
+	rendered := make([]string, len(lines))
+	for i, l := range lines {
+		rendered[i] = l.render(s.color)
+	}
+	resized := width != s.width && len(s.drawn) > 0
+	if len(log) == 0 && slices.Equal(rendered, s.drawn) && !resized {
+		return
+	}
+	var b strings.Builder
+	if rows := s.rows(width); rows > 0 {
+		fmt.Fprintf(&b, startOfLine+up, rows)
+		if len(log) > 0 || len(lines) == 0 {
+			b.WriteString(eraseAll)
+		}
+	}
+	b.Write(log)
+	for _, text := range rendered {
+		b.WriteString(eraseLine + text + "\n") // row by row, to avoid flicker
+	}
+	if len(lines) > 0 {
+		b.WriteString(eraseBelow)
+	}
+	_, _ = io.WriteString(s.out, b.String())
+	s.drawn, s.lines, s.width = rendered, lines, width
+}
+
+// forget leaves the old display where it is.
+func (s *screen) forget() { s.drawn, s.lines = nil, nil }
+
+// rows returns how many rows the old display takes now. If the terminal has become
+// narrower and reflows, that is more than its lines.
+func (s *screen) rows(width int) int {
+	rows := len(s.drawn)
+	for _, l := range s.lines {
+		if s.reflows {
+			rows += max(l.width()-1, 0) / width
+		}
+	}
+	return rows
+}
+
+// reflows reports whether the terminal reflows, according to its environment: of the common
+// terminals, only xterm and GNU screen do not. Programs in tmux inside those are reflowed.
+func reflows(getenv func(string) string) bool {
+	return getenv("TMUX") != "" || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
+}

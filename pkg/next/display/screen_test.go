@@ -1,0 +1,106 @@
+package display
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// While the terminal changes its width, it shows the complete log in order, the display
+// once below it, and nothing else.
+func TestScreenThroughResizes(t *testing.T) {
+	for _, reflows := range []bool{true, false} {
+		for seed := range uint64(30) {
+			t.Run(fmt.Sprintf("reflows=%v/%d", reflows, seed), func(t *testing.T) {
+				rng := rand.New(rand.NewPCG(seed, 6))
+				widths := []int{50, 64, 80, 81, 100, 120, 200}
+				const height = 60
+				e := newEmulator(t, widths[rng.IntN(len(widths))], height, reflows)
+				s := &screen{out: e, reflows: reflows}
+				longest := 300
+				if !reflows {
+					longest = 20 // longer ones would be truncated
+				}
+				var log []string
+				for range 60 {
+					if rng.IntN(3) == 0 {
+						e.resize(widths[rng.IntN(len(widths))])
+					}
+					var lines []line
+					var display []string
+					if rng.IntN(10) > 0 {
+						run := crowd(1 + rng.IntN(12))
+						run.Elapsed.Duration = time.Duration(rng.IntN(3)) * time.Second
+						run.Notice = strings.Repeat("?", rng.IntN(2))
+						lines = layout(run, e.width, height, false)
+						display = strings.Split(strings.TrimSuffix(text(lines, false), "\n"), "\n")
+					}
+					var news strings.Builder
+					for range rng.IntN(3) {
+						log = append(log, fmt.Sprintf("line %d %s", len(log), strings.Repeat("x", 1+rng.IntN(longest-10))))
+						news.WriteString(log[len(log)-1] + "\n")
+					}
+					s.draw([]byte(news.String()), lines, e.width)
+					wantLines(t, e, append(slices.Clone(log), display...))
+				}
+			})
+		}
+	}
+}
+
+// wantLines fails the test at the first line that differs.
+func wantLines(t *testing.T, e *emulator, want []string) {
+	t.Helper()
+	got := e.lines()
+	for i := range max(len(got), len(want)) {
+		switch {
+		case i >= len(want):
+			t.Fatalf("%d lines on a terminal of %d columns, want %d; the first extra line is\n%s", len(got), e.width, len(want), got[i])
+		case i >= len(got):
+			t.Fatalf("%d lines on a terminal of %d columns, want %d; the first missing line is\n%s", len(got), e.width, len(want), want[i])
+		case got[i] != want[i]:
+			t.Fatalf("line %d on a terminal of %d columns is\n%s\nwant\n%s", i, e.width, got[i], want[i])
+		}
+	}
+}
+
+// The screen draws only changes.
+func TestScreenDrawsOnlyChanges(t *testing.T) {
+	var out strings.Builder
+	s := &screen{out: &out}
+	lines := layout(underWay(), 80, 24, false)
+	s.draw(nil, nil, 80)
+	if out.Len() > 0 {
+		t.Errorf("%q is sent without anything to draw", out.String())
+	}
+	s.draw(nil, lines, 80)
+	drawn := out.Len()
+	s.draw(nil, lines, 80)
+	if drawn == 0 || out.Len() > drawn {
+		t.Errorf("%d bytes are sent, and %d more for the same again", drawn, out.Len()-drawn)
+	}
+	s.draw(nil, lines, 81)
+	if out.Len() == drawn {
+		t.Error("nothing is sent after a resize")
+	}
+}
+
+// The environment tells whether the terminal reflows.
+func TestReflows(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{nil, true},
+		{map[string]string{"STY": "1.pts"}, false},
+		{map[string]string{"XTERM_VERSION": "XTerm(390)"}, false},
+		{map[string]string{"XTERM_VERSION": "XTerm(390)", "TMUX": "/tmp/tmux,1,0"}, true},
+	} {
+		if got := reflows(func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%v: reflows %v", c.env, got)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+//go:build !windows
+
+package display
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// enableVT reports whether out is a terminal, which understands control sequences.
+func enableVT(out *os.File) bool { return term.IsTerminal(int(out.Fd())) }
+
+// isForeground reports whether this process is in the foreground of the terminal. A shell
+// puts another there while this one is suspended or in the background.
+func isForeground(out *os.File) bool {
+	group, err := unix.IoctlGetInt(int(out.Fd()), unix.TIOCGPGRP)
+	return err != nil || group == unix.Getpgrp() // an error means another session, without a shell
+}

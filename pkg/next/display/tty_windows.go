@@ -1,0 +1,20 @@
+package display
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// enableVT makes a console interpret control sequences, and reports whether it does.
+func enableVT(out *os.File) bool {
+	console := windows.Handle(out.Fd())
+	var mode uint32
+	if err := windows.GetConsoleMode(console, &mode); err != nil {
+		return false
+	}
+	return windows.SetConsoleMode(console, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
+
+// isForeground returns true: consoles have no background processes.
+func isForeground(*os.File) bool { return true }
