@@ -1,0 +1,183 @@
+// Package coordinator hands out the tasks of a run to workers, records their counts, and decides when the run is done.
+//
+// [Core] is the state machine: inputs go in, commands come out. It has no I/O, no goroutine and no clock: each input
+// carries the time of a monotonic clock of the caller. The same inputs give the same commands.
+package coordinator
+
+import (
+	"fmt"
+	"time"
+
+	"nqueens/pkg/next/ledger"
+	"nqueens/pkg/queens"
+)
+
+const (
+	// listenFirst is how long a coordinator that resumes a run listens for another one before it says or answers anything.
+	listenFirst = 3 * time.Second
+	// adoptFirst is how long it hands nothing out, so that workers can say what they hold.
+	adoptFirst = 6 * time.Second
+	// announceEvery is the time between two announcements without a change.
+	announceEvery = 2 * time.Second
+	// adviseEvery is the time between two lines that say that another machine is needed.
+	adviseEvery = 10 * time.Minute
+	// markEvery is the time between two marks, if results came.
+	markEvery = 5 * time.Second
+	// checksAtEnd is the part of the run's time for which spot checks may delay its end.
+	checksAtEnd = 0.02
+)
+
+// Core decides all that concerns a run. It is not safe for concurrent use. After each input the caller takes the commands
+// and executes them. It calls Tick about four times a second.
+type Core struct {
+	options Options
+	state   *ledger.State
+	queue   *queue
+	fleet   *fleet
+	judge   *judge
+	clock   clock
+	numbers numbers
+	out     Commands
+	changed bool   // tasks may wait that did not: kept requests are looked at
+	totalOf uint64 // number of results when the total was asked for, plus 1; 0 while none is awaited
+	notice  string
+	over    *End // nil until the end
+}
+
+// clock has the times of the core.
+type clock struct {
+	start      time.Duration
+	open       time.Duration // from then on it says and answers something
+	handOut    time.Duration // from then on it hands work out
+	wall       time.Duration // for which coordinators have worked on the run, pauses left out
+	onlyChecks time.Duration // wall time when nothing but spot checks was left; 0 before
+	mark       time.Duration // when the last mark was recorded
+	marked     uint64        // the number of results then
+	announced  time.Duration
+	said       queens.Announcement // as announced
+	advised    time.Duration       // when it said last that another machine is needed
+}
+
+// numbers counts since this start.
+type numbers struct{ repeated, refused, lost uint64 }
+
+// New returns the core of a run whose log has been folded, and records its start.
+func New(now time.Duration, state *ledger.State, options Options) *Core {
+	c := &Core{options: options, state: state, judge: newJudge(state, options.Kernels), fleet: newFleet(now)}
+	c.clock = clock{start: now, open: now, handOut: now, mark: now, announced: now - announceEvery, advised: now}
+	if mark := state.Mark(); mark != nil {
+		c.clock.wall = mark.Wall
+	}
+	if state.Starts() > 0 && !options.Alone {
+		c.clock.open, c.clock.handOut = now+listenFirst, now+adoptFirst
+	}
+	m := &state.Header().Manifest
+	ends := make([]uint64, len(m.Classes))
+	for class := range ends {
+		ends[class] = m.Classes[class].First + m.TasksOf(class)
+	}
+	c.queue = newQueue(ends)
+	c.fill()
+	c.record(now, &ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}, queens.Process{})
+	c.after(now)
+	return c
+}
+
+// at returns a time of the core as a time of day, by the clock of the day when it started.
+func (c *Core) at(now time.Duration) time.Time { return c.options.At.Add(now - c.clock.start).UTC() }
+
+// Take returns what is to be done since the last call.
+func (c *Core) Take() Commands {
+	out := c.out
+	c.out = Commands{}
+	return out
+}
+
+// advance lets time pass, at the begin of each input. It reports whether the core says and answers something.
+func (c *Core) advance(now time.Duration) bool {
+	c.clock.wall += c.fleet.advance(now)
+	return now >= c.clock.open
+}
+
+// after does what follows from an input, whatever it was.
+func (c *Core) after(now time.Duration) {
+	if c.over == nil && c.changed && now >= c.clock.handOut {
+		c.changed = false
+		for _, w := range c.fleet.waiting() {
+			c.answer(now, w, c.give(now, w))
+		}
+	}
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && len(w.drops) > 0 }) {
+		c.answer(now, w, nil)
+	}
+	if c.over == nil {
+		c.startRecount(now)
+		c.finish(now)
+	}
+}
+
+// Connected says whether the coordinator is connected to its server. It is when it starts.
+func (c *Core) Connected(now time.Duration, connected bool) {
+	c.advance(now)
+	c.fleet.connect(now, connected)
+	c.after(now)
+}
+
+// HeardOther handles an announcement of another instance of this run. A coordinator that has just started leaves the run to
+// the other one. Of two that run, the one with fewer results ends.
+func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
+	c.advance(now)
+	if c.over != nil || other.Instance == c.options.Instance || other.State != queens.Running {
+		return
+	}
+	mine := c.state.Results()
+	if now >= c.clock.open && (mine > other.Recorded || mine == other.Recorded && c.options.Instance > other.Instance) {
+		return
+	}
+	c.Stop(now, fmt.Errorf("%w: another coordinator has it, with %d results; this one has %d", queens.ErrIncomplete, other.Recorded, mine))
+}
+
+// Tick lets time pass.
+func (c *Core) Tick(now time.Duration) {
+	open := c.advance(now)
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return c.fleet.isSilent(now, w) }) {
+		c.line(true, "worker %s on %s is silent: %d tasks that it holds wait again", w.process.Name, w.process.Machine, c.queue.tasksOf(w.process))
+		c.giveBack(w, true)
+		c.fleet.set(w, silent)
+	}
+	c.fleet.forget(now)
+	if now >= c.clock.handOut && c.queue.waits() > 0 {
+		c.changed = true
+	}
+	if c.over == nil && now >= c.clock.handOut {
+		c.doubleLast(now)
+		c.advise(now)
+	}
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && now-w.asked >= longestKept }) {
+		c.answer(now, w, nil)
+	}
+	c.after(now)
+	if c.over == nil && now-c.clock.mark >= markEvery && c.state.Results() != c.clock.marked {
+		c.mark(now, queens.Running, nil)
+	}
+	if said := c.Announcement(); open && (now-c.clock.announced >= announceEvery || said.State != c.clock.said.State || said.Work != c.clock.said.Work) {
+		c.clock.announced, c.clock.said, c.out.Announce = now, said, true
+	}
+}
+
+// Announcement returns what the coordinator says to all now.
+func (c *Core) Announcement() queens.Announcement {
+	a := queens.Announcement{Run: c.state.Header().Run, Instance: c.options.Instance, State: queens.Running, Recorded: c.state.Results()}
+	if c.over != nil {
+		a.State = c.over.State
+	} else {
+		a.Work = c.queue.waits() > 0
+	}
+	return a
+}
+
+// line adds a line to the log.
+func (c *Core) line(warn bool, format string, args ...any) {
+	c.out.Log = append(c.out.Log, Line{Warn: warn, Text: fmt.Sprintf(format, args...)})
+}
+

@@ -1,0 +1,206 @@
+package coordinator
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+const (
+	// silence is how long a worker may say nothing before what it holds waits again.
+	silence = 20 * time.Second
+	// graceTime is what every worker gets after a gap, in which this process did not run or was not connected.
+	graceTime = 30 * time.Second
+	// longestStep is the longest time between two inputs that is no gap. Ticks come four times a second.
+	longestStep = 2 * time.Second
+	// longestKept is how long a work request is kept that has no answer yet.
+	longestKept = 5 * time.Second
+	// measureEvery is the time between two measurements of the speed of all searchers.
+	measureEvery = time.Second
+	// remembered is how long a worker that is silent or has left is remembered: it may come back.
+	remembered = 10 * time.Minute
+)
+
+// presence says whether a worker takes part.
+type presence byte
+
+const (
+	present presence = iota
+	silent           // it was silent for too long
+	left             // it has said that it leaves
+)
+
+// worker is a worker process.
+type worker struct {
+	process  queens.Process
+	presence presence
+	heard    time.Duration // when its last message came
+	asked    time.Duration // when its last request came
+	request  Request       // its last one, without the chunks that it lists; Number is 0 before the first
+	kept     bool          // the request has no answer yet
+	drops    []queens.Range
+	rate     rate
+	tasks    uint64 // that it counted since this start
+}
+
+// wants reports whether a request of the worker is kept that asks for work.
+func (w *worker) wants() bool { return w.kept && w.request.Want > 0 }
+
+// rate measures the speed of a searcher over its last results.
+type rate struct {
+	work      float64 // estimated, as part of the run
+	solutions float64 // that it found
+	seconds   float64 // in which a searcher did that work
+}
+
+// memory is the search time, in seconds, after which a result counts half in a rate.
+const memory = 60
+
+// add adds a result.
+func (r *rate) add(work, solutions float64, searched time.Duration) {
+	seconds := max(searched, time.Microsecond).Seconds()
+	keep := memory / (memory + seconds)
+	r.work, r.solutions, r.seconds = r.work*keep+work, r.solutions*keep+solutions, r.seconds*keep+seconds
+}
+
+// speed returns the work that a searcher does in a second; 0 while it is unknown.
+func (r *rate) speed() float64 { return r.work / max(r.seconds, 1e-6) }
+
+// fleet is the worker processes that were heard lately.
+type fleet struct {
+	workers   map[queens.Process]*worker
+	last      time.Duration // time of the last input
+	grace     time.Duration // before this time, nobody is silent
+	connected bool
+	searchers int           // that are present
+	speed     float64       // of all searchers that are present, as measured last; 0 before the first results
+	measured  time.Duration // when speed was measured
+}
+
+func newFleet(now time.Duration) *fleet {
+	return &fleet{workers: map[queens.Process]*worker{}, last: now, connected: true, measured: now - measureEvery}
+}
+
+// advance lets time pass, and returns how much of it counts as time of the run: a gap does not, and everybody gets time
+// after it.
+func (f *fleet) advance(now time.Duration) time.Duration {
+	step := max(now-f.last, 0)
+	f.last = max(now, f.last)
+	if step > longestStep {
+		f.grace = now + graceTime
+		return 0
+	}
+	return step
+}
+
+// connect says whether the coordinator is connected. When it is again, everybody gets time.
+func (f *fleet) connect(now time.Duration, connected bool) {
+	if connected && !f.connected {
+		f.grace = now + graceTime
+	}
+	f.connected = connected
+}
+
+// hear notes a message of a process. It returns its worker, and how it took part before: left if it is new.
+func (f *fleet) hear(now time.Duration, p queens.Process) (w *worker, before presence) {
+	w = f.workers[p]
+	if w == nil {
+		w = &worker{process: p, presence: left}
+		f.workers[p] = w
+	}
+	before, w.heard = w.presence, now
+	f.set(w, present)
+	return w, before
+}
+
+// set notes whether a worker takes part. If it does not, its request is not kept.
+func (f *fleet) set(w *worker, next presence) {
+	if w.presence == present {
+		f.searchers -= w.request.Searchers
+	}
+	if w.presence = next; next == present {
+		f.searchers += w.request.Searchers
+	} else {
+		w.kept, w.drops = false, nil
+	}
+}
+
+// ask notes a request of a worker that is present.
+func (f *fleet) ask(now time.Duration, w *worker, r *Request) {
+	f.searchers += r.Searchers - w.request.Searchers
+	w.request, w.asked, w.kept, w.drops = *r, now, true, nil
+	w.request.Held, w.request.Invalid = nil, nil
+}
+
+// isSilent reports whether a worker has been silent for too long.
+func (f *fleet) isSilent(now time.Duration, w *worker) bool {
+	return w.presence == present && f.connected && now >= f.grace && now-w.heard >= silence
+}
+
+// forget drops what is remembered of workers that have been away for long.
+func (f *fleet) forget(now time.Duration) {
+	maps.DeleteFunc(f.workers, func(_ queens.Process, w *worker) bool {
+		return w.presence != present && now-w.heard >= remembered
+	})
+}
+
+// sorted returns the workers for which keep is true, by their names.
+func (f *fleet) sorted(keep func(*worker) bool) []*worker {
+	var list []*worker
+	for w := range maps.Values(f.workers) {
+		if keep(w) {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b *worker) int { return compareProcesses(a.process, b.process) })
+	return list
+}
+
+func compareProcesses(a, b queens.Process) int {
+	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Name, b.Name))
+}
+
+// waiting returns the workers whose request is kept and asks for work, the longest kept first.
+func (f *fleet) waiting() []*worker {
+	list := f.sorted((*worker).wants)
+	slices.SortStableFunc(list, func(a, b *worker) int { return cmp.Compare(a.asked, b.asked) })
+	return list
+}
+
+// machines returns the names of the machines that are present, in order.
+func (f *fleet) machines() (names []string) {
+	for _, w := range f.workers {
+		if w.presence == present {
+			names = append(names, w.process.Machine)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// measure measures the speed of all searchers. Those without a result count as the mean of the others.
+func (f *fleet) measure(now time.Duration) {
+	if now-f.measured < measureEvery {
+		return
+	}
+	speed, known := 0.0, 0
+	for _, w := range f.sorted(func(w *worker) bool { return w.presence == present }) { // sorted: the order changes a sum of floats
+		if w.rate.speed() > 0 {
+			speed += w.rate.speed() * float64(w.request.Searchers)
+			known += w.request.Searchers
+		}
+	}
+	f.speed, f.measured = speed/float64(max(known, 1))*float64(f.searchers), now
+}
+
+// speedBeside returns the speed of all searchers, one of which has the given speed: before they are measured, all are like
+// that one.
+func (f *fleet) speedBeside(speed float64) float64 {
+	if f.speed == 0 {
+		return speed * float64(f.searchers)
+	}
+	return f.speed
+}

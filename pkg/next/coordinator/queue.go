@@ -1,0 +1,280 @@
+package coordinator
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// counters are the machines that have counted a task, in the order of their names: at most two, because the third count
+// is the last that is wanted. Empty names are none.
+type counters [2]string
+
+// has reports whether a machine is among them.
+func (c counters) has(machine string) bool {
+	return machine != "" && (c[0] == machine || c[1] == machine)
+}
+
+// queue is the set of the tasks that need a count by a worker. Each of them waits, or is held by at least one worker
+// process, never both. What waits is indexed by the machines that have counted it.
+type queue struct {
+	groups  map[counters]*ranges         // what waits
+	waiting []uint64                     // tasks that wait, by class
+	holders map[uint64][]*hold           // by task: the holds that await a count of it
+	holds   map[queens.Process]heldRange // the holds of each process
+	losses  map[uint64]int               // of tasks that a worker lost: they are handed out alone; how often each was lost alone
+	ends    []uint64                     // for each class, the id after its last task
+}
+
+// heldRange finds the hold of a range.
+type heldRange map[queens.Range]*hold
+
+// hold is a range that a process holds, because it was handed out to it or because the process listed it.
+type hold struct {
+	queens.Range
+	holder queens.Process
+	left   uint64        // tasks of the range of which a count by the holder is awaited
+	listed uint64        // number of the last request that listed it; 0 before
+	begun  bool          // its search has begun
+	began  time.Duration // when its search began, or when it was handed out
+}
+
+func newQueue(ends []uint64) *queue {
+	return &queue{
+		groups: map[counters]*ranges{}, waiting: make([]uint64, len(ends)), holders: map[uint64][]*hold{},
+		holds: map[queens.Process]heldRange{}, losses: map[uint64]int{}, ends: ends,
+	}
+}
+
+// class returns the class of a task.
+func (q *queue) class(task uint64) int {
+	i, found := slices.BinarySearch(q.ends, task)
+	for found && i < len(q.ends) && q.ends[i] == task { // empty classes end where others do
+		i++
+	}
+	return i
+}
+
+// wait adds a range, none of whose tasks waits or is held. These machines have counted it.
+func (q *queue) wait(r queens.Range, by counters) {
+	if r.Tasks == 0 {
+		return
+	}
+	set := q.groups[by]
+	if set == nil {
+		set = &ranges{}
+		q.groups[by] = set
+	}
+	set.add(r)
+	for rest := r; rest.Tasks > 0; {
+		class := q.class(rest.First)
+		n := min(rest.Tasks, q.ends[class]-rest.First)
+		q.waiting[class] += n
+		rest = queens.Range{First: rest.First + n, Tasks: rest.Tasks - n}
+	}
+}
+
+// remove takes a range of one class out of what waits.
+func (q *queue) remove(r queens.Range, by counters) {
+	set := q.groups[by]
+	set.remove(r)
+	if len(*set) == 0 {
+		delete(q.groups, by)
+	}
+	q.waiting[q.class(r.First)] -= r.Tasks
+}
+
+// removeTask takes a task out of what waits, and reports whether it waited.
+func (q *queue) removeTask(task uint64) bool {
+	for by, set := range q.groups {
+		if set.has(task) {
+			q.remove(queens.Range{First: task, Tasks: 1}, by)
+			return true
+		}
+	}
+	return false
+}
+
+// lowest returns the machines that have counted the lowest waiting task that a machine has not counted, and that task;
+// false if there is none.
+func (q *queue) lowest(machine string) (by counters, first uint64, found bool) {
+	for c, set := range q.groups {
+		if !c.has(machine) && (!found || (*set)[0].First < first) {
+			by, first, found = c, (*set)[0].First, true
+		}
+	}
+	return by, first, found
+}
+
+// take hands the lowest waiting tasks that a machine has not counted to one of its processes: consecutive tasks of one
+// class, or a single one if a worker lost it. most returns how many it may be, by their class; take takes nothing if that
+// is 0.
+func (q *queue) take(now time.Duration, p queens.Process, most func(class int) uint64) (queens.Range, bool) {
+	by, first, found := q.lowest(p.Machine)
+	if !found {
+		return queens.Range{}, false
+	}
+	class := q.class(first)
+	r := queens.Range{First: first, Tasks: min((*q.groups[by])[0].Tasks, q.ends[class]-first, most(class))}
+	if r.Tasks == 0 {
+		return queens.Range{}, false
+	}
+	if len(q.losses) > 0 {
+		for i := range r.Tasks {
+			if _, lost := q.losses[first+i]; lost {
+				r.Tasks = max(i, 1)
+				break
+			}
+		}
+	}
+	q.remove(r, by)
+	q.hold(now, p, r, func(uint64) bool { return true })
+	return r, true
+}
+
+// hold lets a process hold the tasks of a range that neither wait nor were counted by its machine: those for which awaited
+// is true. It returns nil if there are none. The process must not hold the range already.
+func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool) *hold {
+	h := &hold{Range: r, holder: p, began: now}
+	own := []*hold{h}
+	for task := r.First; task < r.End(); task++ {
+		if !awaited(task) {
+			continue
+		}
+		h.left++
+		if others := q.holders[task]; others != nil {
+			q.holders[task] = append(slices.Clip(others), h)
+		} else {
+			q.holders[task] = own
+		}
+	}
+	if h.left == 0 {
+		return nil
+	}
+	if q.holds[p] == nil {
+		q.holds[p] = heldRange{}
+	}
+	q.holds[p][r] = h
+	return h
+}
+
+// held reports whether a process holds a task.
+func (q *queue) held(task uint64) bool { return len(q.holders[task]) > 0 }
+
+// release ends a hold and returns the tasks that nobody holds any more: they neither wait nor are held now. If its worker
+// lost them, they are handed out alone from now on.
+func (q *queue) release(h *hold, lost bool) (free []uint64) {
+	for task := h.First; task < h.End(); task++ {
+		if !slices.Contains(q.holders[task], h) {
+			continue
+		}
+		q.unhold(task, h)
+		if lost {
+			n := q.losses[task]
+			if h.Tasks == 1 {
+				n++
+			}
+			q.losses[task] = n
+		}
+		if !q.held(task) {
+			free = append(free, task)
+		}
+	}
+	return free
+}
+
+// unhold ends a hold for one of its tasks, and the hold if that was its last one.
+func (q *queue) unhold(task uint64, h *hold) {
+	others := q.holders[task]
+	if len(others) == 1 {
+		delete(q.holders, task)
+	} else {
+		i := slices.Index(others, h)
+		q.holders[task] = slices.Concat(others[:i], others[i+1:]) // a new one, because tasks of a hold share theirs
+	}
+	if h.left--; h.left == 0 {
+		delete(q.holds[h.holder], h.Range)
+		if len(q.holds[h.holder]) == 0 {
+			delete(q.holds, h.holder)
+		}
+	}
+}
+
+// forget takes a task out of the queue. It returns the holds that end with it.
+func (q *queue) forget(task uint64) (ended []*hold) {
+	if holds := q.holders[task]; len(holds) > 0 {
+		for _, h := range holds {
+			if q.unhold(task, h); h.left == 0 {
+				ended = append(ended, h)
+			}
+		}
+	} else {
+		q.removeTask(task)
+	}
+	delete(q.losses, task)
+	return ended
+}
+
+// counted moves a task that these machines have counted, and that needs another count: it is held by those of its holders
+// whose machine has not counted it, or else it waits. It returns the holds that end.
+func (q *queue) counted(task uint64, by counters) (ended []*hold) {
+	if !q.held(task) {
+		q.removeTask(task)
+	}
+	for _, h := range q.holders[task] {
+		if !by.has(h.holder.Machine) {
+			continue
+		}
+		if q.unhold(task, h); h.left == 0 {
+			ended = append(ended, h)
+		}
+	}
+	if !q.held(task) {
+		q.wait(queens.Range{First: task, Tasks: 1}, by)
+	}
+	return ended
+}
+
+// waits returns how many tasks wait.
+func (q *queue) waits() (tasks uint64) {
+	for _, n := range q.waiting {
+		tasks += n
+	}
+	return tasks
+}
+
+// work returns the estimated work of what waits, where a task of a class has the given share.
+func (q *queue) work(shares []float64) (work float64) {
+	for class, n := range q.waiting {
+		work += float64(n) * shares[class]
+	}
+	return work
+}
+
+// holdsOf returns the holds of a process, in the order of their ranges.
+func (q *queue) holdsOf(p queens.Process) []*hold {
+	return slices.SortedFunc(maps.Values(q.holds[p]), func(a, b *hold) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Tasks, b.Tasks))
+	})
+}
+
+// tasksOf returns how many tasks a process holds.
+func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
+	for _, h := range q.holds[p] {
+		tasks += h.left
+	}
+	return tasks
+}
+
+// isSingle reports whether nobody else holds a task of a hold.
+func (q *queue) isSingle(h *hold) bool {
+	for task := h.First; task < h.End(); task++ {
+		if holds := q.holders[task]; len(holds) > 1 && slices.Contains(holds, h) {
+			return false
+		}
+	}
+	return true
+}

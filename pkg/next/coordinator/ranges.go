@@ -1,0 +1,63 @@
+package coordinator
+
+import (
+	"slices"
+	"sort"
+
+	"nqueens/pkg/queens"
+)
+
+// ranges is a set of tasks: ranges in ascending order that neither overlap nor touch.
+type ranges []queens.Range
+
+// at returns the index of the first range that ends after a task.
+func (s ranges) at(task uint64) int {
+	return sort.Search(len(s), func(i int) bool { return s[i].End() > task })
+}
+
+// has reports whether a task is in the set.
+func (s ranges) has(task uint64) bool {
+	i := s.at(task)
+	return i < len(s) && s[i].First <= task
+}
+
+// add adds a range, none of whose tasks is in the set.
+func (s *ranges) add(r queens.Range) {
+	i := len(*s)
+	if i > 0 && (*s)[i-1].End() > r.First { // mostly, ranges are added at the end
+		i = s.at(r.First)
+	}
+	before := i > 0 && (*s)[i-1].End() == r.First
+	after := i < len(*s) && (*s)[i].First == r.End()
+	switch {
+	case before && after:
+		(*s)[i-1].Tasks += r.Tasks + (*s)[i].Tasks
+		*s = slices.Delete(*s, i, i+1)
+	case before:
+		(*s)[i-1].Tasks += r.Tasks
+	case after:
+		(*s)[i] = queens.Range{First: r.First, Tasks: r.Tasks + (*s)[i].Tasks}
+	default:
+		*s = slices.Insert(*s, i, r)
+	}
+}
+
+// remove removes a range, all of whose tasks are in the set.
+func (s *ranges) remove(r queens.Range) {
+	i := s.at(r.First)
+	left := queens.Range{First: (*s)[i].First, Tasks: r.First - (*s)[i].First}
+	right := queens.Range{First: r.End(), Tasks: (*s)[i].End() - r.End()}
+	switch {
+	case left.Tasks > 0 && right.Tasks > 0:
+		(*s)[i] = right
+		*s = slices.Insert(*s, i, left)
+	case left.Tasks > 0:
+		(*s)[i] = left
+	case right.Tasks > 0:
+		(*s)[i] = right
+	case i == 0:
+		*s = (*s)[1:] // mostly, the lowest tasks are taken
+	default:
+		*s = slices.Delete(*s, i, i+1)
+	}
+}

@@ -1,0 +1,53 @@
+package coordinator
+
+import "time"
+
+const (
+	// longestChunk is about the longest that a searcher is busy with what one reply gives to it.
+	longestChunk = 1500 * time.Millisecond
+	// partOfShare is the part of a searcher's share of the remaining work that it gets at once.
+	//
+	// References: [Guided] C. D. Polychronopoulos, D. J. Kuck, "Guided self-scheduling", IEEE Transactions on Computers
+	// C-36 (1987), 1425-1439.
+	partOfShare = 1.0 / 4
+	// mostChunks bounds the chunks of a reply: each costs bytes in this and all later requests of the worker.
+	mostChunks = 1024
+)
+
+// searcherWork returns how much estimated work one searcher gets at once, for its speed, the speed of all searchers, and
+// the work that waits: see [Guided]. It is 0, which means a single task, while the speed is unknown.
+func searcherWork(speed, all, waiting float64) float64 {
+	if speed <= 0 {
+		return 0
+	}
+	return min(longestChunk.Seconds()*speed, waiting*speed/max(all, speed)*partOfShare)
+}
+
+// room is what still fits into a reply.
+type room struct {
+	chunks int
+	bytes  int
+}
+
+// tasks returns how many tasks of a class fit: those of the given work, but at least one if alone is true, which says that
+// the searcher has nothing yet.
+func (r *room) tasks(work, workOfTask float64, bytesOfTask int, alone bool) uint64 {
+	if r.chunks <= 0 {
+		return 0
+	}
+	n := 0.0
+	if workOfTask > 0 {
+		n = work / workOfTask
+	}
+	if alone {
+		n = max(n, 1)
+	}
+	fit := float64(r.bytes / max(bytesOfTask, 1))
+	return uint64(min(n, fit, 1<<16))
+}
+
+// take notes a chunk.
+func (r *room) take(tasks uint64, bytesOfTask int) {
+	r.chunks--
+	r.bytes -= int(tasks) * bytesOfTask
+}

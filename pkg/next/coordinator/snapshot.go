@@ -1,0 +1,58 @@
+package coordinator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// Snapshot returns the facts of the run. Rate, TimeToGo and Remaining are left out: a [progress.Meter] measures them. So is
+// what confirms the total: it takes a pass over all tasks.
+func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
+	h := c.state.Header()
+	all, _ := c.state.Disputes()
+	s := queens.Snapshot{
+		Run: h.Run, N: h.Manifest.N, Symmetry: h.Manifest.Symmetry, Placed: h.Manifest.Placed, State: queens.Running, At: c.at(now),
+		Done: c.state.NumberDone(), Tasks: h.Manifest.Tasks, WorkDone: queens.Fraction(c.workDone()),
+		Solutions: (*queens.Decimal)(c.state.Solutions()), Elapsed: queens.Seconds{Duration: c.clock.wall},
+		Waiting: c.queue.waits(), Held: uint64(len(c.queue.holders)), Machines: len(c.fleet.machines()),
+		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: c.state.Checked(),
+		Disputes: all, Recounts: c.state.Recounts(), Recounting: uint64(len(c.judge.unsettled)),
+		Recorded: c.state.Results(), Repeated: c.numbers.repeated, Refused: c.numbers.refused, Lost: c.numbers.lost,
+		Notice: c.notice,
+	}
+	if c.over != nil {
+		s.State, s.Total = c.over.State, (*queens.Decimal)(c.over.Total)
+	}
+	if bans := c.state.Bans(); len(bans) > 0 {
+		s.Banned = bans[:min(len(bans), queens.MaxBans)]
+	}
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.presence == present }) {
+		shown, searching := c.snapshotOf(now, w)
+		s.Workers++
+		s.Threads += shown.Threads
+		s.IdleThreads += max(w.request.Searchers-searching, 0) * shown.Threads / max(w.request.Searchers, 1)
+		s.WorkerList = append(s.WorkerList, shown)
+	}
+	slices.SortStableFunc(s.WorkerList, func(a, b queens.Worker) int { return cmp.Compare(b.Longest.Duration, a.Longest.Duration) })
+	s.WorkerList = s.WorkerList[:min(len(s.WorkerList), queens.MaxWorkers)]
+	return s
+}
+
+// snapshotOf returns the facts of a worker, and how many chunks it searches.
+func (c *Core) snapshotOf(now time.Duration, w *worker) (s queens.Worker, searching int) {
+	s = queens.Worker{
+		Machine: w.process.Machine, Process: w.process.Name, Kernel: w.request.Kernel, Version: w.request.Version,
+		Threads: w.request.Threads, Tasks: w.tasks, Held: c.queue.tasksOf(w.process), LastSeen: queens.Seconds{Duration: now - w.heard},
+		Rate: w.rate.solutions / max(w.rate.seconds, 1e-6) * float64(w.request.Searchers),
+	}
+	for _, h := range c.queue.holds[w.process] {
+		if h.begun {
+			searching++
+			s.Longest.Duration = max(s.Longest.Duration, now-h.began)
+		}
+	}
+	return s, searching
+}

@@ -1,0 +1,281 @@
+package coordinator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// WorkRequested handles a work request: it notes what the worker holds, and answers at once if it has something to say.
+// Otherwise it keeps the request for up to 5 s.
+func (c *Core) WorkRequested(now time.Duration, request *Request) {
+	if !c.advance(now) {
+		return
+	}
+	w := c.hear(now, request.From)
+	if request.Number <= w.request.Number {
+		return
+	}
+	if w.request.Number == 0 && !request.Leaving {
+		c.line(false, "worker %s on %s: %d threads, kernel %s", w.process.Name, w.process.Machine, request.Threads, request.Kernel)
+	}
+	c.fleet.ask(now, w, request)
+	drops := slices.Clone(request.Invalid)
+	c.numbers.refused += uint64(len(drops))
+	var lost, back []*hold
+	if c.over == nil && !c.state.Banned(w.process.Machine) {
+		for i := range request.Held {
+			if held := &request.Held[i]; !c.list(now, w, held) {
+				drops = append(drops, held.Range)
+			}
+		}
+		for _, h := range c.queue.holdsOf(w.process) {
+			switch {
+			case h.listed == request.Number:
+			case h.begun && !request.Leaving:
+				lost = append(lost, h)
+			default:
+				back = append(back, h)
+			}
+		}
+	} else {
+		for _, held := range request.Held {
+			drops = append(drops, held.Range)
+		}
+		back = c.queue.holdsOf(w.process)
+	}
+	c.release(back, false)
+	c.release(lost, true)
+	chunks := c.give(now, w)
+	if w.drops = drops; request.Leaving || c.over != nil || c.state.Banned(w.process.Machine) || len(drops) > 0 || len(chunks) > 0 {
+		c.answer(now, w, chunks)
+	}
+	if request.Leaving {
+		c.line(false, "worker %s on %s leaves", w.process.Name, w.process.Machine)
+		c.fleet.set(w, left)
+	}
+	c.after(now)
+}
+
+// hear notes a message of a process.
+func (c *Core) hear(now time.Duration, p queens.Process) *worker {
+	w, before := c.fleet.hear(now, p)
+	if before == silent {
+		c.line(false, "worker %s on %s is back", p.Name, p.Machine)
+	}
+	return w
+}
+
+// list notes a chunk that a worker lists. It reports whether the worker shall go on with it: if it holds the chunk, or if
+// tasks of it need a count by its machine, which it holds then.
+func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
+	h := c.queue.holds[w.process][held.Range]
+	if h == nil {
+		h = c.adopt(now, w.process, held.Range)
+	}
+	if h == nil {
+		return false
+	}
+	h.listed = w.request.Number
+	if held.Searched > 0 {
+		h.begun, h.began = true, now-held.Searched
+	}
+	return true
+}
+
+// adopt lets a process hold those tasks of a range that need a count by its machine, whether they wait or others hold them.
+// It returns nil if there are none.
+func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold {
+	return c.queue.hold(now, p, r, func(task uint64) bool {
+		need := c.judge.need(task)
+		if need != needCount && need != needCheck || counters(c.state.Counters(task)).has(p.Machine) {
+			return false
+		}
+		if !c.queue.held(task) {
+			c.queue.removeTask(task)
+		}
+		return true
+	})
+}
+
+// release ends holds: what nobody holds any more waits again.
+func (c *Core) release(holds []*hold, lost bool) {
+	for _, h := range holds {
+		if lost {
+			c.numbers.lost++
+		}
+		for _, task := range c.queue.release(h, lost) {
+			c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counters(task))
+			c.changed = true
+		}
+	}
+}
+
+// giveBack ends all holds of a worker.
+func (c *Core) giveBack(w *worker, lost bool) { c.release(c.queue.holdsOf(w.process), lost) }
+
+// give hands out work for the kept request of a worker, as ranges.
+func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
+	if c.over != nil || now < c.clock.handOut || !w.wants() || c.state.Banned(w.process.Machine) {
+		return nil
+	}
+	c.fleet.measure(now)
+	waiting := c.queue.work(c.options.Shares)
+	speed := w.rate.speed()
+	room := room{chunks: mostChunks, bytes: c.options.ReplyBytes}
+	for range w.request.Want {
+		work := searcherWork(speed, c.fleet.speedBeside(speed), waiting)
+		for alone := true; ; alone = false {
+			r, ok := c.queue.take(now, w.process, func(class int) uint64 {
+				return room.tasks(work, c.options.Shares[class], c.options.TaskBytes[class], alone)
+			})
+			if !ok && alone {
+				return chunks
+			}
+			if !ok {
+				break
+			}
+			class := c.queue.class(r.First)
+			room.take(r.Tasks, c.options.TaskBytes[class])
+			work -= float64(r.Tasks) * c.options.Shares[class]
+			waiting -= float64(r.Tasks) * c.options.Shares[class]
+			chunks = append(chunks, r)
+		}
+	}
+	return chunks
+}
+
+// answer answers the kept request of a worker, if there is one.
+func (c *Core) answer(now time.Duration, w *worker, chunks []queens.Range) {
+	if !w.kept {
+		return
+	}
+	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks, Origin: w.request.Origin}
+	if c.state.Banned(w.process.Machine) {
+		reply.Refused = c.refusal(w.process.Machine)
+	}
+	w.kept, w.drops, w.request.Origin = false, nil, nil
+	c.out.Replies = append(c.out.Replies, reply)
+}
+
+// refusal says why nothing is accepted from a banned machine.
+func (c *Core) refusal(machine string) string {
+	for _, b := range c.state.Bans() {
+		if b.Machine == machine {
+			return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory", machine, b.Count, b.Task, b.Recount)
+		}
+	}
+	return fmt.Sprintf("machine %s is banned", machine)
+}
+
+// ending is a hold, and when its search will end.
+type ending struct {
+	*hold
+	end time.Duration
+}
+
+// doubleLast gives idle searchers, for which nothing waits, the ranges that end latest, where they would end sooner. The
+// first result counts.
+func (c *Core) doubleLast(now time.Duration) {
+	idle := c.fleet.waiting()
+	if len(idle) == 0 || c.state.NumberDone() == c.state.Header().Manifest.Tasks {
+		return
+	}
+	if c.fleet.measure(now); c.fleet.speed == 0 {
+		return
+	}
+	last := c.endings(now)
+	for _, w := range idle {
+		if _, _, waits := c.queue.lowest(w.process.Machine); waits || c.state.Banned(w.process.Machine) {
+			continue
+		}
+		room := room{chunks: w.request.Want, bytes: c.options.ReplyBytes}
+		var chunks []queens.Range
+		for i := 0; i < len(last) && room.chunks > 0; i++ {
+			h := last[i]
+			class := c.queue.class(h.First)
+			end := now + c.searchTime(w, h.Range)
+			if end >= h.end {
+				break
+			}
+			bytes := int(h.Tasks) * c.options.TaskBytes[class]
+			if h.holder == w.process || bytes > room.bytes || c.queue.holds[w.process][h.Range] != nil || c.adopt(now, w.process, h.Range) == nil {
+				continue
+			}
+			room.take(h.Tasks, c.options.TaskBytes[class])
+			chunks = append(chunks, h.Range)
+			last = slices.Delete(last, i, i+1)
+			i--
+		}
+		if len(chunks) > 0 {
+			c.answer(now, w, chunks)
+		}
+	}
+}
+
+// endings returns the holds of tasks that are not done and have no other holder, the one that ends latest first.
+func (c *Core) endings(now time.Duration) (list []ending) {
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.presence == present }) {
+		holds := c.queue.holdsOf(w.process)
+		busy := time.Duration(0) // of all searchers of the worker, with what has begun
+		for _, h := range holds {
+			if h.begun {
+				busy += c.timeLeft(now, w, h)
+			}
+		}
+		for _, h := range holds {
+			end := now + c.timeLeft(now, w, h)
+			if !h.begun {
+				end += busy / time.Duration(max(w.request.Searchers, 1))
+			}
+			if c.queue.isSingle(h) && c.judge.need(h.First) == needCount {
+				list = append(list, ending{h, end})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b ending) int { return cmp.Compare(b.end, a.end) })
+	return list
+}
+
+// searchTime returns how long a searcher of a worker takes for a range: by its speed, or by the mean of all.
+func (c *Core) searchTime(w *worker, r queens.Range) time.Duration {
+	speed := w.rate.speed()
+	if speed == 0 {
+		speed = c.fleet.speed / float64(max(c.fleet.searchers, 1))
+	}
+	seconds := float64(r.Tasks) * c.options.Shares[c.queue.class(r.First)] / max(speed, 1e-300)
+	return time.Duration(min(seconds, 1e9) * float64(time.Second))
+}
+
+// timeLeft returns how long the search of a hold will still take. A search that takes longer than was estimated will take
+// half of its time again.
+func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
+	all := c.searchTime(w, h.Range)
+	if !h.begun {
+		return all
+	}
+	searched := now - h.began
+	return max(all-searched, searched/2)
+}
+
+// advise says every 10 minutes that another machine is needed, while every machine has counted all that waits for it.
+func (c *Core) advise(now time.Duration) {
+	c.notice = ""
+	redundancy := c.state.Header().Redundancy
+	if redundancy == 1 || len(c.fleet.waiting()) == 0 || c.queue.waits() == 0 {
+		return
+	}
+	for _, machine := range c.fleet.machines() {
+		if _, _, can := c.queue.lowest(machine); can && !c.state.Banned(machine) {
+			return
+		}
+	}
+	c.notice = fmt.Sprintf("a redundancy of %d needs another machine: those that are present have counted all that waits", redundancy)
+	if now-c.clock.advised >= adviseEvery {
+		c.clock.advised = now
+		c.line(true, "%s", c.notice)
+	}
+}
