@@ -68,8 +68,8 @@ const (
 type Change struct {
 	First   uint64   // the task of the first effect
 	Effects []Effect // one a task, of a result or a recount; valid until the next record
-	// Banned are the machines that are banned now, and were not before. If there are any, every task may have changed.
-	Banned []string
+	All     bool     // who is banned has changed: any task may have changed
+	Banned  []string // the machines that are banned now, and were not before
 }
 
 // NewState returns the state of a log that has a header only.
@@ -91,7 +91,7 @@ func (s *State) Apply(r Record) (Change, error) {
 	s.settle()
 	banned := s.facts.banned()
 	c, err := s.apply(r)
-	if s.facts.stale {
+	if c.All = s.facts.stale; c.All {
 		s.settle()
 		for _, name := range s.facts.banned() {
 			if !slices.Contains(banned, name) {

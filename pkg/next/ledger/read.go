@@ -146,9 +146,18 @@ func isTorn(log io.ReaderAt, offset, size int64) (bool, error) {
 
 // Load reads and folds the log of a run.
 func Load(path string) (*State, Notes, error) {
+	return fold(path, func(each func(Record) error) (Notes, error) { return Read(path, each) })
+}
+
+// Fold does what [Load] does, with a log as [Scan] takes it.
+func Fold(log io.ReaderAt, size int64, name string) (*State, Notes, error) {
+	return fold(name, func(each func(Record) error) (Notes, error) { return Scan(log, size, name, each) })
+}
+
+func fold(name string, read func(each func(Record) error) (Notes, error)) (*State, Notes, error) {
 	var s *State
 	var invalid error
-	notes, err := Read(path, func(r Record) error {
+	notes, err := read(func(r Record) error {
 		if h, ok := r.(*Header); ok {
 			s = NewState(h)
 			return nil
@@ -157,7 +166,7 @@ func Load(path string) (*State, Notes, error) {
 		return invalid
 	})
 	if invalid != nil {
-		err = wrapDamage(path, notes.Size, invalid)
+		err = wrapDamage(name, notes.Size, invalid)
 	}
 	if err != nil {
 		return nil, notes, err

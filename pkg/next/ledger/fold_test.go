@@ -1,0 +1,422 @@
+package ledger
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// newHeader returns the header of a run of at least 7 tasks in two classes, of a board of side 7.
+func newHeader(t testing.TB, redundancy int) *Header {
+	t.Helper()
+	classes, err := symmetry.Classes(7, queens.Mirror)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), 7, queens.Mirror, classes, 2)
+	if err != nil || m.Tasks < 7 || len(m.Classes) != 2 {
+		t.Fatal(m.Tasks, err)
+	}
+	return &Header{Format: Format, Run: "n7-a", Manifest: m, Redundancy: redundancy, SpotCheck: 0.01, Created: time.UnixMilli(1e12).UTC()}
+}
+
+// result returns a result of machine "a", or of "a/avx2": with a kernel. The kernel is generic if none is named.
+func result(by string, first uint64, counts ...uint64) *Result {
+	machine, kernel, named := strings.Cut(by, "/")
+	if !named {
+		kernel = "generic"
+	}
+	return &Result{
+		Machine: machine, Process: "p1", Kernel: kernel, Range: queens.Range{First: first, Tasks: uint64(len(counts))},
+		Hash: 0x123456789abcdef0, Counts: counts, Searched: time.Second, At: time.UnixMilli(1e12).UTC(),
+	}
+}
+
+func recounted(task, count uint64, kernel string) *Recount {
+	return &Recount{Task: task, Count: count, Kernel: kernel, Why: Dispute}
+}
+
+func ban(machine string) *Ban {
+	return &Ban{Ban: queens.Ban{Machine: machine, Task: 1, Count: 1, Recount: 2}}
+}
+
+func mark(s queens.State) *Mark {
+	m := &Mark{State: s, Solutions: new(queens.Decimal), At: time.UnixMilli(1e12).UTC()}
+	if s == queens.Complete {
+		m.Total = new(queens.Decimal)
+	}
+	return m
+}
+
+func stateOf(t testing.TB, h *Header, records ...Record) *State {
+	t.Helper()
+	s := NewState(h)
+	for _, r := range records {
+		if _, err := s.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+// model is the rules at the top of fold.go, as plainly as possible.
+type model struct {
+	redundancy int
+	counts     map[uint64]map[fact]string // of a task: a source counted so much; the machine
+	recounts   map[uint64]map[recount]bool
+	byRecord   map[string]bool
+}
+
+func newModel(redundancy int, records []Record) *model {
+	m := &model{redundancy, make(map[uint64]map[fact]string), make(map[uint64]map[recount]bool), make(map[string]bool)}
+	for _, r := range records {
+		switch r := r.(type) {
+		case *Result:
+			for i, count := range r.Counts {
+				task := r.First + uint64(i)
+				if m.counts[task] == nil {
+					m.counts[task] = make(map[fact]string)
+				}
+				m.counts[task][fact{uint32(r.Machine[0])<<8 | uint32(len(r.Kernel)), count}] = r.Machine
+			}
+		case *Recount:
+			if m.recounts[r.Task] == nil {
+				m.recounts[r.Task] = make(map[recount]bool)
+			}
+			m.recounts[r.Task][recount{r.Count, r.Kernel, r.Deeper}] = true
+		case *Ban:
+			m.byRecord[r.Machine] = true
+		}
+	}
+	return m
+}
+
+// machines returns who counted what; without void, those that are not banned.
+func (m *model) machines(task uint64, void bool) map[uint64]map[string]bool {
+	by := make(map[uint64]map[string]bool)
+	for f, machine := range m.counts[task] {
+		if void || !m.banned(machine) {
+			if by[f.count] == nil {
+				by[f.count] = make(map[string]bool)
+			}
+			by[f.count][machine] = true
+		}
+	}
+	return by
+}
+
+func (m *model) verdict(task uint64) (count uint64, ok bool) {
+	for r := range m.recounts[task] {
+		if ok && count != r.count {
+			return 0, false
+		}
+		count, ok = r.count, true
+	}
+	by := m.machines(task, true)
+	for other, machines := range by {
+		ok = ok && (len(m.recounts[task]) > 1 || other == count || len(machines) < 2)
+	}
+	return count, ok && (len(m.recounts[task]) > 1 || len(by[count]) > 0)
+}
+
+func (m *model) banned(machine string) bool {
+	for task := range m.counts {
+		if count, ok := m.verdict(task); ok {
+			for f, by := range m.counts[task] {
+				if by == machine && f.count != count {
+					return true
+				}
+			}
+		}
+	}
+	return m.byRecord[machine]
+}
+
+func (m *model) outcome(task uint64) (o outcome) {
+	valid, all := m.machines(task, false), m.machines(task, true)
+	for r := range m.recounts[task] {
+		o.broken = o.broken || all[r.count] == nil && len(m.recounts[task]) > 1
+		for _, by := range []map[uint64]map[string]bool{valid, all} {
+			if by[r.count] == nil {
+				by[r.count] = nil
+			}
+		}
+	}
+	o.count, o.verdict = m.verdict(task)
+	o.differed = len(all) > 1
+	if !o.verdict {
+		o.disputed = len(valid) > 1
+		for count := range valid {
+			o.count = count
+		}
+	}
+	if !o.disputed {
+		o.agree = len(valid[o.count])
+	}
+	o.done = o.verdict || o.agree >= m.redundancy
+	return o
+}
+
+// check compares a state with the model.
+func (m *model) check(t *testing.T, s *State) {
+	t.Helper()
+	s.settle()
+	var want totals
+	want.sums = make([]queens.Sum, len(s.header.Manifest.Classes))
+	for task := range s.header.Manifest.Tasks {
+		o, got := m.outcome(task), s.facts.outcome(task)
+		o.broken = got.broken // see TestRule3
+		if !o.done && o.agree == 0 {
+			o.count = got.count
+		}
+		if got != o {
+			t.Fatalf("task %d: %+v, want %+v", task, got, o)
+		}
+		want.add(s.header.Manifest.ClassOf(task), &o, 1)
+	}
+	if fmt.Sprint(s.totals) != fmt.Sprint(want) {
+		t.Fatalf("%+v, want %+v", s.totals, want)
+	}
+	for _, machine := range []string{"a", "b", "c", "d"} {
+		if s.Banned(machine) != m.banned(machine) {
+			t.Fatalf("machine %s is banned: %v", machine, s.Banned(machine))
+		}
+	}
+}
+
+// randomRecords returns records that often contradict each other.
+func randomRecords(rng *rand.Rand) (records []Record) {
+	count := func() uint64 { return 1 + uint64(max(0, rng.IntN(8)-6)) }
+	by := func() string { return string(rune('a'+rng.IntN(4))) + []string{"/avx2", "/generic"}[rng.IntN(2)] }
+	for range rng.IntN(24) {
+		switch rng.IntN(8) {
+		case 0, 1:
+			r := recounted(rng.Uint64N(3), count(), []string{"avx2", "generic"}[rng.IntN(2)])
+			r.Deeper = rng.IntN(4) == 0
+			records = append(records, r)
+		case 2:
+			if rng.IntN(3) == 0 {
+				records = append(records, ban(by()[:1]))
+			}
+		default:
+			counts := []uint64{count(), count(), count()}
+			records = append(records, result(by(), rng.Uint64N(4), counts[:1+rng.IntN(3)]...))
+		}
+	}
+	return records
+}
+
+// The state of random records is that of the model, in any order, with repetitions, all at once or one by one.
+func TestFoldIsTheModel(t *testing.T) {
+	headers := []*Header{newHeader(t, 1), newHeader(t, 2), newHeader(t, 3)}
+	for seed := range uint64(1500) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		h := headers[seed%3]
+		records := randomRecords(rng)
+		m := newModel(h.Redundancy, records)
+		rng.Shuffle(len(records), func(i, k int) { records[i], records[k] = records[k], records[i] })
+		s := NewState(h)
+		for _, r := range records {
+			if err := s.Add(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.settle()
+		m.check(t, s)
+		records = append(records, records...)
+		rng.Shuffle(len(records), func(i, k int) { records[i], records[k] = records[k], records[i] })
+		again := NewState(h)
+		for i, r := range records {
+			before := doneTasks(again)
+			change, err := again.Apply(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			newModel(h.Redundancy, records[:i+1]).check(t, again)
+			checkChange(t, again, before, change)
+		}
+		m.check(t, again)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+		for task := range h.Manifest.Tasks {
+			if !slices.Equal(s.Counts(task), again.Counts(task)) {
+				t.Fatalf("seed %d: task %d: %v, %v", seed, task, s.Counts(task), again.Counts(task))
+			}
+		}
+		if fmt.Sprint(s.Bans(), s.Unsettled(), s.Confirmation(), s.Solutions()) != fmt.Sprint(again.Bans(), again.Unsettled(), again.Confirmation(), again.Solutions()) {
+			t.Fatalf("seed %d: the order changes the state", seed)
+		}
+	}
+}
+
+func doneTasks(s *State) (done []bool) {
+	for task := range s.header.Manifest.Tasks {
+		done = append(done, s.Done(task))
+	}
+	return done
+}
+
+// checkChange checks what a change says by the tasks that were done before.
+func checkChange(t *testing.T, s *State, before []bool, c Change) {
+	t.Helper()
+	for task := range s.header.Manifest.Tasks {
+		effect := Nothing
+		if i := task - c.First; task >= c.First && i < uint64(len(c.Effects)) {
+			effect = c.Effects[i]
+		}
+		became := s.Done(task) && !before[task]
+		if !c.All && became != (effect == Done) || effect == Disputed != (s.Disputed(task) && effect != Nothing) {
+			t.Errorf("task %d: done %v, before %v, disputed %v: %+v", task, s.Done(task), before[task], s.Disputed(task), c)
+		}
+	}
+}
+
+func TestRule1(t *testing.T) {
+	s := stateOf(t, newHeader(t, 1), result("a", 3, 5))
+	if !s.Done(3) {
+		t.Fatal("one count at redundancy 1 is not enough")
+	}
+	if c, _ := s.Apply(result("b", 3, 6)); s.Done(3) || !s.Disputed(3) || c.Effects[0] != Disputed {
+		t.Fatal("a count that differs does not open a dispute of a task that is done")
+	}
+	if kernels, needed := s.NeedsRecount(3); !needed || !slices.Equal(kernels, []string{"generic"}) {
+		t.Fatal(kernels, needed)
+	}
+	if all, open := s.Disputes(); all != 1 || open != 1 || !slices.Equal(s.Unsettled(), []uint64{3}) {
+		t.Fatal(all, open, s.Unsettled())
+	}
+}
+
+func TestRule3(t *testing.T) {
+	deeper := recounted(1, 9, "generic")
+	deeper.Deeper = true
+	for _, c := range []struct {
+		about   string
+		records []Record
+		verdict bool
+		needed  bool
+		broken  bool
+		banned  string
+	}{
+		{"a recount that equals a count", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2")}, true, false, false, "[a]"},
+		{"a recount that equals no count", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "avx2")}, false, true, false, "[]"},
+		{"two recounts that equal no count", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, false, "[a b]"},
+		{"the same recount twice", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), recounted(1, 9, "generic")}, false, true, false, "[]"},
+		{"the second one row deeper", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), deeper}, true, false, false, "[a b]"},
+		{"two machines against", []Record{result("a", 1, 5), result("b", 1, 5), result("c", 1, 9), recounted(1, 9, "avx2")}, false, true, false, "[]"},
+		{"two machines against two recounts", []Record{result("a", 1, 5), result("b", 1, 5), recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, false, "[a b]"},
+		{"two unequal recounts", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2"), recounted(1, 5, "generic")}, false, false, true, "[]"},
+		{"no count", []Record{recounted(1, 9, "avx2")}, false, true, false, "[]"},
+		{"no count, two recounts", []Record{recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, false, "[]"},
+		{"a banned machine bears a recount out", []Record{ban("b"), result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2")}, true, false, false, "[a b]"},
+		{"banned machines that agree", []Record{ban("a"), ban("b"), result("a", 1, 5), result("b", 1, 5), result("c", 1, 9), recounted(1, 9, "avx2")}, false, true, false, "[a b]"},
+	} {
+		s := stateOf(t, newHeader(t, 1), c.records...)
+		count, verdict := s.Verdict(1)
+		_, needed := s.NeedsRecount(1)
+		_, broken := s.Broken()
+		if verdict != c.verdict || verdict && count != 9 || needed != c.needed || broken != c.broken || fmt.Sprint(slices.Sorted(slices.Values(s.facts.banned()))) != c.banned {
+			t.Errorf("%s: verdict %v of %d, needed %v, broken %v, banned %v", c.about, verdict, count, needed, broken, s.facts.banned())
+		}
+	}
+}
+
+func TestRule4(t *testing.T) {
+	h := newHeader(t, 1)
+	s := stateOf(t, h, result("a", 0, 1, 2, 3), result("b", 1, 7))
+	c, err := s.Apply(recounted(1, 7, "avx2"))
+	if err != nil || !slices.Equal(c.Banned, []string{"a"}) || c.Effects[0] != Done {
+		t.Fatalf("%+v %v", c, err)
+	}
+	if s.NumberDone() != 1 || s.Done(0) || s.Done(2) || !s.Done(1) {
+		t.Error("counts of a banned machine are not void")
+	}
+	if want := []queens.Ban{{Machine: "a", Task: 1, Count: 2, Recount: 7}}; !slices.Equal(s.Bans(), want) {
+		t.Error(s.Bans())
+	}
+	if c, _ := s.Apply(result("a", 4, 4)); s.Done(4) || c.Effects[0] != Counted {
+		t.Error("a later count of a banned machine is not void")
+	}
+	if _, err := s.Apply(result("b", 4, 5)); err != nil || !s.Done(4) || s.Disputed(4) {
+		t.Error("a void count opens a dispute")
+	}
+	if s := stateOf(t, h, result("a", 0, 1), ban("a")); s.Done(0) || !s.Banned("a") {
+		t.Error("a ban record bans nobody")
+	}
+}
+
+func TestRule7(t *testing.T) {
+	h := newHeader(t, 1)
+	all := result("a", 0, make([]uint64, h.Manifest.Tasks)...)
+	for _, c := range []struct {
+		about   string
+		records []Record
+		ended   queens.State
+	}{
+		{"no mark", []Record{all}, ""},
+		{"complete", []Record{all, mark(queens.Complete)}, queens.Complete},
+		{"contradicted", []Record{mark(queens.Contradicted)}, queens.Contradicted},
+		{"stopped", []Record{all, mark(queens.Stopped)}, ""},
+		{"a task is missing", []Record{result("a", 1, 3), mark(queens.Complete)}, ""},
+		{"a dispute", []Record{all, result("b", 1, 3), mark(queens.Complete)}, ""},
+		{"a record after the end", []Record{all, mark(queens.Complete), result("b", 1, 0)}, ""},
+		{"a start after the end", []Record{all, mark(queens.Complete), &Start{Number: 2}}, ""},
+	} {
+		if s := stateOf(t, h, c.records...); s.Ended() != c.ended {
+			t.Errorf("%s: %q", c.about, s.Ended())
+		}
+	}
+}
+
+func TestRule8(t *testing.T) {
+	s := stateOf(t, newHeader(t, 1), result("a", 0, 1, 2, 3, 4), result("b", 1, 2), result("b", 2, 9), recounted(3, 4, "avx2"))
+	want := queens.Confirmation{Tasks: s.header.Manifest.Tasks, Checked: 2, Redundancy: 1, Verdicts: 1, Machines: 2}
+	if got := s.Confirmation(); s.Checked() != 2 || got != want {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestOneMachine(t *testing.T) {
+	s := stateOf(t, newHeader(t, 2), result("a/generic", 1, 3), result("a/avx2", 1, 3))
+	if s.Done(1) || s.Agreeing(1) != 1 || !s.HasCounted(1, "a") || s.HasCounted(1, "b") {
+		t.Fatal("two kernels of a machine are two machines")
+	}
+	if s.Apply(result("b", 1, 3)); !s.Done(1) {
+		t.Fatal("two machines agree and the task is not done")
+	}
+}
+
+func TestUndone(t *testing.T) {
+	h := newHeader(t, 1)
+	s := stateOf(t, h, result("a", 1, 0, 0), result("a", 4, 0))
+	want := []queens.Range{{First: 0, Tasks: 1}, {First: 3, Tasks: 1}, {First: 5, Tasks: h.Manifest.Tasks - 5}}
+	if got := slices.Collect(s.Undone()); !slices.Equal(got, want) {
+		t.Error(got)
+	}
+}
+
+// Records that are not of this run change nothing.
+func TestForeignRecords(t *testing.T) {
+	h := newHeader(t, 1)
+	tasks := h.Manifest.Tasks
+	s := NewState(h)
+	for _, r := range []Record{
+		result("a", tasks, 1), result("a", tasks-1, 1, 1), result("a b", 1, 1), recounted(tasks, 1, "avx2"), h,
+		&Ban{Ban: queens.Ban{Machine: "a", Task: tasks}}, &Mark{Done: tasks + 1},
+	} {
+		if _, err := s.Apply(r); err == nil {
+			t.Errorf("%T accepted: %+v", r, r)
+		}
+	}
+	if s.NumberDone() != 0 || s.Results() != 0 || s.Mark() != nil {
+		t.Error("a refused record changed the state")
+	}
+}
