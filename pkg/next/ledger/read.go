@@ -75,7 +75,7 @@ func checkFolder(path string, h *Header) error {
 // Scan does what [Read] does, with a log of that size that is nowhere in particular; errors contain its name.
 func Scan(log io.ReaderAt, size int64, name string, each func(Record) error) (n Notes, err error) {
 	const largest = frameSize + maxPayload
-	in := bufio.NewReaderSize(io.NewSectionReader(log, 0, size), 2*largest)
+	in := bufio.NewReaderSize(io.NewSectionReader(log, 0, size), int(min(2*largest, size)))
 	decoder := new(decoder)
 	for n.Size < size {
 		next, err := in.Peek(int(min(largest, size-n.Size)))

@@ -1,0 +1,79 @@
+package ledger
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"nqueens/pkg/queens"
+)
+
+// largeHeader returns the header of a run of that many tasks. Its manifest is of no real count.
+func largeHeader(b *testing.B, tasks uint64) *Header {
+	h := newHeader(b, 1)
+	h.Manifest.Tasks = tasks
+	return h
+}
+
+// BenchmarkFold folds 10^7 tasks in chunks of 4.
+func BenchmarkFold(b *testing.B) {
+	const tasks = 10_000_000
+	h := largeHeader(b, tasks)
+	path := filepath.Join(b.TempDir(), "n7-a", File)
+	log, _ := encode(b, h)
+	kernels := []string{"/avx512", "/avx2"}
+	for task := uint64(0); task < tasks; task += 4 {
+		r := result("6f1c2a34b5d647e89fa0b1c2d3e4f506"+kernels[task/4%2], task, 1<<20+rand.Uint64N(1<<20), 1<<21, 1<<20, 1<<21)
+		var err error
+		if log, err = AppendFrame(log, r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(path, log, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	log = nil
+	b.ReportAllocs()
+	b.ResetTimer()
+	for b.Loop() {
+		s, _, err := Load(path)
+		if err != nil || s.NumberDone() != tasks {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRecord records and folds chunks of 16 tasks, as a coordinator does, on the disk of temporary files.
+func BenchmarkRecord(b *testing.B) {
+	const tasks = 1 << 22
+	path := filepath.Join(b.TempDir(), "n7-a", File)
+	h := largeHeader(b, tasks)
+	l, err := Create(path, *h)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := NewState(h)
+	r := result("6f1c2a34b5d647e89fa0b1c2d3e4f506/avx512", 0, make([]uint64, 16)...)
+	for i := range r.Counts {
+		r.Counts[i] = 1 << 20
+	}
+	for b.Loop() {
+		if _, err := s.Apply(r); err != nil {
+			b.Fatal(err)
+		}
+		l.Append(func(err error) {
+			if err != nil {
+				b.Error(err)
+			}
+		}, r)
+		r.Range = queens.Range{First: (r.First + 16) % tasks, Tasks: 16}
+	}
+	if err := l.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)*16/b.Elapsed().Seconds(), "tasks/s")
+}

@@ -1,0 +1,303 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"nqueens/pkg/queens"
+)
+
+// memory is a file in memory, whose writes and syncs can fail.
+type memory struct {
+	mu      sync.Mutex
+	written []byte
+	writes  int // that succeed before one fails half way, if failsAt is "write"
+	failsAt string
+	err     error
+}
+
+func (m *memory) WriteAt(b []byte, offset int64) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writes--
+	if m.failsAt == "write" && m.writes < 0 {
+		b = b[:len(b)/2]
+	}
+	m.written = append(m.written[:offset], b...)
+	if m.failsAt == "write" && m.writes < 0 {
+		return len(b), m.err
+	}
+	return len(b), nil
+}
+
+func (m *memory) Sync() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failsAt == "sync" && m.writes < 0 {
+		return m.err
+	}
+	return nil
+}
+
+func (m *memory) Truncate(size int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.written = m.written[:size]
+	return nil
+}
+
+func (m *memory) Close() error { return nil }
+
+func newLog(t *testing.T, m *memory) *Log {
+	t.Helper()
+	lock, err := acquire(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start("ledger.log", m, lock, int64(len(m.written)))
+}
+
+// appendAndWait appends records and returns what onDisk is told.
+func appendAndWait(l *Log, records ...Record) error {
+	told := make(chan error, 1)
+	l.Append(func(err error) { told <- err }, records...)
+	return <-told
+}
+
+// After a failed write or sync the file has what was on disk before, and nothing more is written.
+func TestFailedDisk(t *testing.T) {
+	for _, failsAt := range []string{"write", "sync"} {
+		t.Run(failsAt, func(t *testing.T) {
+			header, _ := encode(t, newHeader(t, 1))
+			m := &memory{written: header, writes: 2, failsAt: failsAt, err: errors.New("no space left")}
+			l := newLog(t, m)
+			want, _ := encode(t, newHeader(t, 1), result("a", 0, 1), result("a", 1, 2))
+			for i := range uint64(2) {
+				if err := appendAndWait(l, result("a", i, i+1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range uint64(3) {
+				if err := appendAndWait(l, result("a", 2+i, 3)); !errors.Is(err, ErrFailed) || !errors.Is(err, m.err) {
+					t.Fatal(err)
+				}
+				m.failsAt = "" // a later sync would succeed
+			}
+			<-l.Failed()
+			if err := l.Close(); !errors.Is(err, m.err) || !errors.Is(l.Err(), ErrFailed) {
+				t.Error(err, l.Err())
+			}
+			if !bytes.Equal(m.written, want) {
+				t.Errorf("the file has %d bytes, not the %d that were on disk", len(m.written), len(want))
+			}
+		})
+	}
+}
+
+// A record that can't be written fails the log, and nothing of it is written.
+func TestInvalidRecord(t *testing.T) {
+	header, _ := encode(t, newHeader(t, 1))
+	m := &memory{written: bytes.Clone(header)}
+	l := newLog(t, m)
+	if err := appendAndWait(l, result("a", 1, 2), &Mark{}); !errors.Is(err, ErrFailed) {
+		t.Error(err)
+	}
+	if l.Close() == nil || !bytes.Equal(m.written, header) {
+		t.Error("something was written")
+	}
+}
+
+// Records are written in the order of the calls, and onDisk is called in that order when they are on disk. The groups are
+// not larger than the largest.
+func TestAppendKeepsOrder(t *testing.T) {
+	h := newHeader(t, 1)
+	header, _ := encode(t, h)
+	m := &memory{written: header}
+	l := newLog(t, m)
+	const results = 60_000
+	var told []uint64
+	kernel := strings.Repeat("k", 100)
+	for i := range uint64(results) {
+		l.Append(func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			told = append(told, i)
+		}, result("a/"+kernel, 0, i))
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	next := uint64(0)
+	_, err := Scan(bytes.NewReader(m.written), int64(len(m.written)), "log", func(r Record) error {
+		if r, ok := r.(*Result); ok {
+			if r.Counts[0] != next || told[next] != next {
+				return fmt.Errorf("result %d is at %d", r.Counts[0], next)
+			}
+			next++
+		}
+		return nil
+	})
+	if err != nil || next != results || len(told) != results {
+		t.Error(next, len(told), err)
+	}
+}
+
+// newRun returns the path of the log of a new run, and the log.
+func newRun(t *testing.T) (string, *Log) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "n7-a", File)
+	l, err := Create(path, *newHeader(t, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, l
+}
+
+// What is written can be read beside the writer, and after it; a second log of the run is refused.
+func TestCreateWriteRead(t *testing.T) {
+	path, l := newRun(t)
+	for _, r := range smallRun(t)[1:] {
+		if err := appendAndWait(l, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	beside, notes, err := Load(path)
+	if err != nil || notes.Torn != 0 || total(beside) == "none" {
+		t.Fatal(notes, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(path, *newHeader(t, 1)); !errors.Is(err, fs.ErrExist) {
+		t.Error(err)
+	}
+	l, s, _, err := Open(path)
+	if err != nil || describe(s) != describe(beside) {
+		t.Fatal(err)
+	}
+	last, err := ReadLast(path)
+	if err != nil || last.Ended != queens.Complete || last.Mark.Total.String() != total(s) || last.Header.Run != "n7-a" {
+		t.Errorf("%+v %v", last, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A torn group is cut when the log is opened for writing, and what is written then follows what was whole.
+func TestOpenCutsTornGroup(t *testing.T) {
+	path, l := newRun(t)
+	if err := appendAndWait(l, result("a", 0, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	torn, _ := encode(t, result("a", 1, 2))
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = file.Write(torn[:len(torn)-1])
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if last, err := ReadLast(path); err != nil || last.Mark != nil || last.Ended != "" {
+		t.Error(last, err)
+	}
+	l, _, notes, err := Open(path)
+	if err != nil || notes.Torn != int64(len(torn)-1) {
+		t.Fatal(notes, err)
+	}
+	if err := appendAndWait(l, result("a", 2, 3), mark(queens.Running)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, notes, err := Load(path)
+	if err != nil || notes.Torn != 0 || !s.Done(0) || s.Done(1) || !s.Done(2) {
+		t.Error(notes, err)
+	}
+}
+
+// The second writer is refused, and told who the first is.
+func TestLock(t *testing.T) {
+	path, l := newRun(t)
+	l.SetServer("tls://10.0.0.1:4222")
+	_, _, _, err := Open(path)
+	host, _ := os.Hostname()
+	want := Holder{os.Getpid(), host, "tls://10.0.0.1:4222"}
+	var locked *LockedError
+	if !errors.As(err, &locked) || locked.Holder != want || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+		t.Fatal(err)
+	}
+	if err := Held(filepath.Dir(path)); !errors.As(err, &locked) || locked.Holder != want {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Held(filepath.Dir(path)); err != nil {
+		t.Error(err)
+	}
+	l, _, _, err = Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+}
+
+// A log whose folder is deleted, replaced or hidden is not intact, nor one that somebody cuts, or whose lock is deleted.
+func TestIntact(t *testing.T) {
+	for about, do := range map[string]func(path string) error{
+		"deleted file":   os.Remove,
+		"deleted folder": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
+		"moved folder":   func(path string) error { return os.Rename(filepath.Dir(path), filepath.Dir(path)+"-old") },
+		"cut":            func(path string) error { return os.Truncate(path, 5) },
+		"deleted lock":   func(path string) error { return os.Remove(filepath.Join(filepath.Dir(path), lockFile)) },
+		"replaced file": func(path string) error {
+			data, err := os.ReadFile(path)
+			return errors.Join(err, os.Remove(path), os.WriteFile(path, data, 0o600))
+		},
+	} {
+		t.Run(about, func(t *testing.T) {
+			path, l := newRun(t)
+			defer func() { _ = l.Close() }()
+			if err := appendAndWait(l, result("a", 0, 1)); err != nil || l.Intact() != nil {
+				t.Fatal(err, l.Intact())
+			}
+			if err := do(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Intact(); !errors.Is(err, ErrGone) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The log of another run's folder is refused.
+func TestOtherFolder(t *testing.T) {
+	path, l := newRun(t)
+	_ = l.Close()
+	other := filepath.Join(filepath.Dir(filepath.Dir(path)), "n7-b")
+	if err := os.Rename(filepath.Dir(path), other); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := Load(filepath.Join(other, File))
+	_, last := ReadLast(filepath.Join(other, File))
+	_, _, _, open := Open(filepath.Join(other, File))
+	for _, err := range []error{err, last, open} {
+		if err == nil || !strings.Contains(err.Error(), "give the folder that name") {
+			t.Error(err)
+		}
+	}
+}
