@@ -79,6 +79,8 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	c.queue = newQueue(ends)
 	c.fill()
 	c.record(now, &ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}, queens.Process{})
+	c.checkRecounts(now)
+	c.checkMachine(now)
 	c.after(now)
 	return c
 }
@@ -141,7 +143,7 @@ func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
 func (c *Core) Tick(now time.Duration) {
 	open := c.advance(now)
 	for _, w := range c.fleet.sorted(func(w *worker) bool { return c.fleet.isSilent(now, w) }) {
-		c.line(true, "worker %s on %s is silent: %d tasks that it holds wait again", w.process.Name, w.process.Machine, c.queue.tasksOf(w.process))
+		c.line(true, "worker %s on %s is silent, and holds %d tasks, which wait again", w.process.Name, w.process.Machine, c.queue.tasksOf(w.process))
 		c.giveBack(w, true)
 		c.fleet.set(w, silent)
 	}

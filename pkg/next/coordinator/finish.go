@@ -73,16 +73,21 @@ func (c *Core) RecountDone(now time.Duration, result *RecountResult) {
 	case c.over != nil:
 	case result.Err != nil:
 		c.judge.died = append(c.judge.died, *r)
-		c.line(true, "the recount of task %d by kernel %s failed: %v", r.Task, r.Kernel, result.Err)
+		c.line(true, "the recount of task %d by kernel %s failed: %v", r.Task, r.way(), result.Err)
 	default:
 		c.judge.died = nil
-		c.line(false, "task %d is recounted because of a %s: %d, by kernel %s", r.Task, r.Why, result.Count, r.Kernel)
+		c.line(false, "task %d is recounted (%s): %d, by kernel %s", r.Task, r.Why, result.Count, r.way())
 		c.record(now, &ledger.Recount{Task: r.Task, Count: result.Count, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now)}, queens.Process{})
-		if task, broken := c.state.Broken(); broken {
-			c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so this machine is not to be trusted: check its memory, and resume the run on another one", queens.ErrIncomplete, task))
-		}
+		c.checkRecounts(now)
 	}
 	c.after(now)
+}
+
+// checkRecounts ends the run if two recounts differ.
+func (c *Core) checkRecounts(now time.Duration) {
+	if task, broken := c.state.Broken(); broken {
+		c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so the coordinator's machine is not to be trusted: check its memory, and count on another one", queens.ErrIncomplete, task))
+	}
 }
 
 // finish asks for the total when every task is done and nothing is awaited.
@@ -162,7 +167,7 @@ func (c *Core) Stop(now time.Duration, err error) {
 func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err error) {
 	c.mark(now, state, total)
 	c.over = &End{State: state, Total: total, Err: err}
-	c.out.End, c.out.Announce = c.over, true
+	c.out.End, c.out.Announce = c.over, now >= c.clock.open
 	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept }) {
 		if !state.Ended() {
 			w.kept = false

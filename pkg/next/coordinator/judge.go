@@ -129,7 +129,10 @@ func (j *judge) next(lost []uint64) (task uint64, why ledger.Why, found bool) {
 			task, why, found = t, ledger.Dispute, true
 		}
 	}
-	if !found && len(lost) > 0 {
+	switch {
+	case found && len(j.state.Counts(task)) == 0:
+		why = ledger.LostWorkers
+	case !found && len(lost) > 0:
 		task, why, found = slices.Min(lost), ledger.LostWorkers, true
 	}
 	return task, why, found
@@ -157,4 +160,12 @@ func (j *judge) way(task uint64, why ledger.Why) (Recount, bool) {
 		return Recount{}, false
 	}
 	return ways[0], true
+}
+
+// way names a way to recount.
+func (r *Recount) way() string {
+	if r.Deeper {
+		return r.Kernel + " one row deeper"
+	}
+	return r.Kernel
 }

@@ -14,7 +14,7 @@ func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
 	if !c.advance(now) {
 		return
 	}
-	w := c.hear(now, delivery.From)
+	w := c.hear(now, delivery.From, false)
 	receipts := make([]queens.Receipt, len(delivery.Results))
 	for i := range delivery.Results {
 		refused := c.deliver(now, w, &delivery.Results[i])
@@ -132,8 +132,13 @@ func (c *Core) ban(now time.Duration, machines []string) {
 	}
 	c.fill()
 	c.changed = true
-	if slices.Contains(machines, c.options.Machine) {
-		c.Stop(now, fmt.Errorf("%w: %s, and it is the coordinator's own: check its memory, and resume the run on another machine", queens.ErrIncomplete, c.refusal(c.options.Machine)))
+	c.checkMachine(now)
+}
+
+// checkMachine ends the run if the coordinator's own machine is banned.
+func (c *Core) checkMachine(now time.Duration) {
+	if own := c.options.Machine; c.over == nil && c.state.Banned(own) {
+		c.Stop(now, fmt.Errorf("%w: %s, and resume the run on another machine: this is the coordinator's own", queens.ErrIncomplete, c.refusal(own)))
 	}
 }
 

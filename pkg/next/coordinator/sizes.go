@@ -37,7 +37,7 @@ func (r *room) tasks(work, workOfTask float64, bytesOfTask int, alone bool) uint
 	}
 	n := 0.0
 	if workOfTask > 0 {
-		n = work / workOfTask
+		n = max(work/workOfTask, 0)
 	}
 	if alone {
 		n = max(n, 1)

@@ -15,10 +15,10 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	if !c.advance(now) {
 		return
 	}
-	w := c.hear(now, request.From)
-	if request.Number <= w.request.Number {
+	if w := c.fleet.workers[request.From]; w != nil && request.Number <= w.request.Number {
 		return
 	}
+	w := c.hear(now, request.From, true)
 	if w.request.Number == 0 && !request.Leaving {
 		c.line(false, "worker %s on %s: %d threads, kernel %s", w.process.Name, w.process.Machine, request.Threads, request.Kernel)
 	}
@@ -61,8 +61,8 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 }
 
 // hear notes a message of a process.
-func (c *Core) hear(now time.Duration, p queens.Process) *worker {
-	w, before := c.fleet.hear(now, p)
+func (c *Core) hear(now time.Duration, p queens.Process, request bool) *worker {
+	w, before := c.fleet.hear(now, p, request)
 	if before == silent {
 		c.line(false, "worker %s on %s is back", p.Name, p.Machine)
 	}
