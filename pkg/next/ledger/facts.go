@@ -20,6 +20,7 @@ type facts struct {
 	sourceIDs map[sourceKey]uint32
 	machines  []machine
 	ids       map[string]uint32
+	recounted []uint64 // tasks with a recount
 	recounts  uint64
 	buffer    []fact
 	stale     bool // who is banned has changed
@@ -129,6 +130,9 @@ func (f *facts) addRecount(task uint64, added recount) bool {
 	r := f.rareOf(task)
 	if slices.Contains(r.recounts, added) {
 		return false
+	}
+	if len(r.recounts) == 0 {
+		f.recounted = append(f.recounted, task)
 	}
 	r.recounts = append(r.recounts, added)
 	f.recounts++
@@ -292,7 +296,7 @@ func (f *facts) judge() {
 	for i := range f.machines {
 		f.machines[i].against = 0
 	}
-	for task := range f.rare {
+	for _, task := range f.recounted {
 		o := f.outcome(task)
 		f.accuse(task, &o, 1)
 	}
@@ -315,7 +319,7 @@ func (f *facts) banned() (names []string) {
 // bans returns why machines are banned.
 func (f *facts) bans() (bans []queens.Ban) {
 	why := make(map[string]queens.Ban)
-	for task := range f.rare {
+	for _, task := range f.recounted {
 		o := f.outcome(task)
 		for _, c := range f.of(task) {
 			m := &f.machines[f.sources[c.source].machine]

@@ -313,12 +313,12 @@ func (s *State) Unsettled() (tasks []uint64) {
 // Broken returns the first task with two unequal recounts, and whether there is one: the coordinator's machine is not to
 // be trusted.
 func (s *State) Broken() (task uint64, broken bool) {
-	for _, task := range slices.Sorted(maps.Keys(s.facts.rare)) {
-		if s.facts.outcome(task).broken {
-			return task, true
+	for _, other := range s.facts.recounted {
+		if s.facts.outcome(other).broken && (!broken || other < task) {
+			task, broken = other, true
 		}
 	}
-	return 0, false
+	return task, broken
 }
 
 // Undone yields the tasks that are not done, as the longest ranges, in order. The state must not change meanwhile.
