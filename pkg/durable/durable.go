@@ -120,6 +120,20 @@ func write(path string, data []byte, mode fs.FileMode, name func(*File) error) e
 	return errors.Join(err, f.Close())
 }
 
+// StateFolder returns the folder in which programs keep what should persist but is not worth a backup, such as runs, by
+// default: $XDG_STATE_HOME/nqueens, as the XDG Base Directory Specification says.
+func StateFolder() (string, error) {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "nqueens"), nil
+}
+
 // lockPoll is the time between two attempts to lock a file.
 const lockPoll = 10 * time.Millisecond
 

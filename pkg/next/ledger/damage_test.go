@@ -43,7 +43,9 @@ func encode(t testing.TB, records ...Record) (log []byte, ends []int) {
 	return log, ends
 }
 
-func foldBytes(log []byte) (*State, Notes, error) { return Fold(bytes.NewReader(log), int64(len(log)), "log") }
+func foldBytes(log []byte) (*State, Notes, error) {
+	return Fold(bytes.NewReader(log), int64(len(log)), "log")
+}
 
 // describe returns all that a state says.
 func describe(s *State) string {
@@ -189,7 +191,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, k byte, data []byte) {
 		if k == 0 {
 			_, _, _ = foldBytes(append(bytes.Clone(header), data...))
-			var l Last
+			l := Last{Header: records[0].(*Header)}
 			l.findMark(data)
 			return
 		}

@@ -72,6 +72,16 @@ func acquire(folder string) (*lock, error) {
 	return l, nil
 }
 
+// Lock locks the folder of a run, as a writer of its log does, until unlock is called: to remove it. The error is that of
+// [Open].
+func Lock(folder string) (unlock func() error, err error) {
+	l, err := acquire(folder)
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
+
 // publish writes who holds the lock. It ignores errors: the file only informs, and a disk that fails shows in the log.
 func (l *lock) publish(server string) {
 	l.holder.Server = server

@@ -176,7 +176,7 @@ func fold(name string, read func(each func(Record) error) (Notes, error)) (*Stat
 
 // Last is what a log tells without reading all of it.
 type Last struct {
-	Header Header
+	Header *Header
 	// Mark is the last one, among the last million bytes; nil if there is none, as before the first.
 	Mark *Mark
 	// Ended is the state with which the run has ended; empty if the log goes on after the mark, or the mark says running.
@@ -194,28 +194,44 @@ func ReadLast(path string) (l Last, err error) {
 	if err != nil {
 		return l, err
 	}
-	start := make([]byte, min(info.Size(), frameSize+maxPayload))
-	if _, err := io.ReadFull(file, start); err != nil {
-		return l, err
-	}
-	f, ok := parseFrame(start)
-	if !ok || !f.checks() || f.kind != headerKind {
-		return l, wrapDamage(path, 0, errHeader)
-	}
-	h, err := decodeHeader(f.payload)
+	f, err := readHeader(file)
 	if err == nil {
-		err = checkFolder(path, h)
+		l.Header, err = decodeHeader(f.payload)
 	}
 	if err != nil {
 		return l, wrapDamage(path, 0, err)
 	}
-	l.Header = *h
-	end := make([]byte, min(info.Size()-f.size(), 1<<20))
-	if _, err := file.ReadAt(end, info.Size()-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
+	if err := checkFolder(path, l.Header); err != nil {
 		return l, err
 	}
-	l.findMark(end)
+	for most := int64(1 << 16); l.Mark == nil && most <= 1<<20; most *= 16 {
+		end := make([]byte, min(info.Size()-f.size(), most))
+		if _, err := file.ReadAt(end, info.Size()-int64(len(end))); err != nil {
+			return l, err
+		}
+		l.findMark(end)
+	}
 	return l, nil
+}
+
+// readHeader reads the first frame of a log.
+func readHeader(file io.Reader) (f frame, err error) {
+	head := make([]byte, headSize)
+	if _, err := io.ReadFull(file, head); err != nil {
+		return f, errHeader
+	}
+	k, length, ok := parseHead(head)
+	if !ok || k != headerKind {
+		return f, errHeader
+	}
+	rest := make([]byte, length+tailSize)
+	if _, err := io.ReadFull(file, rest); err != nil {
+		return f, errHeader
+	}
+	if f, ok = parseFrame(append(head, rest...)); !ok || !f.checks() {
+		return f, errHeader
+	}
+	return f, nil
 }
 
 // findMark walks from the end to the last mark, over what does not check.
