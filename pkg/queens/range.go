@@ -35,6 +35,9 @@ func (r Range) Validate(all uint64) error {
 	return nil
 }
 
+// MaxChunkTasks is the largest number of tasks in a chunk: the result of one fits a delivery.
+const MaxChunkTasks = 1 << 12
+
 // Ticket is the MAC by which a range of tasks, and the result of it, belong to one machine. It proves that the coordinator
 // handed the range out to a machine of that name.
 type Ticket [16]byte

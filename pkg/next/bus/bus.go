@@ -1,0 +1,247 @@
+package bus
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/queens"
+)
+
+// Options say which server to connect to, and how.
+type Options struct {
+	// URL is one or more server addresses, separated by commas. They may contain a user and a password.
+	URL string
+	// InProcess, if not nil, is a server in this process; URL and TLS are ignored then.
+	InProcess nats.InProcessConnProvider
+	// User and Password are those of a join token, if User is not empty. Its replies come on _INBOX.<User>.
+	User, Password string
+	// Creds and NKey are paths of files with credentials, as NATS's own tools make them, or empty.
+	Creds, NKey string
+	// TLS is how the client knows the server; nil for TLS as the server asks for it, with the authorities of the system.
+	TLS *tls.Config
+	// Name is shown by the server for this connection.
+	Name string
+	// Wait keeps trying if no server can be reached at first.
+	Wait bool
+	Log  zerolog.Logger
+}
+
+// Bus is a connection to the server. It is safe for concurrent use.
+type Bus struct {
+	options Options
+	conn    *nats.Conn
+	closed  chan struct{} // closed when the connection has ended for good
+	mu      sync.Mutex
+	refused error           // why the connection is of no use
+	said    map[string]bool // what was logged once
+}
+
+// A connection counts as lost when the server has not answered two pings.
+const (
+	pingInterval = 5 * time.Second
+	maxPings     = 2
+)
+
+// Connect connects to the server. Once connected it reconnects for as long as it takes; what is sent meanwhile fails at
+// once. The error wraps [queens.ErrNoConnection].
+func Connect(o Options) (*Bus, error) {
+	b := &Bus{options: o, closed: make(chan struct{}), said: make(map[string]bool)}
+	options, err := o.credentials()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", queens.ErrNoConnection, err)
+	}
+	options = append(options,
+		nats.Name(o.Name),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(500*time.Millisecond),
+		nats.ReconnectJitter(500*time.Millisecond, 500*time.Millisecond),
+		nats.ReconnectBufSize(-1),
+		nats.RetryOnFailedConnect(o.Wait),
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(maxPings),
+		nats.ConnectHandler(func(c *nats.Conn) { o.Log.Debug().Str("server", redact(c.ConnectedUrl())).Msg("connected") }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				o.Log.Warn().Err(err).Msg("connection lost, reconnecting")
+			}
+		}),
+		nats.ReconnectHandler(func(c *nats.Conn) { o.Log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected") }),
+		nats.ReconnectErrHandler(func(c *nats.Conn, err error) {
+			if isRefusal(err) { // by the first server that is reached
+				b.refuse(o.explain(err))
+				go c.Close()
+			}
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrPermissionViolation) { // what this program needs for its part it needs all the time
+				b.refuse(fmt.Errorf("%w: the server does not permit it: %w: use the token or the credentials for this part",
+					queens.ErrNoConnection, err))
+				return
+			}
+			b.warnOnce(err.Error(), err, "the connection reports an error")
+		}),
+		nats.ClosedHandler(func(*nats.Conn) { b.refuse(nil) }),
+	)
+	if b.conn, err = nats.Connect(o.URL, options...); err != nil {
+		return nil, o.explain(err)
+	}
+	if !b.conn.IsConnected() {
+		if err := b.conn.LastError(); isRefusal(err) {
+			b.conn.Close()
+			return nil, o.explain(err)
+		}
+		o.Log.Warn().Str("server", b.Server()).Msg("no server can be reached yet, waiting for one")
+	}
+	return b, nil
+}
+
+// credentials returns the options by which client and server know each other.
+func (o *Options) credentials() (options []nats.Option, err error) {
+	if o.InProcess != nil {
+		options = append(options, nats.InProcessServer(o.InProcess))
+	} else if o.TLS != nil {
+		options = append(options, nats.Secure(o.TLS.Clone()))
+	}
+	switch {
+	case o.User != "":
+		options = append(options, nats.UserInfo(o.User, o.Password), nats.CustomInboxPrefix("_INBOX."+o.User))
+	case o.Creds != "":
+		options = append(options, nats.UserCredentials(o.Creds))
+	case o.NKey != "":
+		key, err := nats.NkeyOptionFromSeed(o.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("the key in %s: %w", o.NKey, err)
+		}
+		options = append(options, key)
+	}
+	return options, nil
+}
+
+// refuse notes that the connection is of no use any more, and why.
+func (b *Bus) refuse(reason error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.refused == nil {
+		b.refused = reason
+	}
+	select {
+	case <-b.closed:
+	default:
+		close(b.closed)
+	}
+}
+
+// warnOnce logs a warning if none with the same key was logged before.
+func (b *Bus) warnOnce(key string, err error, message string) {
+	const most = 1000
+	b.mu.Lock()
+	said := b.said[key] || len(b.said) >= most
+	b.said[key] = true
+	b.mu.Unlock()
+	if !said {
+		b.options.Log.Warn().Err(err).Msg(message)
+	}
+}
+
+// Wait waits until ctx ends, and then returns nil, or until the connection is of no use any more: the server refuses the
+// credentials or does not permit what this process needs. Then the error says so and wraps [queens.ErrNoConnection].
+func (b *Bus) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-b.closed:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.refused != nil {
+		return b.refused
+	}
+	if err := b.conn.LastError(); err != nil {
+		return b.options.explain(err)
+	}
+	return fmt.Errorf("%w: it was closed", queens.ErrNoConnection)
+}
+
+// Close sends what is still buffered, for up to a second, and ends the connection.
+func (b *Bus) Close() {
+	b.flush(time.Second)
+	b.conn.Close()
+}
+
+// flush waits until the server has all that was sent. It is best effort.
+func (b *Bus) flush(timeout time.Duration) {
+	if b.conn.IsConnected() {
+		_ = b.conn.FlushTimeout(timeout)
+	}
+}
+
+// Connected reports whether the server can be reached.
+func (b *Bus) Connected() bool { return b.conn.IsConnected() }
+
+// Reconnects returns how often the connection was lost and made again.
+func (b *Bus) Reconnects() uint64 { return b.conn.Stats().Reconnects }
+
+// MaxPayload returns the most bytes of a message that the server takes, or 0 before the first connection.
+func (b *Bus) MaxPayload() int { return int(b.conn.MaxPayload()) }
+
+// Server returns the address of the connected server, or those of the options, without passwords.
+func (b *Bus) Server() string {
+	if b.options.InProcess == nil && b.conn.IsConnected() {
+		return queens.Sanitize(redact(b.conn.ConnectedUrl()))
+	}
+	return b.options.servers()
+}
+
+func (o *Options) servers() string {
+	if o.InProcess != nil {
+		return "the server of this process"
+	}
+	return redact(o.URL)
+}
+
+// userinfo matches what stands before the @ of each address, and captures its scheme.
+var userinfo = regexp.MustCompile(`([^,]*?://)?[^,]*@`)
+
+// redact hides users, passwords and tokens in a list of addresses, even if they are not valid URLs.
+func redact(addresses string) string { return userinfo.ReplaceAllString(addresses, "${1}***@") }
+
+// isRefusal reports whether an error says that a server was reached and that trying again is of no use.
+func isRefusal(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrNkeysNotSupported) ||
+		errors.Is(err, nats.ErrSecureConnWanted) || errors.Is(err, nats.ErrSecureConnRequired) ||
+		errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError)) ||
+		errors.As(err, new(tls.RecordHeaderError)) || err != nil && strings.Contains(err.Error(), "remote error: tls:")
+}
+
+// explain returns an error that says which server can't be used, why, and what may help.
+func (o *Options) explain(err error) error {
+	hint := "is a server running there, and is the address right?"
+	switch {
+	case errors.As(err, new(*url.Error)): // its text quotes the address, and so a password in it
+		return fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222", queens.ErrNoConnection, o.servers())
+	case errors.Is(err, nats.ErrAuthorization) && o.User != "":
+		hint = "the server does not know the token: copy join.token of its coordinator again"
+	case errors.Is(err, nats.ErrAuthorization):
+		hint = "the server asks for a token or other credentials: see --join, --creds and --nkey"
+	case errors.Is(err, nats.ErrNkeysNotSupported):
+		hint = "the server asks for no key: leave --nkey out"
+	case errors.Is(err, nats.ErrSecureConnWanted):
+		hint = "the server has no TLS, which the token or --tls-ca asks for"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		hint = "name the authority of the server's certificate with --tls-ca"
+	case isRefusal(err):
+		hint = "is it another server, or does its certificate belong to another name?"
+	}
+	return fmt.Errorf("%w: %s: %w: %s", queens.ErrNoConnection, o.servers(), err, hint)
+}

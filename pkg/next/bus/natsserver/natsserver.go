@@ -1,0 +1,142 @@
+// Package natsserver runs a NATS server inside this process. It stores nothing. It is the only package that links the
+// server; the worker does not import it.
+package natsserver
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rs/zerolog"
+)
+
+// MaxPayload is the largest message that the server takes, in bytes.
+const MaxPayload = 8 << 20
+
+// Config says whether and to whom the server listens.
+type Config struct {
+	// Listen is the host:port to accept connections on; if it is empty, the server opens no port. Port 0 is a free port.
+	Listen string
+	// Authorization is the part of a configuration file that says who may connect, such as "authorization { … }"; if it is
+	// empty, everybody may who reaches the server.
+	Authorization string
+	TLS           *tls.Config // nil for none
+	Log           zerolog.Logger
+}
+
+// Server is a running server.
+type Server struct{ nats *server.Server }
+
+// startTimeout bounds the start, which normally takes some milliseconds.
+const startTimeout = 10 * time.Second
+
+// Start starts a server and waits until it accepts connections.
+func Start(cfg Config) (*Server, error) {
+	options, err := cfg.options()
+	if err != nil {
+		return nil, err
+	}
+	nats, err := server.NewServer(options)
+	if err != nil {
+		return nil, fmt.Errorf("embedded server: %w", err)
+	}
+	log := &serverLog{log: cfg.Log.With().Str("from", "nats-server").Logger()}
+	nats.SetLoggerV2(log, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
+	nats.Start()
+	if err := ready(nats, log); err != nil {
+		nats.Shutdown()
+		nats.WaitForShutdown()
+		return nil, fmt.Errorf("embedded server: %w", err)
+	}
+	return &Server{nats}, nil
+}
+
+// options checks the configuration and returns it as the server wants it.
+func (c *Config) options() (*server.Options, error) {
+	host, digits, err := net.SplitHostPort(cmp.Or(c.Listen, ":0"))
+	port, notPort := strconv.ParseUint(digits, 10, 16)
+	if err := cmp.Or(err, notPort); err != nil {
+		return nil, fmt.Errorf("listen address must be host:port, such as 127.0.0.1:4222, with a port from 0 to 65535: %w", err)
+	}
+	options := &server.Options{
+		ServerName:    "nqueens-embedded",
+		DontListen:    c.Listen == "",
+		Host:          host,
+		Port:          cmp.Or(int(port), server.RANDOM_PORT),
+		MaxPayload:    MaxPayload,
+		WriteDeadline: 10 * time.Second,
+		NoSigs:        true, // signals belong to the command
+	}
+	if c.Authorization != "" {
+		if err := options.ProcessConfigString(c.Authorization); err != nil {
+			return nil, fmt.Errorf("embedded server: who may connect: %w", err)
+		}
+	}
+	if c.TLS != nil {
+		const timeout = 10 // seconds; the default, 2, is little for many workers at once
+		options.TLS, options.TLSConfig, options.TLSTimeout = true, c.TLS, timeout
+	}
+	return options, nil
+}
+
+// ready waits until the server accepts connections or reports a fatal error.
+func ready(nats *server.Server, log *serverLog) error {
+	const step = 50 * time.Millisecond
+	for deadline := time.Now().Add(startTimeout); ; {
+		accepts := nats.ReadyForConnections(step)
+		if fatal := log.fatal.Load(); fatal != nil {
+			return errors.New(*fatal)
+		}
+		if accepts {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not ready after %v", startTimeout)
+		}
+	}
+}
+
+// InProcessConn returns a connection to the server that uses no port.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn() }
+
+// URL returns the address for clients of other processes, if the server listens.
+func (s *Server) URL() string { return s.nats.ClientURL() }
+
+// Stop stops the server and waits until it has ended.
+func (s *Server) Stop() {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+}
+
+// serverLog passes on the log of the server, and keeps the first fatal error, such as a port in use.
+type serverLog struct {
+	log   zerolog.Logger
+	fatal atomic.Pointer[string]
+}
+
+// Fatalf keeps the first fatal error.
+func (l *serverLog) Fatalf(format string, v ...any) {
+	message := fmt.Sprintf(format, v...)
+	l.fatal.CompareAndSwap(nil, &message)
+}
+
+// Errorf logs an error. Most are about a client, which may be anybody: they are for debugging.
+func (l *serverLog) Errorf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Warnf logs a warning.
+func (l *serverLog) Warnf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Noticef logs a notice.
+func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Debugf logs the server's debug output.
+func (l *serverLog) Debugf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Tracef drops the trace of the protocol.
+func (l *serverLog) Tracef(string, ...any) {}

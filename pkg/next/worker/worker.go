@@ -1,0 +1,266 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Transport is how a worker reaches coordinators; package bus has one.
+type Transport interface {
+	// Announcements calls hear, one call at a time, with what coordinators say to all, until stop is called.
+	Announcements(hear func(queens.Announcement)) (stop func(), err error)
+	// RequestWork and Deliver send a message to the coordinator of a run and wait for the reply, or until ctx ends.
+	RequestWork(ctx context.Context, run string, from queens.Process, r *queens.WorkRequest) (*queens.WorkReply, error)
+	Deliver(ctx context.Context, run string, from queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error)
+}
+
+// Config says who a worker is, and with what it counts.
+type Config struct {
+	Process queens.Process
+	Version string // of the program
+	// Kernel counts. A worker has one: a process with several kernels runs a worker for each, under names of their own.
+	Kernel  kernel.Kernel
+	Threads int // at least 1: that search, or that serve the device of the kernel
+	// AtOnce answers a new coordinator at once, not after 0 to 2 s at random: for one in this process.
+	AtOnce   bool
+	IdleExit time.Duration // ends the worker when it has held nothing for so long; 0 never does
+	Log      zerolog.Logger
+}
+
+// logEvery is the time between two log lines about what the worker does, pollEvery that between two looks at its searches.
+const (
+	logEvery  = 30 * time.Second
+	pollEvery = time.Second
+)
+
+// Worker counts what coordinators hand out.
+type Worker struct {
+	cfg       Config
+	transport Transport
+	began     time.Time
+	pulses    []atomic.Uint64
+	loads     []chan load                   // by searcher
+	requests  context.Context               // of messages
+	failure   chan error                    // of searchers
+	calls     sync.WaitGroup                // of messages
+	cancels   map[string]context.CancelFunc // of the outstanding work request, by run
+
+	mu    sync.Mutex
+	core  *Core
+	stops []context.CancelFunc // of the searches, by searcher
+	timer *time.Timer          // calls Tick
+	left  chan struct{}        // closed when the worker may end
+	sleep func()               // ends left's owner once
+}
+
+// load is what a searcher searches, until its context ends.
+type load struct {
+	Search
+	ctx context.Context
+}
+
+// New returns a worker that Run starts.
+func New(cfg Config, t Transport) *Worker {
+	setup := Setup{Version: cfg.Version, Kernel: cfg.Kernel.Name, Threads: cfg.Threads, Searchers: cfg.Threads}
+	if cfg.Kernel.AtOnce > 0 {
+		setup.Searchers, setup.Together = 1, true
+	}
+	w := &Worker{
+		cfg: cfg, transport: t, began: time.Now(), core: NewCore(setup), pulses: make([]atomic.Uint64, setup.Searchers),
+		loads: make([]chan load, setup.Searchers), stops: make([]context.CancelFunc, setup.Searchers),
+		failure: make(chan error, setup.Searchers), cancels: make(map[string]context.CancelFunc), left: make(chan struct{}),
+	}
+	w.sleep = sync.OnceFunc(func() { close(w.left) })
+	w.timer = time.AfterFunc(0, func() { w.input((*Core).Tick) })
+	for i := range w.loads {
+		w.loads[i] = make(chan load, 1)
+	}
+	return w
+}
+
+// Run counts until ctx ends, the worker was idle for long enough or a searcher fails: then it delivers what was counted,
+// gives the rest back, and returns within about 2 s. The error is that of the searcher.
+func (w *Worker) Run(ctx context.Context) error {
+	requests, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	w.requests = requests
+	var searchers, ready sync.WaitGroup
+	ready.Add(len(w.loads))
+	for i := range w.loads {
+		searchers.Go(func() { w.searcher(i, ready.Done) })
+	}
+	ready.Wait()
+	stop, err := w.transport.Announcements(func(a queens.Announcement) {
+		random := rand.Float64()
+		if w.cfg.AtOnce {
+			random = 0
+		}
+		w.input(func(c *Core, now time.Duration) { c.Announced(now, a, random) })
+	})
+	if err == nil {
+		w.cfg.Log.Info().Str("machine", w.cfg.Process.Machine).Str("process", w.cfg.Process.Name).
+			Str("kernel", w.cfg.Kernel.Name).Int("threads", w.cfg.Threads).Msg("waiting for work")
+		err = w.loop(ctx)
+		stop()
+	}
+	w.timer.Stop()
+	cancel()
+	for _, loads := range w.loads {
+		close(loads)
+	}
+	searchers.Wait()
+	w.calls.Wait()
+	for {
+		select {
+		case failed := <-w.failure:
+			err = errors.Join(err, failed)
+		default:
+			return err
+		}
+	}
+}
+
+// loop polls, logs and leaves.
+func (w *Worker) loop(ctx context.Context) (err error) {
+	poll, lines := time.NewTicker(pollEvery), time.NewTicker(logEvery)
+	defer poll.Stop()
+	defer lines.Stop()
+	var logged Stats
+	for idle := false; !idle; {
+		select {
+		case <-poll.C:
+			pulses := make([]uint64, len(w.pulses))
+			for i := range pulses {
+				pulses[i] = w.pulses[i].Load()
+			}
+			w.input(func(c *Core, now time.Duration) {
+				c.Pulsed(now, pulses)
+				idle = w.cfg.IdleExit > 0 && c.Idle(now) >= w.cfg.IdleExit
+			})
+			continue
+		case <-lines.C:
+			s := w.Stats()
+			w.cfg.Log.Info().Uint64("tasks", s.Tasks-logged.Tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).
+				Int("undelivered", s.Results).Strs("runs", s.Runs).Str("idle", s.Reason).Msg("working")
+			logged = s
+			continue
+		case err = <-w.failure:
+		case <-ctx.Done():
+		}
+		break
+	}
+	w.cfg.Log.Info().Uint64("tasks", w.Stats().Tasks).Msg("leaving")
+	w.input((*Core).Leave)
+	<-w.left
+	if s := w.Stats(); s.Results > 0 {
+		w.cfg.Log.Warn().Int("results", s.Results).Msg("left without receipts: the tasks are counted again unless the coordinator has the results")
+	}
+	return err
+}
+
+// input gives the core an input and executes its commands.
+func (w *Worker) input(in func(c *Core, now time.Duration)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Since(w.began)
+	in(w.core, now)
+	for _, command := range w.core.Commands() {
+		switch c := command.(type) {
+		case Ask:
+			w.ask(c)
+		case Deliver:
+			w.deliver(c)
+		case Search:
+			ctx, cancel := context.WithCancel(context.Background())
+			w.stops[c.Searcher] = cancel
+			w.loads[c.Searcher] <- load{c, ctx} // has room: the searcher is idle
+		case Stop:
+			w.stops[c.Searcher]()
+		case Note:
+			w.note(c)
+		}
+	}
+	if w.core.Left(now) {
+		w.sleep()
+	}
+	if next := w.core.Next(); next != forever {
+		w.timer.Reset(next - now)
+	}
+}
+
+// ask sends a work request in place of the last one.
+func (w *Worker) ask(c Ask) {
+	if cancel := w.cancels[c.Run]; cancel != nil {
+		cancel()
+	}
+	ctx, cancel := context.WithCancel(w.requests)
+	w.cancels[c.Run] = cancel
+	w.calls.Go(func() {
+		reply, err := w.transport.RequestWork(ctx, c.Run, w.cfg.Process, &c.Request)
+		w.input(func(core *Core, now time.Duration) {
+			if err != nil {
+				core.RequestFailed(now, c.Run, c.Request.Number)
+			} else {
+				core.Replied(now, c.Run, reply)
+			}
+		})
+	})
+}
+
+// deliver sends results.
+func (w *Worker) deliver(c Deliver) {
+	w.calls.Go(func() {
+		reply, err := w.transport.Deliver(w.requests, c.Run, w.cfg.Process, &c.Delivery)
+		w.input(func(core *Core, now time.Duration) {
+			if err != nil {
+				core.DeliveryFailed(now, c.Run, c.Number)
+			} else {
+				core.Receipted(now, c.Run, c.Number, reply)
+			}
+		})
+	})
+}
+
+// note logs what a person should know.
+func (w *Worker) note(n Note) {
+	log := w.cfg.Log.With().Str("run", n.Run).Logger()
+	switch n.Kind {
+	case FirstChunk:
+		log.Info().Msg("first chunk of a run")
+	case MachineBanned:
+		log.Warn().Str("reason", n.Text).Msg("the coordinator accepts nothing from this machine")
+	case ResultRefused:
+		log.Warn().Str("result", n.Text).Msg("the coordinator refuses a result")
+	case SearchStalled:
+		log.Warn().Str("tasks", n.Text).Msg("a search does not advance: another worker gets its tasks")
+	case SearchGivenUp:
+		log.Info().Str("for", n.Text).Msg("the coordinator is silent: its searches end, because another run has work")
+	case Forgotten:
+		log.Warn().Msg("the coordinator has been silent for a day: its results are forgotten")
+	}
+}
+
+// Stats returns what the worker has done, and does. It may be called at any time.
+func (w *Worker) Stats() Stats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.core.Stats(time.Since(w.began))
+}
+
+// Live returns an error while a search does not advance.
+func (w *Worker) Live() error {
+	if stalled := w.Stats().Stalled; stalled > 0 {
+		return fmt.Errorf("%d searches do not advance", stalled)
+	}
+	return nil
+}
