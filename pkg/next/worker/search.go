@@ -48,27 +48,27 @@ func (w *Worker) search(counter kernel.Counter, i int, l load) ([]queens.Result,
 	for j := range l.Chunks {
 		c := &l.Chunks[j]
 		n := min(len(c.Prefixes), len(counts))
-		results = append(results, resultsOf(l.Run, c, counts[:n])...)
+		if n > 0 {
+			results = append(results, w.result(l.Run, c, counts[:n]))
+		}
 		counts = counts[n:]
 	}
 	return results, err
 }
 
-// resultsOf returns the results of the first tasks of a chunk: one, or several if several kernels have counted.
-func resultsOf(run string, c *queens.Chunk, counts []queens.TaskCount) (results []queens.Result) {
-	var hashes []uint64
-	for i, count := range counts {
-		if i == 0 || count.Kernel != counts[i-1].Kernel {
-			results = append(results, queens.Result{Range: c.Range, Ticket: c.Ticket, Kernel: count.Kernel, Counted: queens.Range{First: c.First + uint64(i)}})
-			hashes = hashes[:0]
-		}
-		r := &results[len(results)-1]
-		task := queens.Task{Run: run, ID: c.First + uint64(i), Board: c.Board, Prefixes: c.Prefixes[i]}
-		hashes = append(hashes, task.Hash())
-		r.Counted.Tasks++
-		r.Counts = append(r.Counts, count.Count)
-		r.Searched += count.Elapsed
-		r.Hash = queens.HashOfRange(hashes)
+// result returns the result of the first tasks of a chunk.
+func (w *Worker) result(run string, c *queens.Chunk, counts []queens.TaskCount) queens.Result {
+	r := queens.Result{
+		Range: c.Range, Ticket: c.Ticket, Counted: queens.Range{First: c.First, Tasks: uint64(len(counts))},
+		Counts: make([]uint64, len(counts)), Kernel: w.cfg.Kernel.Name,
 	}
-	return results
+	hashes := make([]uint64, len(counts))
+	for i, count := range counts {
+		task := queens.Task{Run: run, ID: c.First + uint64(i), Board: c.Board, Prefixes: c.Prefixes[i]}
+		hashes[i] = task.Hash()
+		r.Counts[i] = count.Count
+		r.Searched += count.Elapsed
+	}
+	r.Hash = queens.HashOfRange(hashes)
+	return r
 }
