@@ -37,7 +37,8 @@ func (h *History) Add(p Point) {
 		half = append(half, h.points[i])
 	}
 	h.points = half
-	h.between = 2 * max(h.between, time.Second)
+	last := len(half) - 1
+	h.between = (half[last].Elapsed - half[0].Elapsed) / time.Duration(last) * 9 / 10 // points come at uneven times
 }
 
 // Points returns a copy of the points in order, the latest included.

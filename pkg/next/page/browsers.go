@@ -1,0 +1,46 @@
+package page
+
+import (
+	"sync"
+	"time"
+)
+
+// browsers remembers who asked for the page lately and has not seen the end of the run.
+type browsers struct {
+	mu    sync.Mutex
+	asked map[string]time.Time // by address
+}
+
+const (
+	lately      = 3 * time.Second
+	maxBrowsers = 256
+)
+
+// saw takes that a browser was shown the run, and whether it has ended.
+func (b *browsers) saw(address string, now time.Time, ended bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.asked == nil {
+		b.asked = make(map[string]time.Time)
+	}
+	b.forget(now)
+	if delete(b.asked, address); !ended && len(b.asked) < maxBrowsers {
+		b.asked[address] = now
+	}
+}
+
+// waiting reports whether a browser that asked lately has not seen the end.
+func (b *browsers) waiting(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.forget(now)
+	return len(b.asked) > 0
+}
+
+func (b *browsers) forget(now time.Time) {
+	for address, at := range b.asked {
+		if now.Sub(at) > lately {
+			delete(b.asked, address)
+		}
+	}
+}
