@@ -1,0 +1,201 @@
+package bus
+
+import (
+	"errors"
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	nqueensv1 "nqueens/pkg/next/nqueensv1"
+
+	"nqueens/pkg/queens"
+)
+
+// Messages with every field set. The decoders return what was encoded.
+var (
+	someRequest = queens.WorkRequest{
+		Number: 3, Version: "v1", Kernel: "avx2", Threads: 8, Searchers: 2, Want: 4,
+		Held: []queens.Held{{Range: queens.Range{First: 5, Tasks: 2}, Ticket: queens.Ticket{1, 2}, Searched: time.Second}, {Range: queens.Range{Tasks: 1}}},
+	}
+	someDelivery = queens.Delivery{Results: []queens.Result{{
+		Range: queens.Range{First: 5, Tasks: 3}, Ticket: queens.Ticket{15: 9}, Counted: queens.Range{First: 6, Tasks: 2},
+		Hash: 1 << 63, Counts: []uint64{0, 1<<64 - 1}, Kernel: "generic", Searched: 1,
+	}}}
+	someReply = queens.WorkReply{
+		Number: 3, Instance: 9, Drop: []queens.Range{{First: 1, Tasks: 1}},
+		Chunks: []queens.Chunk{{
+			Range: queens.Range{First: 7, Tasks: 2}, Ticket: queens.Ticket{5}, Board: queens.FullBoard(4),
+			Prefixes: [][]queens.Prefix{{{}, {Row: 1, Cols: 1, Left: 2, Right: 0}}, {{Row: 4, Cols: 15}}},
+		}, {
+			Range: queens.Range{First: 9, Tasks: 1}, Board: queens.FullBoard(32),
+			Prefixes: [][]queens.Prefix{{{Row: 1, Cols: 1 << 31, Right: 1 << 30}, {Row: 1, Cols: 1, Left: 2}}},
+		}},
+		Refused: "a ban",
+	}
+	someReceipts     = queens.DeliveryReply{Instance: 9, Receipts: []queens.Receipt{{Recorded: true}, {Refused: "wrong ticket"}}}
+	someAnnouncement = queens.Announcement{Run: "r", Instance: 1, State: queens.Complete, Recorded: 7, Work: true}
+)
+
+func someSnapshot() *queens.Snapshot {
+	return &queens.Snapshot{
+		Run: "r", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 5, Done: 2, Solutions: (*queens.Decimal)(big.NewInt(40)),
+		WorkerList: []queens.Worker{{Machine: "m", Process: "p", Threads: 2}},
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	same := func(name string, got, want any, errs ...error) {
+		if err := errors.Join(errs...); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v (error %v), want %+v", name, got, err, want)
+		}
+	}
+	data, err1 := EncodeRequest(&someRequest)
+	m, err2 := DecodeFromWorker(data)
+	same("work request", m, FromWorker{Request: &someRequest}, err1, err2)
+
+	data, err1 = EncodeDelivery(&someDelivery)
+	m, err2 = DecodeFromWorker(data)
+	same("delivery", m, FromWorker{Delivery: &someDelivery}, err1, err2)
+
+	data, err1 = EncodeWorkReply(&someReply)
+	reply, err2 := DecodeWorkReply(data)
+	same("work reply", reply, &someReply, err1, err2)
+	if most := EncodedChunkBytes(2, 3) + EncodedChunkBytes(1, 2); len(data) > most {
+		t.Errorf("a reply of %d bytes, which the bounds of its chunks say is at most %d", len(data), most)
+	}
+
+	data, err1 = EncodeDeliveryReply(&someReceipts)
+	receipts, err2 := DecodeDeliveryReply(data)
+	same("delivery reply", receipts, &someReceipts, err1, err2)
+
+	data, err1 = EncodeAnnouncement(&someAnnouncement)
+	announcement, err2 := DecodeAnnouncement(data)
+	same("announcement", announcement, someAnnouncement, err1, err2)
+
+	data, err1 = encodeSnapshot(someSnapshot())
+	snapshot, err2 := DecodeSnapshot("r", data)
+	same("snapshot", snapshot, someSnapshot(), err1, err2)
+}
+
+// A snapshot whose list of workers is too long for a message is sent without it.
+func TestLongSnapshot(t *testing.T) {
+	s := someSnapshot()
+	for range queens.MaxSnapshotBytes / 100 {
+		s.WorkerList = append(s.WorkerList, queens.Worker{Machine: strings.Repeat("m", 60), Process: "p"})
+	}
+	data, err := encodeSnapshot(s)
+	if err != nil || len(data) > queens.MaxSnapshotBytes {
+		t.Fatalf("%d bytes, error %v", len(data), err)
+	}
+	if got, err := DecodeSnapshot("r", data); err != nil || got.Done != s.Done || len(got.WorkerList) > 0 {
+		t.Errorf("decoded %+v, error %v", got, err)
+	}
+	if len(s.WorkerList) == 0 {
+		t.Error("the snapshot itself has lost its workers")
+	}
+}
+
+// Every decoder refuses a message of another version with both versions, before it looks at the rest, and a message without
+// a version.
+func TestVersions(t *testing.T) {
+	decoders := map[string]func([]byte) error{
+		"from worker":    func(data []byte) error { _, err := DecodeFromWorker(data); return err },
+		"work reply":     func(data []byte) error { _, err := DecodeWorkReply(data); return err },
+		"delivery reply": func(data []byte) error { _, err := DecodeDeliveryReply(data); return err },
+		"announcement":   func(data []byte) error { _, err := DecodeAnnouncement(data); return err },
+	}
+	for name, decode := range decoders {
+		var version *VersionError
+		if err := decode([]byte{1 << 3, Protocol + 1, 0xff}); !errors.As(err, &version) || version.Version != Protocol+1 ||
+			!strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "version 6") {
+			t.Errorf("%s of another version: %v", name, err)
+		}
+		for _, data := range [][]byte{nil, {0x80}, {1 << 3}, {2 << 3, Protocol}, {1<<3 | 2, 1, Protocol}} {
+			if err := decode(data); err == nil || errors.As(err, &version) {
+				t.Errorf("%s of % x: %v", name, data, err)
+			}
+		}
+	}
+	var version *VersionError
+	if _, err := DecodeSnapshot("r", []byte(`{"protocol":5,"x":1}`)); !errors.As(err, &version) || version.Version != 5 {
+		t.Errorf("snapshot of another version: %v", err)
+	}
+	// What answers a message that can't be read tells a worker of another version which one this is.
+	data, err := EncodeWorkReply(&queens.WorkReply{Refused: "unreadable"})
+	if err != nil || data[0] != 1<<3 || data[1] != Protocol {
+		t.Errorf("an answer begins with % x (error %v)", data[:2], err)
+	}
+}
+
+// The decoders refuse what no program of this version sends.
+func TestRefused(t *testing.T) {
+	request := func(change func(*nqueensv1.WorkRequest)) error {
+		m := &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1, Held: []*nqueensv1.Held{{Tasks: 1, Ticket: make([]byte, 16)}}}
+		change(m)
+		data, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: m})
+		_, err := DecodeFromWorker(data)
+		return err
+	}
+	result := func(change func(*nqueensv1.Result)) error {
+		m := &nqueensv1.Result{First: 5, Tasks: 2, Ticket: make([]byte, 16), Counted: 5, Counts: []uint64{1, 2}, Kernel: "k"}
+		change(m)
+		data, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Delivery: &nqueensv1.Delivery{Results: []*nqueensv1.Result{m}}})
+		_, err := DecodeFromWorker(data)
+		return err
+	}
+	chunk := func(change func(*nqueensv1.Chunk)) error {
+		c := encodeChunk(&someReply.Chunks[0])
+		change(c)
+		data, _ := proto.Marshal(&nqueensv1.WorkReply{Protocol: Protocol, Instance: 1, Chunks: []*nqueensv1.Chunk{c}})
+		_, err := DecodeWorkReply(data)
+		return err
+	}
+	if err := errors.Join(request(func(*nqueensv1.WorkRequest) {}), result(func(*nqueensv1.Result) {}), chunk(func(*nqueensv1.Chunk) {})); err != nil {
+		t.Fatal(err)
+	}
+	both, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1}, Delivery: &nqueensv1.Delivery{}})
+	_, errBoth := DecodeFromWorker(both)
+	_, errNeither := DecodeFromWorker([]byte{1 << 3, Protocol})
+	_, errUnknown := DecodeAnnouncement([]byte{1 << 3, Protocol, 15 << 3, 1})
+	for name, err := range map[string]error{
+		"a request and a delivery": errBoth, "neither": errNeither, "an unknown field": errUnknown,
+		"no number":         request(func(m *nqueensv1.WorkRequest) { m.Number = 0 }),
+		"no threads":        request(func(m *nqueensv1.WorkRequest) { m.Threads = 0 }),
+		"too many wanted":   request(func(m *nqueensv1.WorkRequest) { m.Want = maxThreads + 1 }),
+		"leaving with work": request(func(m *nqueensv1.WorkRequest) { m.Leaving = true }),
+		"a control kernel":  request(func(m *nqueensv1.WorkRequest) { m.Kernel = "\x1b" }),
+		"a short ticket":    request(func(m *nqueensv1.WorkRequest) { m.Held[0].Ticket = make([]byte, 15) }),
+		"an empty range":    request(func(m *nqueensv1.WorkRequest) { m.Held[0].Tasks = 0 }),
+		"a range that wraps": request(func(m *nqueensv1.WorkRequest) {
+			m.Held[0].First, m.Held[0].Tasks = 1<<64-1, 2
+		}),
+		"a negative time":     request(func(m *nqueensv1.WorkRequest) { m.Held[0].Searched = 1 << 63 }),
+		"no counts":           result(func(m *nqueensv1.Result) { m.Counts = nil }),
+		"counts beyond":       result(func(m *nqueensv1.Result) { m.Counted = 6 }),
+		"counts before":       result(func(m *nqueensv1.Result) { m.Counted = 4 }),
+		"no kernel":           result(func(m *nqueensv1.Result) { m.Kernel = "" }),
+		"a large delivery":    result(func(m *nqueensv1.Result) { m.Tasks, m.Counts = MaxDelivery, make([]uint64, MaxDelivery) }),
+		"a board of 33 rows":  chunk(func(m *nqueensv1.Chunk) { m.Allow = make([]uint32, 33) }),
+		"no board":            chunk(func(m *nqueensv1.Chunk) { m.Allow = nil }),
+		"squares beyond":      chunk(func(m *nqueensv1.Chunk) { m.Allow = []uint32{16, 0, 0, 0} }),
+		"no tasks":            chunk(func(m *nqueensv1.Chunk) { m.Prefixes = nil }),
+		"too many tasks":      chunk(func(m *nqueensv1.Chunk) { m.Prefixes = make([]uint32, queens.MaxChunkTasks+1) }),
+		"an empty task":       chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{3, 0} }),
+		"prefixes of no task": chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{1, 1} }),
+		"too few prefixes":    chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{2, 1<<32 - 1} }),
+		"uneven masks":        chunk(func(m *nqueensv1.Chunk) { m.Left = m.Left[1:] }),
+		"rows for some":       chunk(func(m *nqueensv1.Chunk) { m.Row = m.Row[1:] }),
+		"a prefix of 5 rows":  chunk(func(m *nqueensv1.Chunk) { m.Row = []uint32{0, 1, 5} }),
+		"a prefix of 2^31 rows": chunk(func(m *nqueensv1.Chunk) {
+			m.Row = []uint32{0, 1, 1 << 31}
+		}),
+	} {
+		if err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
