@@ -65,11 +65,12 @@ func (s *Store) Folder(name string) string { return filepath.Join(s.path, name) 
 // Ledger returns the path of the ledger of a run.
 func (s *Store) Ledger(name string) string { return filepath.Join(s.Folder(name), ledger.File) }
 
-// Create creates the ledger of a new run, under a name that no other run of the store has: it sets the format and the name
-// of the header. The error wraps [ErrFolder].
-func (s *Store) Create(h ledger.Header) (*ledger.Log, *ledger.State, error) {
-	for {
-		h.Format, h.Run = ledger.Format, NewName(h.Manifest.N, h.Created)
+// Create creates the ledger of a new run, under a name that no other run of the store has. It draws the secret, and sets
+// the format, the name and the time in the header. The error wraps [ErrFolder].
+func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger.State, error) {
+	_, _ = rand.Read(h.Secret[:]) // never fails, see crypto/rand
+	for h.Format, h.Created = ledger.Format, created.UTC(); ; {
+		h.Run = newName(h.Manifest.N, created)
 		l, err := ledger.Create(s.Ledger(h.Run), h)
 		switch {
 		case errors.Is(err, fs.ErrExist): // of the same second, by chance
@@ -109,8 +110,8 @@ func (s *Store) check(name string) error {
 	return err
 }
 
-// NewName returns a name for a run of board side n that starts at the given time, such as n18-20261120-153012-ab12.
-func NewName(n int, at time.Time) string {
+// newName returns a name for a run of board side n that starts at the given time, such as n18-20261120-153012-ab12.
+func newName(n int, at time.Time) string {
 	var suffix [2]byte
 	_, _ = rand.Read(suffix[:]) // never fails, see crypto/rand
 	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"), hex.EncodeToString(suffix[:]))

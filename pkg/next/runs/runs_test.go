@@ -43,8 +43,8 @@ func header(t testing.TB, n, hours int) ledger.Header {
 // newRun creates a run whose ledger has some records, and returns its name.
 func newRun(t testing.TB, s *runs.Store, h ledger.Header, records ...ledger.Record) string {
 	t.Helper()
-	l, state, err := s.Create(h)
-	if err != nil {
+	l, state, err := s.Create(h, h.Created)
+	if err != nil || state.Header().Secret == (ledger.Secret{}) {
 		t.Fatal(err)
 	}
 	l.Append(nil, records...)

@@ -1,0 +1,151 @@
+// Package audit goes through a ledger from its file alone: it computes the total, verifies a run, counts a sample of its
+// tasks again, and exports the tasks. It relies on nothing that a coordinator holds in memory.
+package audit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/big"
+	"slices"
+
+	"nqueens/pkg/next/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// Total computes the total of the ledger at path by two routes, which must agree with each other, with the mark of a
+// complete run, and with the published total. One is the fold. The other splits the count again, which must give the tasks
+// of the manifest, sums up the counts by class, and compares what each result searched with these tasks.
+//
+// The error wraps [queens.ErrIncomplete] if a task is not done or awaits a recount, and [queens.ErrContradiction] if
+// something contradicts; or it is one of [ledger.Load], or the cause of ctx's end.
+func Total(ctx context.Context, path string) (*big.Int, error) {
+	s, _, err := ledger.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return total(ctx, path, s)
+}
+
+// total is [Total] of a ledger that has been folded.
+func total(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
+	m := &s.Header().Manifest
+	if err := checkClasses(m); err != nil {
+		return nil, err
+	}
+	if err := checkDone(s); err != nil {
+		if s.Ended() == queens.Contradicted {
+			err = fmt.Errorf("%w: it was contradicted before it was complete: %w", queens.ErrContradiction, err)
+		}
+		return nil, err
+	}
+	first := s.Solutions()
+	second, err := again(ctx, path, s)
+	if err != nil {
+		return nil, err
+	}
+	if first.Cmp(second) != 0 {
+		return nil, fmt.Errorf("%w: the fold of the ledger sums to %d, the tasks to %d", queens.ErrContradiction, first, second)
+	}
+	if s.Ended() == queens.Complete && first.Cmp((*big.Int)(s.Mark().Total)) != 0 {
+		return nil, fmt.Errorf("%w: the counts sum to %d, the ledger says %s", queens.ErrContradiction, first, s.Mark().Total)
+	}
+	if known := m.KnownTotal(); known != nil && first.Cmp(known) != 0 {
+		return nil, fmt.Errorf("%w: counted %d, the published total for n = %d is %d", queens.ErrContradiction, first, m.N, known)
+	}
+	if s.Ended() == queens.Contradicted {
+		return nil, fmt.Errorf("%w: the run ended contradicted, although its counts sum to %d", queens.ErrContradiction, first)
+	}
+	return first, nil
+}
+
+// checkClasses returns an error unless the manifest's classes are those of its symmetry and its placed queens. The hashes
+// of the tasks cover the classes, but the total also depends on their weights.
+func checkClasses(m *queens.Manifest) error {
+	want, err := symmetry.Classes(m.N, m.Symmetry, m.Placed...)
+	if err != nil {
+		return fmt.Errorf("the manifest of the run: %w", err)
+	}
+	if !slices.EqualFunc(want, m.Classes, func(class queens.Class, plan queens.ClassPlan) bool { return class == plan.Class }) {
+		return fmt.Errorf("%w: the classes of the run are not those of symmetry %s on a board of side %d with queens on %v: use the program version that started it", queens.ErrContradiction, m.Symmetry, m.N, m.Placed)
+	}
+	return nil
+}
+
+// checkDone returns nil if every task is done, and nothing is awaited.
+func checkDone(s *ledger.State) error {
+	if task, broken := s.Broken(); broken {
+		return fmt.Errorf("%w: two recounts of task %d differ", queens.ErrIncomplete, task)
+	}
+	if tasks := s.Unsettled(); len(tasks) > 0 {
+		return fmt.Errorf("%w: %d tasks need a recount, the first is task %d", queens.ErrIncomplete, len(tasks), tasks[0])
+	}
+	if done, tasks := s.NumberDone(), s.Header().Manifest.Tasks; done < tasks {
+		return fmt.Errorf("%w: %d of %d tasks are done", queens.ErrIncomplete, done, tasks)
+	}
+	return nil
+}
+
+// again is the second route to the total.
+func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
+	m := &s.Header().Manifest
+	var sums symmetry.Sums
+	all := sha256.New()
+	hashes := make([]uint64, 0, m.Tasks)
+	err := split.InOrder(ctx, m, hashPart, func(p part) error {
+		weight := m.Classes[p.class].Weight
+		for i, hash := range p.hashes {
+			task := p.first + uint64(i)
+			if task != uint64(len(hashes)) || task >= m.Tasks {
+				return fmt.Errorf("%w: the split has a task %d, the manifest %d tasks", queens.ErrContradiction, task, m.Tasks)
+			}
+			hashes = append(hashes, hash)
+			count, done := s.Count(task)
+			if !done {
+				return fmt.Errorf("%w: task %d is not done", queens.ErrIncomplete, task)
+			}
+			sums.Add(weight, count)
+			_ = binary.Write(all, binary.LittleEndian, hash) // a hash returns no error
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if uint64(len(hashes)) != m.Tasks || queens.ManifestHash(all.Sum(nil)) != m.Hash {
+		return nil, fmt.Errorf("%w: this program does not make the tasks of the manifest: use the program version that started the run", queens.ErrContradiction)
+	}
+	_, err = ledger.Read(path, func(r ledger.Record) error {
+		result, ok := r.(*ledger.Result)
+		if !ok || result.Validate(m.Tasks) == nil && queens.HashOfRange(hashes[result.First:result.End()]) == result.Hash {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("%w: machine %s searched something else than tasks %v", queens.ErrContradiction, result.Machine, result.Range)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sums.Total(), nil
+}
+
+// part is the hashes of consecutive tasks of a class.
+type part struct {
+	class  int
+	first  uint64
+	hashes []uint64
+}
+
+func hashPart(ctx context.Context, p *split.Part) (part, error) {
+	made := part{p.Class, p.First, make([]uint64, 0, p.Tasks)}
+	var hasher queens.Hasher
+	for task := range p.All() {
+		if ctx.Err() != nil {
+			return made, context.Cause(ctx)
+		}
+		made.hashes = append(made.hashes, hasher.Hash(&task))
+	}
+	return made, nil
+}
