@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -41,6 +42,7 @@ type Options struct {
 type Bus struct {
 	options Options
 	conn    *nats.Conn
+	found   atomic.Bool   // a server was reached that takes the connection
 	closed  chan struct{} // closed when the connection has ended for good
 	mu      sync.Mutex
 	refused error           // why the connection is of no use
@@ -70,19 +72,16 @@ func Connect(o Options) (*Bus, error) {
 		nats.RetryOnFailedConnect(o.Wait),
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPings),
-		nats.ConnectHandler(func(c *nats.Conn) { o.Log.Debug().Str("server", redact(c.ConnectedUrl())).Msg("connected") }),
+		nats.ConnectHandler(func(c *nats.Conn) {
+			b.found.Store(true)
+			o.Log.Debug().Str("server", redact(c.ConnectedUrl())).Msg("connected")
+		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				o.Log.Warn().Err(err).Msg("connection lost, reconnecting")
 			}
 		}),
 		nats.ReconnectHandler(func(c *nats.Conn) { o.Log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected") }),
-		nats.ReconnectErrHandler(func(c *nats.Conn, err error) {
-			if isRefusal(err) { // by the first server that is reached
-				b.refuse(o.explain(err))
-				go c.Close()
-			}
-		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // what this program needs for its part it needs all the time
 				b.refuse(fmt.Errorf("%w: the server does not permit it: %w: use the token or the credentials for this part",
@@ -157,10 +156,19 @@ func (b *Bus) warnOnce(key string, err error, message string) {
 // Wait waits until ctx ends, and then returns nil, or until the connection is of no use any more: the server refuses the
 // credentials or does not permit what this process needs. Then the error says so and wraps [queens.ErrNoConnection].
 func (b *Bus) Wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-b.closed:
+	poll := time.NewTicker(time.Second)
+	defer poll.Stop()
+	for open := true; open; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-b.closed:
+			open = false
+		case <-poll.C: // the client tries again whatever the first server that it reaches says
+			if err := b.conn.LastError(); !b.found.Load() && isRefusal(err) {
+				return b.options.explain(err)
+			}
+		}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -262,6 +263,19 @@ func TestToken(t *testing.T) {
 	}
 	if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "nq.run") {
 		t.Errorf("a worker that announces: %v", err)
+	}
+}
+
+// A process that waits for its first server ends when the server refuses its token, or has another certificate.
+func TestFirstServerRefuses(t *testing.T) {
+	address := testkit.Address(t)
+	b := connect(t, Options{URL: "nats://" + address, Wait: true, User: "worker", Password: "old"})
+	c := connect(t, Options{URL: "tls://" + address, Wait: true, TLS: &tls.Config{MinVersion: tls.VersionTLS13}})
+	startServer(t, natsserver.Config{Listen: address, Authorization: `authorization { users: [ { user: worker, password: new } ] }`})
+	for _, b := range []*Bus{b, c} {
+		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) {
+			t.Errorf("error %v", err)
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ type Core struct {
 	delivery  uint64 // of the last delivery
 	leaveAt   time.Duration
 	idleSince time.Duration
+	now       time.Duration // of the last input
 	next      time.Duration
 	commands  []Command
 	stats     Stats
@@ -330,7 +331,7 @@ func (c *Core) Idle(now time.Duration) time.Duration {
 
 // step does all that is due. It is the end of every input.
 func (c *Core) step(now time.Duration) {
-	c.next = forever
+	c.now, c.next = now, forever
 	for _, r := range c.runs {
 		c.leaveSilent(r, now)
 	}
@@ -345,8 +346,12 @@ func (c *Core) step(now time.Duration) {
 	}
 }
 
-// wait has Tick called at a time.
-func (c *Core) wait(at time.Duration) { c.next = min(c.next, at) }
+// wait has Tick called at a time, unless that has passed.
+func (c *Core) wait(at time.Duration) {
+	if at > c.now {
+		c.next = min(c.next, at)
+	}
+}
 
 func (c *Core) leaving() bool { return c.leaveAt > 0 }
 

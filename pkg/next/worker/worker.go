@@ -60,7 +60,7 @@ type Worker struct {
 	stops []context.CancelFunc // of the searches, by searcher
 	timer *time.Timer          // calls Tick
 	left  chan struct{}        // closed when the worker may end
-	sleep func()               // ends left's owner once
+	leave func()               // closes left, once
 }
 
 // load is what a searcher searches, until its context ends.
@@ -80,7 +80,7 @@ func New(cfg Config, t Transport) *Worker {
 		loads: make([]chan load, setup.Searchers), stops: make([]context.CancelFunc, setup.Searchers),
 		failure: make(chan error, setup.Searchers), cancels: make(map[string]context.CancelFunc), left: make(chan struct{}),
 	}
-	w.sleep = sync.OnceFunc(func() { close(w.left) })
+	w.leave = sync.OnceFunc(func() { close(w.left) })
 	w.timer = time.AfterFunc(0, func() { w.input((*Core).Tick) })
 	for i := range w.loads {
 		w.loads[i] = make(chan load, 1)
@@ -191,9 +191,8 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 		}
 	}
 	if w.core.Left(now) {
-		w.sleep()
-	}
-	if next := w.core.Next(); next != forever {
+		w.leave()
+	} else if next := w.core.Next(); next != forever {
 		w.timer.Reset(next - now)
 	}
 }

@@ -1,0 +1,294 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
+	"nqueens/pkg/next/worker"
+	"nqueens/pkg/queens"
+)
+
+// transport is functions in place of a server and a coordinator. Both take 10 ms.
+type transport struct {
+	hear    func(queens.Announcement)
+	request func(*queens.WorkRequest) *queens.WorkReply // nil replies are none
+	deliver func(*queens.Delivery) *queens.DeliveryReply
+
+	mu        sync.Mutex
+	requests  []queens.WorkRequest
+	delivered []queens.Result
+}
+
+func (tr *transport) Announcements(hear func(queens.Announcement)) (func(), error) {
+	tr.hear = hear
+	return func() {}, nil
+}
+
+func (tr *transport) RequestWork(ctx context.Context, _ string, _ queens.Process, r *queens.WorkRequest) (*queens.WorkReply, error) {
+	time.Sleep(10 * time.Millisecond)
+	tr.mu.Lock()
+	tr.requests = append(tr.requests, *r)
+	reply := tr.request(r)
+	tr.mu.Unlock()
+	return reply, wait(ctx, reply == nil)
+}
+
+func (tr *transport) Deliver(ctx context.Context, _ string, _ queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error) {
+	time.Sleep(10 * time.Millisecond)
+	tr.mu.Lock()
+	reply := tr.deliver(d)
+	if reply != nil {
+		tr.delivered = append(tr.delivered, d.Results...)
+	}
+	tr.mu.Unlock()
+	return reply, wait(ctx, reply == nil)
+}
+
+func wait(ctx context.Context, lost bool) error {
+	if lost {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return nil
+}
+
+func recorded(d *queens.Delivery) *queens.DeliveryReply {
+	reply := &queens.DeliveryReply{Instance: 1, Receipts: make([]queens.Receipt, len(d.Results))}
+	for i := range reply.Receipts {
+		reply.Receipts[i].Recorded = true
+	}
+	return reply
+}
+
+// endless hands out chunks of so many tasks, as many as are wanted.
+func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
+	next := uint64(0)
+	return func(r *queens.WorkRequest) *queens.WorkReply {
+		reply := &queens.WorkReply{Number: r.Number, Instance: 1}
+		for range r.Want {
+			c := queens.Chunk{Range: queens.Range{First: next, Tasks: uint64(tasks)}, Board: queens.FullBoard(8)}
+			for range tasks {
+				c.Prefixes = append(c.Prefixes, []queens.Prefix{{}})
+			}
+			next += c.Tasks
+			reply.Chunks = append(reply.Chunks, c)
+		}
+		return reply
+	}
+}
+
+// start runs a worker in a bubble of synctest, whose coordinator is heard every 2 s.
+func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...func(*worker.Config)) (stop context.CancelFunc, ended chan error) {
+	cfg := worker.Config{Process: worker.NewProcess("m"), Version: "v", Kernel: k, Threads: threads, AtOnce: true}
+	for _, change := range change {
+		change(&cfg)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended = make(chan error, 1)
+	w := worker.New(cfg, tr)
+	go func() {
+		err := w.Run(ctx)
+		stop()
+		ended <- err
+	}()
+	synctest.Wait()
+	go func() {
+		for tr.hear != nil { // unless the worker has ended before it listened
+			tr.hear(queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true})
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(2 * time.Second):
+			}
+		}
+	}()
+	return stop, ended
+}
+
+// lasting is a search that takes so long, and counts 92.
+func lasting(d time.Duration) *kerneltest.Fake {
+	return &kerneltest.Fake{Count: func(ctx context.Context, _ *queens.Board, _ []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+		for end := time.Now().Add(d); time.Now().Before(end); pulse.Add(1) {
+			select {
+			case <-ctx.Done():
+				return 0, context.Cause(ctx)
+			case <-time.After(min(d, 100*time.Millisecond)):
+			}
+		}
+		return 92, nil
+	}}
+}
+
+// No thread waits for the network while there is work: in 10 s, each of 4 threads counts 10 s of tasks, but for the first
+// round trip.
+func TestThreadsDoNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &transport{request: endless(5), deliver: recorded}
+		stop, ended := start(t, tr, lasting(20*time.Millisecond).Kernel(t), 4)
+		time.Sleep(10 * time.Second)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		tasks := uint64(0)
+		for _, r := range tr.delivered {
+			tasks += r.Counted.Tasks
+		}
+		if most := uint64(4 * 10 * 50); tasks > most || tasks < most-4 {
+			t.Errorf("counted %d tasks of 20 ms on 4 threads in 10 s", tasks)
+		}
+		if n := len(tr.requests); n > 450 { // 400 chunks are begun
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// A worker that is told to end delivers the tasks that are counted, gives the rest back and says that it leaves, at once.
+// If the coordinator does not answer, it ends within 2 s.
+func TestLeaves(t *testing.T) {
+	for _, answers := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			hand, gone := endless(100), false
+			tr := &transport{deliver: func(d *queens.Delivery) *queens.DeliveryReply {
+				if gone {
+					return nil
+				}
+				return recorded(d)
+			}}
+			tr.request = func(r *queens.WorkRequest) *queens.WorkReply {
+				if gone {
+					return nil
+				}
+				return hand(r)
+			}
+			stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 2)
+			time.Sleep(3500 * time.Millisecond)
+			tr.mu.Lock()
+			gone = !answers
+			tr.mu.Unlock()
+			begin := time.Now()
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			took := time.Since(begin)
+			last := tr.requests[len(tr.requests)-1]
+			if answers && (took > 100*time.Millisecond || len(tr.delivered) != 2 || tr.delivered[0].Counted.Tasks != 3 || tr.delivered[0].Counts[2] != 92) {
+				t.Errorf("took %v, delivered %+v", took, tr.delivered)
+			}
+			if !last.Leaving || len(last.Held) > 0 || took > 2*time.Second {
+				t.Errorf("took %v, last request %+v", took, last)
+			}
+		})
+	}
+}
+
+// A worker whose kernel fails, or can't be made, gives back what it holds and ends with an error that names the kernel.
+func TestKernelFails(t *testing.T) {
+	reason := errors.New("broken")
+	failing := &kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+		return 0, reason
+	}}
+	missing := &kerneltest.Fake{New: func() error { return reason }}
+	for name, fake := range map[string]*kerneltest.Fake{"count": failing, "new": missing} {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &transport{request: endless(1), deliver: recorded}
+			stop, ended := start(t, tr, fake.Kernel(t), 2)
+			defer stop()
+			if err := <-ended; !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
+				t.Errorf("%s: error %v", name, err)
+			}
+			if n := len(tr.requests); n > 0 && !tr.requests[n-1].Leaving {
+				t.Errorf("%s: last request %+v", name, tr.requests[n-1])
+			}
+		})
+	}
+}
+
+// A device gets the chunks of a board as one load, and each chunk its own result.
+func TestDevice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hand, loads := endless(2), 0
+		tr := &transport{deliver: recorded, request: func(r *queens.WorkRequest) *queens.WorkReply {
+			if r.Want > 0 {
+				r.Want = 3
+			}
+			return hand(r)
+		}}
+		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, _ *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, counts []uint64) (int, error) {
+			if len(tasks) != 6 {
+				t.Errorf("a load of %d tasks", len(tasks))
+			}
+			time.Sleep(time.Second)
+			for i := range counts {
+				counts[i] = uint64(10*loads + i)
+			}
+			loads++
+			return len(tasks), nil
+		}}
+		stop, ended := start(t, tr, fake.Kernel(t), 1)
+		time.Sleep(2500 * time.Millisecond)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if len(tr.delivered) < 6 {
+			t.Fatalf("delivered %+v", tr.delivered)
+		}
+		for i, r := range tr.delivered[:6] {
+			first := uint64(10*(i/3) + 2*(i%3))
+			task := queens.Task{ID: r.First, Board: queens.FullBoard(8), Prefixes: []queens.Prefix{{}}}
+			hash := task.Hash()
+			task.ID++
+			if r.Counts[0] != first || r.Counts[1] != first+1 || r.Range != r.Counted || r.Hash != queens.HashOfRange([]uint64{hash, task.Hash()}) {
+				t.Errorf("result %d: %+v", i, r)
+			}
+		}
+	})
+}
+
+// A worker with a time for that ends by itself when it has held nothing for so long.
+func TestIdleExit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hand := endless(1)
+		tr := &transport{deliver: recorded}
+		tr.request = func(r *queens.WorkRequest) *queens.WorkReply {
+			if r.Number > 1 {
+				r.Want = 0
+			}
+			return hand(r)
+		}
+		begin := time.Now()
+		_, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, func(c *worker.Config) { c.IdleExit = 10 * time.Second })
+		err := <-ended // two chunks of a second, 10 s, and up to a second until the worker looks
+		if took := time.Since(begin); err != nil || took < 12*time.Second || took > 13100*time.Millisecond || len(tr.delivered) != 2 {
+			t.Errorf("ended after %v with %d results, error %v", took, len(tr.delivered), err)
+		}
+	})
+}
+
+// The name of a machine stays the same.
+func TestMachineName(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	name, err1 := worker.MachineName(state)
+	again, err2 := worker.MachineName(state)
+	if err := errors.Join(err1, err2, queens.ValidateMachine(name)); err != nil || name != again {
+		t.Errorf("%q and %q, error %v", name, again, err)
+	}
+	if _, err := os.Stat("/proc/sys/kernel/random/boot_id"); err == nil {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(state, "machine")); err != nil {
+		t.Error(err)
+	}
+}
