@@ -69,11 +69,7 @@ func (c *Core) record(now time.Duration, r ledger.Record, from queens.Process) {
 		return
 	}
 	c.out.Records = append(c.out.Records, r)
-	for i, effect := range change.Effects {
-		if effect == ledger.Nothing {
-			continue
-		}
-		task := change.First + uint64(i)
+	for _, task := range change.Tasks {
 		if from.Machine != "" {
 			c.judge.counts(from.Machine, task)
 		}

@@ -291,8 +291,8 @@ func (f *facts) checkBans() {
 	f.stale = slices.ContainsFunc(f.machines, func(m machine) bool { return m.void != m.isBanned() })
 }
 
-// judge derives who is banned. Verdicts do not depend on that.
-func (f *facts) judge() {
+// judge derives who is banned, and returns the names of those who were not before, sorted. Verdicts do not depend on that.
+func (f *facts) judge() (banned []string) {
 	for i := range f.machines {
 		f.machines[i].against = 0
 	}
@@ -301,19 +301,15 @@ func (f *facts) judge() {
 		f.accuse(task, &o, 1)
 	}
 	for i := range f.machines {
-		f.machines[i].void = f.machines[i].isBanned()
+		m := &f.machines[i]
+		if m.isBanned() && !m.void {
+			banned = append(banned, m.name)
+		}
+		m.void = m.isBanned()
 	}
 	f.stale = false
-}
-
-// banned returns the names of the banned machines, in no order.
-func (f *facts) banned() (names []string) {
-	for i := range f.machines {
-		if m := &f.machines[i]; m.void {
-			names = append(names, m.name)
-		}
-	}
-	return names
+	slices.Sort(banned)
+	return banned
 }
 
 // bans returns why machines are banned.
