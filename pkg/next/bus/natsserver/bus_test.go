@@ -1,10 +1,11 @@
-package bus
+package natsserver_test
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -12,12 +13,31 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/next/bus"
 	"nqueens/pkg/next/bus/natsserver"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/testkit"
 )
 
 var process = queens.Process{Machine: "m-1", Name: "p_1"}
+
+var (
+	someRequest  = queens.WorkRequest{Number: 3, Threads: 8, Searchers: 8, Want: 4}
+	someDelivery = queens.Delivery{Results: []queens.Result{{
+		Range: queens.Range{Tasks: 1}, Counted: queens.Range{Tasks: 1}, Hash: 77, Counts: []uint64{5}, Kernel: "generic",
+	}}}
+	someReply = queens.WorkReply{Number: 3, Instance: 9, Chunks: []queens.Chunk{
+		{Range: queens.Range{Tasks: 1}, Board: queens.FullBoard(8), Prefixes: [][]queens.Prefix{{{}}}},
+	}}
+	someReceipts     = queens.DeliveryReply{Instance: 9, Receipts: []queens.Receipt{{Recorded: true}}}
+	someAnnouncement = queens.Announcement{Run: "r", Instance: 1, State: queens.Complete, Recorded: 7, Work: true}
+)
+
+func someSnapshot() *queens.Snapshot {
+	return &queens.Snapshot{
+		Run: "r", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 5, Done: 2, Solutions: (*queens.Decimal)(big.NewInt(40)),
+	}
+}
 
 func startServer(t *testing.T, cfg natsserver.Config) *natsserver.Server {
 	t.Helper()
@@ -30,9 +50,9 @@ func startServer(t *testing.T, cfg natsserver.Config) *natsserver.Server {
 	return s
 }
 
-func connect(t *testing.T, o Options) *Bus {
+func connect(t *testing.T, o bus.Options) *bus.Bus {
 	t.Helper()
-	b, err := Connect(o)
+	b, err := bus.Connect(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +60,22 @@ func connect(t *testing.T, o Options) *Bus {
 	return b
 }
 
-// serve answers work requests and deliveries of a run.
-func serve(t *testing.T, b *Bus, reply *queens.WorkReply, got func(queens.Process, FromWorker)) {
+// connectRaw is a client of NATS without the bus.
+func connectRaw(t *testing.T, server *natsserver.Server) *nats.Conn {
 	t.Helper()
-	stop, err := b.ServeWork("r", func(m Message) {
-		message, err := DecodeFromWorker(m.Data)
+	c, err := nats.Connect("", nats.InProcessServer(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// serve answers work requests and deliveries of a run.
+func serve(t *testing.T, b *bus.Bus, reply *queens.WorkReply, got func(queens.Process, bus.FromWorker)) {
+	t.Helper()
+	stop, err := b.ServeWork("r", func(m bus.Message) {
+		message, err := bus.DecodeFromWorker(m.Data)
 		if err != nil {
 			t.Error(err)
 			return
@@ -52,9 +83,9 @@ func serve(t *testing.T, b *Bus, reply *queens.WorkReply, got func(queens.Proces
 		got(m.From, message)
 		var data []byte
 		if message.Request != nil {
-			data, err = EncodeWorkReply(reply)
+			data, err = bus.EncodeWorkReply(reply)
 		} else {
-			data, err = EncodeDeliveryReply(&someReceipts)
+			data, err = bus.EncodeDeliveryReply(&someReceipts)
 		}
 		if err = errors.Join(err, m.Reply(data)); err != nil {
 			t.Error(err)
@@ -70,15 +101,15 @@ func serve(t *testing.T, b *Bus, reply *queens.WorkReply, got func(queens.Proces
 // a coordinator they fail at once.
 func TestRequests(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
-	coordinator, worker := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
+	coordinator, worker := connect(t, bus.Options{InProcess: server}), connect(t, bus.Options{InProcess: server})
 	ctx := t.Context()
 	_, err1 := worker.RequestWork(ctx, "r", process, &someRequest)
 	_, err2 := worker.Deliver(ctx, "r", process, &someDelivery)
-	if _, err3 := worker.Status(ctx, "r"); !errors.Is(err1, ErrNoCoordinator) || !errors.Is(err2, ErrNoCoordinator) || !errors.Is(err3, ErrNoCoordinator) {
+	if _, err3 := worker.Status(ctx, "r"); !errors.Is(err1, bus.ErrNoCoordinator) || !errors.Is(err2, bus.ErrNoCoordinator) || !errors.Is(err3, bus.ErrNoCoordinator) {
 		t.Errorf("without a coordinator: %v, %v, %v", err1, err2, err3)
 	}
-	messages := make(chan FromWorker, 2)
-	serve(t, coordinator, &someReply, func(from queens.Process, m FromWorker) {
+	messages := make(chan bus.FromWorker, 2)
+	serve(t, coordinator, &someReply, func(from queens.Process, m bus.FromWorker) {
 		if from != process {
 			t.Errorf("a message from %v", from)
 		}
@@ -101,7 +132,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
 	// A person who sends an empty request gets it too.
-	if m, err := worker.conn.Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":6`) {
+	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":6`) {
 		t.Errorf("an empty status request: %v", err)
 	}
 }
@@ -110,18 +141,19 @@ func TestRequests(t *testing.T) {
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	var log strings.Builder
-	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server, Log: zerolog.New(&log)})
+	a, b := connect(t, bus.Options{InProcess: server}), connect(t, bus.Options{InProcess: server, Log: zerolog.New(&log)})
 	heard := make(chan queens.Announcement, 1)
 	stop, err := b.Announcements(func(a queens.Announcement) { heard <- a })
 	if err != nil {
 		t.Fatal(err)
 	}
+	raw := connectRaw(t, server)
 	for _, data := range []string{"\x08\x09\x12\x01r", "\x08\x09\x12\x01r", "garbage"} {
-		if err := a.conn.Publish(announcementSubject, []byte(data)); err != nil {
+		if err := raw.Publish("nq.run", []byte(data)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Announce(&someAnnouncement); err != nil {
+	if err := errors.Join(raw.Flush(), a.Announce(&someAnnouncement)); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-heard; got != someAnnouncement {
@@ -138,21 +170,24 @@ func TestAnnouncements(t *testing.T) {
 // names no process are not handled.
 func TestOtherVersion(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
-	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
-	if _, err := a.conn.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }); err != nil {
+	a, b := connect(t, bus.Options{InProcess: server}), connect(t, bus.Options{InProcess: server})
+	raw := connectRaw(t, server)
+	if _, err := raw.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }); err != nil {
 		t.Fatal(err)
 	}
-	a.flush(time.Second)
-	var version *VersionError
+	if err := raw.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	var version *bus.VersionError
 	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != 9 {
 		t.Errorf("error %v", err)
 	}
-	serve(t, a, &someReply, func(from queens.Process, _ FromWorker) {
+	serve(t, a, &someReply, func(from queens.Process, _ bus.FromWorker) {
 		if from != process {
 			t.Errorf("a message from %v", from)
 		}
 	})
-	if _, err := b.conn.Request("nq.work.r.m.not$valid", nil, 100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
+	if _, err := raw.Request("nq.work.r.m.not$valid", nil, 100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
 		t.Errorf("a process without a valid name: %v", err)
 	}
 	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil {
@@ -163,7 +198,7 @@ func TestOtherVersion(t *testing.T) {
 // A reply may have max_payload bytes. A larger one fails where it is sent, and the connection goes on.
 func TestSizes(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
-	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
+	a, b := connect(t, bus.Options{InProcess: server}), connect(t, bus.Options{InProcess: server})
 	if a.MaxPayload() != natsserver.MaxPayload {
 		t.Errorf("max_payload is %d", a.MaxPayload())
 	}
@@ -174,7 +209,7 @@ func TestSizes(t *testing.T) {
 		for i := range chunk.Prefixes {
 			chunk.Prefixes[i] = make([]queens.Prefix, 250)
 		}
-		data, err := EncodeWorkReply(large)
+		data, err := bus.EncodeWorkReply(large)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,7 +218,7 @@ func TestSizes(t *testing.T) {
 	perTask := len(encode(1001)) - len(encode(1000))
 	fits := (natsserver.MaxPayload - 1000) / perTask
 	replies := make(chan []byte, 1)
-	stop, err := a.ServeWork("r", func(m Message) {
+	stop, err := a.ServeWork("r", func(m bus.Message) {
 		if err := m.Reply(make([]byte, natsserver.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {
 			t.Errorf("a reply above max_payload: %v", err)
 		}
@@ -210,10 +245,10 @@ func TestSizes(t *testing.T) {
 func TestServerIsReplaced(t *testing.T) {
 	address := testkit.Address(t)
 	first := startServer(t, natsserver.Config{Listen: address})
-	o := Options{URL: "nats://" + address}
+	o := bus.Options{URL: "nats://" + address}
 	a, b := connect(t, o), connect(t, o)
 	requests := make(chan uint64, 10)
-	serve(t, a, &someReply, func(_ queens.Process, m FromWorker) { requests <- m.Request.Number })
+	serve(t, a, &someReply, func(_ queens.Process, m bus.FromWorker) { requests <- m.Request.Number })
 	first.Stop()
 	for a.Connected() || b.Connected() {
 		time.Sleep(time.Millisecond)
@@ -248,13 +283,13 @@ func TestToken(t *testing.T) {
 	access := `authorization { users: [ { user: coordinator, password: secret1 }
 		{ user: worker, password: secret2, permissions: { publish: ["nq.work.*.*.*"], subscribe: ["nq.run", "_INBOX.worker.>"] } } ] }`
 	server := startServer(t, natsserver.Config{Listen: "127.0.0.1:0", Authorization: access})
-	_, err := Connect(Options{URL: server.URL(), Wait: true, User: "worker", Password: "old", Log: zerolog.Nop()})
+	_, err := bus.Connect(bus.Options{URL: server.URL(), Wait: true, User: "worker", Password: "old", Log: zerolog.Nop()})
 	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "join.token") || strings.Contains(err.Error(), "old") {
 		t.Errorf("a wrong password: %v", err)
 	}
-	a := connect(t, Options{InProcess: server, User: "coordinator", Password: "secret1"})
-	b := connect(t, Options{URL: server.URL(), User: "worker", Password: "secret2"})
-	serve(t, a, &someReply, func(queens.Process, FromWorker) {})
+	a := connect(t, bus.Options{InProcess: server, User: "coordinator", Password: "secret1"})
+	b := connect(t, bus.Options{URL: server.URL(), User: "worker", Password: "secret2"})
+	serve(t, a, &someReply, func(queens.Process, bus.FromWorker) {})
 	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil {
 		t.Error(err)
 	}
@@ -269,10 +304,10 @@ func TestToken(t *testing.T) {
 // A process that waits for its first server ends when the server refuses its token, or has another certificate.
 func TestFirstServerRefuses(t *testing.T) {
 	address := testkit.Address(t)
-	b := connect(t, Options{URL: "nats://" + address, Wait: true, User: "worker", Password: "old"})
-	c := connect(t, Options{URL: "tls://" + address, Wait: true, TLS: &tls.Config{MinVersion: tls.VersionTLS13}})
+	b := connect(t, bus.Options{URL: "nats://" + address, Wait: true, User: "worker", Password: "old"})
+	c := connect(t, bus.Options{URL: "tls://" + address, Wait: true, TLS: &tls.Config{MinVersion: tls.VersionTLS13}})
 	startServer(t, natsserver.Config{Listen: address, Authorization: `authorization { users: [ { user: worker, password: new } ] }`})
-	for _, b := range []*Bus{b, c} {
+	for _, b := range []*bus.Bus{b, c} {
 		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) {
 			t.Errorf("error %v", err)
 		}
@@ -286,12 +321,12 @@ func TestConnectFails(t *testing.T) {
 		"nats://u:pw-9@" + address: "is a server running there",
 		"nats://u:pw-9@a b":        "is not the address of a server",
 	} {
-		_, err := Connect(Options{URL: url, Log: zerolog.Nop()})
+		_, err := bus.Connect(bus.Options{URL: url, Log: zerolog.Nop()})
 		if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(err.Error(), "pw-9") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-	b := connect(t, Options{URL: "nats://" + address, Wait: true})
+	b := connect(t, bus.Options{URL: "nats://" + address, Wait: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := b.Wait(ctx); err != nil || b.Connected() {
