@@ -1,6 +1,10 @@
 package coordinator
 
-import "time"
+import (
+	"time"
+
+	"nqueens/pkg/queens"
+)
 
 const (
 	// longestChunk is about the longest that a searcher is busy with what one reply gives to it.
@@ -43,7 +47,7 @@ func (r *room) tasks(work, workOfTask float64, bytesOfTask int, alone bool) uint
 		n = max(n, 1)
 	}
 	fit := float64(r.bytes / max(bytesOfTask, 1))
-	return uint64(min(n, fit, 1<<16))
+	return uint64(min(n, fit, queens.MaxChunkTasks))
 }
 
 // take notes a chunk.

@@ -85,38 +85,24 @@ type Search struct {
 // Stop stops the search of a searcher. [Core.Searched] ends it, with what was counted.
 type Stop struct{ Searcher int }
 
-// Note is something that a person should know.
+// Note is a line for the log.
 type Note struct {
 	Run  string
-	Kind NoteKind
-	Text string // details, may be empty
+	Warn bool
+	Text string
 }
-
-// NoteKind says what happened.
-type NoteKind int
-
-// The kinds of notes.
-const (
-	FirstChunk    NoteKind = iota // the worker holds the first chunk of a run
-	MachineBanned                 // the coordinator refuses the machine; Text says why
-	ResultRefused                 // the coordinator refuses a result; Text says why
-	SearchStalled                 // a search does not advance; Text names the chunk
-	SearchGivenUp                 // searches for a silent run end, because another run has work
-	Forgotten                     // results for a run end, which has been silent for a day
-)
 
 // Stats is what a worker has done, and does.
 type Stats struct {
-	Tasks    uint64        // counted
-	Recorded uint64        // results with a receipt
-	Refused  uint64        // results that were refused
-	Searched time.Duration // thread time of searches that ended
-	Busy     int           // searchers that search
-	Waiting  int           // chunks that wait for a searcher
-	Results  int           // results without a receipt
-	Stalled  int           // searches that do not advance
-	Runs     []string      // for which the worker holds chunks or results
-	Reason   string        // why it searches nothing; empty if it searches
+	Tasks    uint64   // counted
+	Recorded uint64   // results with a receipt
+	Refused  uint64   // results that were refused
+	Busy     int      // searchers that search
+	Waiting  int      // chunks that wait for a searcher
+	Results  int      // results without a receipt
+	Stalled  int      // searches that do not advance
+	Runs     []string // for which the worker holds chunks or results
+	Reason   string   // why it searches nothing; empty if it searches
 }
 
 type searcher struct {
@@ -169,17 +155,17 @@ func (c *Core) Replied(now time.Duration, name string, reply *queens.WorkReply) 
 	r.instance, r.silentAt, r.asked = reply.Instance, max(r.silentAt, now+silentAfter), nil
 	if reply.Refused != "" {
 		if r.refused != reply.Refused {
-			c.note(r, MachineBanned, reply.Refused)
+			c.note(r, true, "the coordinator accepts nothing from this machine: "+reply.Refused)
 		}
 		r.refused, r.dry, r.askAt = reply.Refused, true, now+askRefused
-		c.giveUp(r, true)
+		c.giveUp(r, everything)
 		r.results, r.inFlight = nil, 0
 		c.step(now)
 		return
 	}
 	r.refused = ""
 	for _, drop := range reply.Drop {
-		c.drop(r, drop)
+		c.giveUp(r, drop)
 	}
 	if !c.leaving() {
 		c.take(r, reply.Chunks, now)
@@ -200,7 +186,7 @@ func (c *Core) take(r *run, chunks []queens.Chunk, now time.Duration) {
 	}
 	if !r.began {
 		r.began = true
-		c.note(r, FirstChunk, "")
+		c.note(r, false, "the first chunk of the run")
 	}
 	if r.dry && !c.holds(r) { // it does not catch up with what others got meanwhile
 		r.served = max(r.served, c.leastServed(r, now))
@@ -235,7 +221,7 @@ func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *q
 				continue
 			}
 			c.stats.Refused++
-			c.note(r, ResultRefused, r.results[i].Counted.String()+": "+receipt.Refused)
+			c.note(r, true, "the coordinator refuses the result of "+r.results[i].Counted.String()+": "+receipt.Refused)
 		}
 		r.results, r.inFlight = slices.Delete(r.results, 0, r.inFlight), 0
 		r.silentAt = max(r.silentAt, now+silentAfter)
@@ -263,8 +249,6 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 			r.results = append(r.results, kept{result, result.Counted == result.Range})
 		}
 	}
-	threads := time.Duration(max(1, c.setup.Threads/max(1, c.setup.Searchers)))
-	c.stats.Searched += took * threads
 	r.served += took
 	if !s.stopped {
 		r.learn(took / time.Duration(len(s.chunks)))
@@ -284,7 +268,7 @@ func (c *Core) Pulsed(now time.Duration, pulses []uint64) {
 			continue
 		}
 		if s.still++; s.still == stalledPolls {
-			c.note(s.run, SearchStalled, s.chunks[0].String())
+			c.note(s.run, true, "the search of "+s.chunks[0].String()+" does not advance: another worker gets it")
 		}
 	}
 	c.step(now)
@@ -299,7 +283,7 @@ func (c *Core) Leave(now time.Duration) {
 	if !c.leaving() {
 		c.leaveAt = now + leaveAfter
 		for _, r := range c.runs {
-			c.giveUp(r, false)
+			c.stopAll(r)
 		}
 	}
 	c.step(now)
@@ -355,8 +339,8 @@ func (c *Core) wait(at time.Duration) {
 
 func (c *Core) leaving() bool { return c.leaveAt > 0 }
 
-func (c *Core) note(r *run, kind NoteKind, text string) {
-	c.commands = append(c.commands, Note{Run: r.name, Kind: kind, Text: text})
+func (c *Core) note(r *run, warn bool, text string) {
+	c.commands = append(c.commands, Note{r.name, warn, text})
 }
 
 func (s searcher) busy() bool { return s.run != nil }

@@ -12,7 +12,7 @@ import (
 // lack work for this machine: so a run that has work is not asked before its turn.
 func (c *Core) askAll(now time.Duration) {
 	order := slices.Clone(c.runs)
-	slices.SortStableFunc(order, func(a, b *run) int { return cmp.Compare(c.ahead(a, now), c.ahead(b, now)) })
+	slices.SortStableFunc(order, func(a, b *run) int { return cmp.Compare(c.turn(a, now, true), c.turn(b, now, true)) })
 	want := c.want(now)
 	for _, r := range order {
 		c.ask(r, want, now)

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -107,40 +108,36 @@ func (c *Core) has(r *run, of queens.Range) bool {
 // end ends the searches of a run that has ended, and forgets it.
 func (c *Core) end(r *run) {
 	if r != nil {
-		c.giveUp(r, true)
+		c.giveUp(r, everything)
 		c.runs = slices.DeleteFunc(c.runs, func(other *run) bool { return other == r })
 	}
 }
 
-// giveUp gives up the chunks of a run. What was counted of them is dropped too, or delivered.
-func (c *Core) giveUp(r *run, drop bool) {
-	r.waiting = nil
-	for i := range c.searchers {
-		s := &c.searchers[i]
-		if s.run != r {
-			continue
-		}
-		for _, h := range s.chunks {
-			h.dropped = h.dropped || drop
-		}
-		c.stop(i)
-	}
-}
+// everything is all tasks that a run can have.
+var everything = queens.Range{Tasks: math.MaxUint64}
 
-// drop ends the searches of a range.
-func (c *Core) drop(r *run, of queens.Range) {
+// giveUp ends the searches of a range whose counts nobody wants.
+func (c *Core) giveUp(r *run, of queens.Range) {
 	r.waiting = slices.DeleteFunc(r.waiting, func(h *chunk) bool { return of.Contains(h.Range) })
 	for i := range c.searchers {
 		s := &c.searchers[i]
 		if s.run != r {
 			continue
 		}
-		wanted := false
 		for _, h := range s.chunks {
 			h.dropped = h.dropped || of.Contains(h.Range)
-			wanted = wanted || !h.dropped
 		}
-		if !wanted {
+		if !slices.ContainsFunc(s.chunks, func(h *chunk) bool { return !h.dropped }) {
+			c.stop(i)
+		}
+	}
+}
+
+// stopAll ends all searches for a run, whose counts until now are delivered.
+func (c *Core) stopAll(r *run) {
+	r.waiting = nil
+	for i := range c.searchers {
+		if c.searchers[i].run == r {
 			c.stop(i)
 		}
 	}
@@ -164,7 +161,7 @@ func (c *Core) leaveSilent(r *run, now time.Duration) {
 		if now < at {
 			c.wait(at)
 		} else {
-			c.note(r, Forgotten, "")
+			c.note(r, true, "the coordinator has been silent for a day: its results are forgotten")
 			r.results, r.inFlight = nil, 0
 		}
 	}
@@ -178,8 +175,8 @@ func (c *Core) leaveSilent(r *run, now time.Duration) {
 		}
 		at := max(other.workFrom, r.silentAt) + giveUpAfter
 		if now >= at {
-			c.note(r, SearchGivenUp, other.name)
-			c.giveUp(r, false)
+			c.note(r, false, "the coordinator is silent, and run "+other.name+" has work: the searches end")
+			c.stopAll(r)
 			return
 		}
 		c.wait(at)
@@ -200,33 +197,31 @@ func (r *run) learn(took time.Duration) {
 	r.mean = max(took, 1)
 }
 
-// turn returns the search time that a run has got, with what its searches have taken until now. The run with the least is
-// served next (Waldspurger and Weihl: Stride scheduling, 1995).
-func (c *Core) turn(r *run, now time.Duration) time.Duration {
-	turn := r.served
+// turn returns the search time that a run has got, with its searches, and with the chunks that wait if ahead is true. The
+// run with the least is served next (Waldspurger and Weihl: Stride scheduling, 1995).
+func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
+	turn, mean := r.served, cmp.Or(r.mean, time.Second)
+	if ahead {
+		turn += time.Duration(len(r.waiting)) * mean
+	}
 	for i := range c.searchers {
 		if s := &c.searchers[i]; s.run == r {
-			turn += max(now-s.began, cmp.Or(r.mean, time.Second))
+			turn += max(now-s.began, mean)
 		}
 	}
 	return turn
 }
 
-// ahead returns the turn of a run once the chunks that wait are searched.
-func (c *Core) ahead(r *run, now time.Duration) time.Duration {
-	return c.turn(r, now) + time.Duration(len(r.waiting))*cmp.Or(r.mean, time.Second)
-}
-
 // leastServed returns the least turn of the other runs that are not silent, 0 without any.
-func (c *Core) leastServed(r *run, now time.Duration) time.Duration {
-	least := forever
+func (c *Core) leastServed(r *run, now time.Duration) (least time.Duration) {
+	found := false
 	for _, other := range c.runs {
-		if other != r && !other.silent(now) {
-			least = min(least, c.turn(other, now))
+		if other == r || other.silent(now) {
+			continue
 		}
-	}
-	if least == forever {
-		return 0
+		if turn := c.turn(other, now, false); !found || turn < least {
+			found, least = true, turn
+		}
 	}
 	return least
 }
@@ -258,7 +253,7 @@ func (c *Core) nextRun(now time.Duration) (next *run) {
 		if len(r.waiting) == 0 {
 			continue
 		}
-		if turn := c.turn(r, now); next == nil || turn < least {
+		if turn := c.turn(r, now, false); next == nil || turn < least {
 			next, least = r, turn
 		}
 	}

@@ -195,10 +195,7 @@ func (w *storyWorker) print(out *strings.Builder, timed bool) {
 		case Stop:
 			fmt.Fprintf(out, "stop %d", c.Searcher)
 		case Note:
-			fmt.Fprintf(out, "note %s: %s", c.Run, [...]string{"first chunk", "banned", "refused", "stalled", "given up", "forgotten"}[c.Kind])
-			if c.Text != "" {
-				fmt.Fprintf(out, " (%s)", c.Text)
-			}
+			fmt.Fprintf(out, "note %s: %s", c.Run, c.Text)
 		}
 		fmt.Fprintln(out)
 	}

@@ -2,9 +2,10 @@ package worker
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -101,7 +102,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	ready.Wait()
 	stop, err := w.transport.Announcements(func(a queens.Announcement) {
-		random := rand.Float64()
+		random := mathrand.Float64()
 		if w.cfg.AtOnce {
 			random = 0
 		}
@@ -187,7 +188,11 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 		case Stop:
 			w.stops[c.Searcher]()
 		case Note:
-			w.note(c)
+			level := zerolog.InfoLevel
+			if c.Warn {
+				level = zerolog.WarnLevel
+			}
+			w.cfg.Log.WithLevel(level).Str("run", c.Run).Msg(c.Text)
 		}
 	}
 	if w.core.Left(now) {
@@ -205,6 +210,7 @@ func (w *Worker) ask(c Ask) {
 	ctx, cancel := context.WithCancel(w.requests)
 	w.cancels[c.Run] = cancel
 	w.calls.Go(func() {
+		defer cancel()
 		reply, err := w.transport.RequestWork(ctx, c.Run, w.cfg.Process, &c.Request)
 		w.input(func(core *Core, now time.Duration) {
 			if err != nil {
@@ -230,25 +236,6 @@ func (w *Worker) deliver(c Deliver) {
 	})
 }
 
-// note logs what a person should know.
-func (w *Worker) note(n Note) {
-	log := w.cfg.Log.With().Str("run", n.Run).Logger()
-	switch n.Kind {
-	case FirstChunk:
-		log.Info().Msg("first chunk of a run")
-	case MachineBanned:
-		log.Warn().Str("reason", n.Text).Msg("the coordinator accepts nothing from this machine")
-	case ResultRefused:
-		log.Warn().Str("result", n.Text).Msg("the coordinator refuses a result")
-	case SearchStalled:
-		log.Warn().Str("tasks", n.Text).Msg("a search does not advance: another worker gets its tasks")
-	case SearchGivenUp:
-		log.Info().Str("for", n.Text).Msg("the coordinator is silent: its searches end, because another run has work")
-	case Forgotten:
-		log.Warn().Msg("the coordinator has been silent for a day: its results are forgotten")
-	}
-}
-
 // Stats returns what the worker has done, and does. It may be called at any time.
 func (w *Worker) Stats() Stats {
 	w.mu.Lock()
@@ -262,4 +249,9 @@ func (w *Worker) Live() error {
 		return fmt.Errorf("%d searches do not advance", stalled)
 	}
 	return nil
+}
+
+// NewProcess returns a process on a machine, with a random name.
+func NewProcess(machine string) queens.Process {
+	return queens.Process{Machine: machine, Name: rand.Text()[:12]}
 }

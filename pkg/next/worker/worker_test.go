@@ -3,8 +3,6 @@ package worker_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -275,20 +273,4 @@ func TestIdleExit(t *testing.T) {
 			t.Errorf("ended after %v with %d results, error %v", took, len(tr.delivered), err)
 		}
 	})
-}
-
-// The name of a machine stays the same.
-func TestMachineName(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "state")
-	name, err1 := worker.MachineName(state)
-	again, err2 := worker.MachineName(state)
-	if err := errors.Join(err1, err2, queens.ValidateMachine(name)); err != nil || name != again {
-		t.Errorf("%q and %q, error %v", name, again, err)
-	}
-	if _, err := os.Stat("/proc/sys/kernel/random/boot_id"); err == nil {
-		return
-	}
-	if _, err := os.Stat(filepath.Join(state, "machine")); err != nil {
-		t.Error(err)
-	}
 }

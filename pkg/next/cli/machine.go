@@ -1,7 +1,8 @@
-package worker
+package cli
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -22,25 +23,20 @@ func MachineName(state string) (string, error) {
 	return machineName(bootID, filepath.Join(state, "machine"))
 }
 
-func machineName(paths ...string) (string, error) {
-	for _, path := range paths {
-		if text, err := os.ReadFile(path); err == nil {
-			name := string(bytes.TrimSpace(text))
-			return name, queens.ValidateMachine(name)
+func machineName(boot, kept string) (string, error) {
+	text, err := os.ReadFile(boot)
+	if err != nil {
+		err = os.MkdirAll(filepath.Dir(kept), 0o700)
+		if err == nil {
+			err = durable.WriteNew(kept, []byte(rand.Text()+"\n"), 0o600)
+		}
+		if err == nil || errors.Is(err, fs.ErrExist) { // from an earlier process
+			text, err = os.ReadFile(kept)
 		}
 	}
-	path := paths[len(paths)-1]
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	if err == nil {
-		err = durable.WriteNew(path, []byte(rand.Text()+"\n"), 0o600)
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) { // another process was first
+	name := string(bytes.TrimSpace(text))
+	if err = cmp.Or(err, queens.ValidateMachine(name)); err != nil {
 		return "", fmt.Errorf("the name of this machine can't be kept, give one with --machine: %w", err)
 	}
-	return machineName(path)
-}
-
-// NewProcess returns a name for a process that starts on a machine.
-func NewProcess(machine string) queens.Process {
-	return queens.Process{Machine: machine, Name: rand.Text()[:12]}
+	return name, nil
 }
