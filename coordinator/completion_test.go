@@ -64,7 +64,6 @@ func TestArgumentsAndValuesComplete(t *testing.T) {
 		{"coordinator resume --priority h", []string{"high"}, none},
 		{"coordinator prune " + smallComplete + " ", runs, runsInOrder},
 		{"coordinator keys add ", []string{"worker", "watcher", "coordinator"}, none},
-		{"coordinator estimate --kernel gen", []string{"generic"}, none},
 		{"coordinator runs --log-level w", []string{"warn"}, none},
 		{"coordinator runs --log-format ", []string{"auto", "json"}, none},
 		{"coordinator count --listen ", nil, none},

@@ -1,96 +1,78 @@
 package main
 
 import (
-	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
 	"runtime"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/estimate"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
-	"nqueens/pkg/ledger"
-	"nqueens/pkg/report"
 )
 
 // estimateCommand is coordinator estimate: it predicts how long a count takes.
 func estimateCommand() *cobra.Command {
-	var machines, threads int
-	var speed float64
-	var kernelName string
+	var threads int
 	var asJSON bool
-	var trust trustFlags
-	var watts wattsFlag
 	cmd := &cobra.Command{
-		Use:   "estimate [N]",
+		Use:   "estimate N",
 		Short: "Estimate how long a count takes, before starting it",
-		Long: `Estimate how long it takes to count the ways to place N queens on a board of side N (1 to 32;
-without N, 18), the number of tasks, and the number of solutions. It counts a sample of the work
-and probes the search tree at random, which takes about two seconds.
-
-With --machines and --threads, the estimate is for a cluster with cores like those of this
-machine, up to 1000000 threads. It says what the server and the coordinator need, and what
-limits the time: the search, or something that more threads don't make faster.`,
+		Long: `Estimate how long it takes to count the ways to place N queens on a board of side N (1 to 32): on
+this machine, and on more threads of cores like those of this machine. It counts a sample of the
+work and probes the search tree at random, which takes about two seconds.`,
 		Example: `  coordinator estimate 20
-  coordinator estimate 24 --machines 32 --threads 16
+  coordinator estimate 24 --threads 512
   coordinator estimate 18 --json`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				args = []string{defaultN}
-			}
 			n, err := cli.ParseN(args)
 			if err != nil {
 				return err
 			}
-			if err := cli.CheckRange("machines", machines, 1, estimate.MaxThreads); err != nil {
+			if err := cli.CheckRange("threads", threads, 1, maxEstimateThreads); err != nil {
 				return err
 			}
-			if err := cli.CheckRange("threads", threads, 1, cli.MaxThreads); err != nil {
-				return err
-			}
-			if !(speed >= 0 && speed <= estimate.MaxSpeed) {
-				return cli.Usagef("--speed must be from 0 to %g, not %g", estimate.MaxSpeed, speed)
-			}
-			all := machines * threads
-			if all > estimate.MaxThreads {
-				return cli.Usagef("--machines %d --threads %d are %d threads, more than %d", machines, threads, all, estimate.MaxThreads)
-			}
-			spotCheck, err := trust.checks()
-			if err := cmp.Or(err, watts.check()); err != nil {
-				return err
-			}
-			k, err := kernel.Choose(kernelName)
+			k, err := kernel.Choose(kernel.Auto)
 			if err != nil {
-				return cli.Usagef("--kernel: %v", err)
+				return err
 			}
-			copies := float64(trust.redundancy) + spotCheck.Share
 			e, err := estimate.Run(cmd.Context(), estimate.Job{
-				N: n, Kernel: k, Workers: machines, WorkerThreads: threads, Threads: min(all, runtime.GOMAXPROCS(0)), Speed: speed, Copies: copies,
+				N: n, Kernel: k, Threads: threads, Cores: min(threads, runtime.GOMAXPROCS(0)),
 			})
 			if err != nil {
 				return err
 			}
-			e.LedgerBytes = uint64(float64(ledger.ExpectedSize(e.Tasks)) * copies)
-			if c := e.CoreSeconds; watts > 0 {
-				e.KWh = &estimate.Range{Low: watts.kWh(c.Low / 3600), Mid: watts.kWh(c.Mid / 3600), High: watts.kWh(c.High / 3600)}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(e)
 			}
-			return report.WriteEstimate(cmd.OutOrStdout(), &e, asJSON)
+			return writeEstimate(cmd.OutOrStdout(), e)
 		},
 	}
 	flags := cmd.Flags()
-	cli.FlagGroup(flags, "Workers", func(flags *pflag.FlagSet) {
-		flags.IntVar(&machines, "machines", 1, "assume `N` machines, 1 to 1000000")
-		flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "assume `N` threads of each machine, 1 to 4096")
-		cli.DefaultIs(flags, "threads", cli.OnePerCore)
-		flags.Var(kernelFlag(&kernelName, kernel.Auto), "kernel", "`KERNEL` of the threads; see worker kernels")
-		flags.Float64Var(&speed, "speed", 0, "assume that a thread searches `N` nodes a second, instead of measuring it")
-	})
-	trust.register(flags)
-	cli.FlagGroup(flags, "Output", func(flags *pflag.FlagSet) {
-		flags.BoolVar(&asJSON, "json", false, "print one JSON object")
-		watts.register(flags)
-	})
+	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "assume `N` threads, 1 to 1000000")
+	cli.DefaultIs(flags, "threads", cli.OnePerCore)
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// maxEstimateThreads bounds --threads.
+const maxEstimateThreads = 1_000_000
+
+// writeEstimate writes an estimate as a table.
+func writeEstimate(w io.Writer, e *estimate.Estimate) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, value, remark string) { fmt.Fprintf(table, "%s\t%s\t%s\n", name, value, remark) }
+	between := func(r estimate.Range) string { return humanize.Range(r.Low, r.High, humanize.Seconds) }
+	row("nodes", humanize.Approx(e.Nodes), "of the plain search tree, in about "+humanize.Approx(e.Tasks)+" tasks")
+	row("core time", humanize.Seconds(e.CoreSeconds.Mid), between(e.CoreSeconds)+", "+e.Kernel)
+	row(humanize.Plural(e.Threads, "thread"), humanize.Seconds(e.Seconds.Mid), between(e.Seconds))
+	for _, f := range e.Fleets {
+		row(humanize.Plural(f.Threads, "thread"), humanize.Seconds(f.Seconds), "")
+	}
+	return table.Flush()
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/audit"
-	"nqueens/pkg/estimate"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/run"
 )
@@ -228,51 +226,6 @@ func TestRuns(t *testing.T) {
 	for _, unknown := range []string{"n", "symmetry", "at", "solutions", "created", "server", "owner", "eta_least_s", "bottleneck", "confirmed"} {
 		if _, there := fields[unknown]; there {
 			t.Errorf("a run that can't be read has the field %s: %s", unknown, object)
-		}
-	}
-}
-
-// An interval whose ends look the same is left out, and a unit that they share is not repeated.
-func TestEstimate(t *testing.T) {
-	e := estimate.Estimate{
-		N: 16, Kernel: "generic", Workers: 1, Threads: 1, Seconds: estimate.Range{Low: 1, Mid: 1.5, High: 2},
-		CoreSeconds: estimate.Range{Low: 1, Mid: 1, High: math.Nextafter(1, 2)}, Speed: 1e9,
-		Solutions: estimate.Solutions{Mean: 14772512, Low: 14e6, High: 15e6, Probes: 1234567}, Tasks: 118, Depth: estimate.Depth{Min: 2, Max: 3}, LedgerBytes: 1 << 16,
-		Fleet: estimate.Fleet{
-			Waiting: 0.25, Chunks: 59, ChunkRate: 39, TaskRate: 78.7, MessageRate: 355, WindowChunks: 59, WindowBytes: 1 << 20,
-			CoordinatorBytes: 32 << 20, CoordinatorCores: 0.1, ServerCores: 0.25, Bottleneck: run.ByTail,
-		},
-	}
-	want := "" +
-		"time       1.5s    1.0s to 2.0s        1 thread, generic\n" +
-		"core time  1.0s                        searches at 1.00 G/s\n" +
-		"solutions  1.48e7  1.40e7 to 1.50e7    95% confidence, 1.23e6 probes\n" +
-		"tasks      118     78.7 /s             prefixes of 2 to 3 rows\n" +
-		"chunks     59      39.0 /s             messages at 355 /s\n" +
-		"window     59      1.0 MiB             chunks in flight\n" +
-		"ledger     64 KiB                      on disk\n" +
-		"memory     32.0 MiB                    of the coordinator\n" +
-		"cores      0.10 + 0.25                 coordinator + server\n" +
-		"waiting    25.0%                       time of threads without a task\n" +
-		"bottleneck tail                        threads wait for the last tasks\n"
-	if got := written(t, func(b *strings.Builder) error { return WriteEstimate(b, &e, false) }); words(got) != words(want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	e.CoreSeconds, e.KWh = estimate.Range{Low: 3600, Mid: 7200, High: 10800}, &estimate.Range{Low: 0.008, Mid: 0.016, High: 0.024}
-	for _, want := range []string{"2 core-hours, searches at 1.00 G/s", "energy 0.016 kWh 0.008 to 0.024 kWh of the searches"} {
-		if got := words(written(t, func(b *strings.Builder) error { return WriteEstimate(b, &e, false) })); !strings.Contains(got, want) {
-			t.Errorf("%s has no %q", got, want)
-		}
-	}
-	const year = 365.25 * 24 * 3600
-	e.Workers, e.Threads, e.Seconds = 6250, 100_000, estimate.Range{Low: 1.2 * year, Mid: 12.3 * year, High: 123 * year}
-	got := written(t, func(b *strings.Builder) error { return WriteEstimate(b, &e, false) })
-	if want := "time 12.3 years 1.2 to 123 years 100,000 threads, generic core time"; !strings.HasPrefix(words(got), want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	for line := range strings.Lines(got) {
-		if len(line) > 81 {
-			t.Errorf("%d columns: %s", len(line)-1, line)
 		}
 	}
 }

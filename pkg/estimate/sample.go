@@ -1,0 +1,200 @@
+package estimate
+
+import (
+	"context"
+	"iter"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"time"
+
+	"nqueens/pkg/count"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/parallel"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+const (
+	// treeProbes is the number of random probes of each class, and starts the number of prefixes of each where a run may begin.
+	treeProbes = 1 << 14
+	starts     = 1 << 9
+	// runNodes is about the most nodes of a run: a task, up to n = 22.
+	runNodes = 1.5e9
+	// budget is the time after which no run begins, once there are minRuns for each thread; mostRuns are enough before.
+	budget   = 1200 * time.Millisecond
+	minRuns  = 4
+	mostRuns = 256
+	// subtrees is the number of subtrees that are counted for the nodes of a run, and subtreeNodes about the nodes of each: for
+	// a standard error of some 4%.
+	subtrees     = 100
+	subtreeNodes = 1000
+)
+
+// stratum is a class to sample from.
+type stratum struct {
+	plan    queens.ClassPlan // of the runs: that of the tasks, or deeper ones
+	profile split.Profile
+	share   float64 // of the nodes of all classes
+	tasks   float64
+	// Runs begin with the prefixes of these queens, a column for each row. A prefix that a random probe finds stands for as many as the
+	// product of its numbers of choices: products has these numbers, added up.
+	paths    [][]byte
+	products []float64
+}
+
+// sampler hands out runs of a count: tasks, or parts of one that takes too long. A kernel shares work among the
+// prefixes of a task, so it must get them together. Runs are evenly spread over the estimated work of all classes, and over each class.
+//
+// References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29 (1975), 121-136;
+// [Cochran] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6, on estimates of a ratio.
+type sampler struct {
+	strata       []stratum
+	nodes, tasks float64 // of all classes
+}
+
+// newSampler probes the classes. If ctx ends, the sampler is incomplete.
+func newSampler(ctx context.Context, plans []queens.ClassPlan) *sampler {
+	s := new(sampler)
+	_ = parallel.InOrder(ctx, slices.Values(plans), func(_ context.Context, plan queens.ClassPlan) (c stratum, err error) {
+		c = stratum{plan: plan, profile: split.Probe(plan.Board, treeProbes)}
+		c.tasks = math.Ceil(c.profile[plan.Depth] / float64(plan.Batch))
+		c.plan.Depth = c.profile.Depth(plan.Depth, plan.Board.N, runNodes)
+		each := c.profile.NodesBelow(c.plan.Depth) / max(c.profile[c.plan.Depth], 1)
+		c.plan.Batch = int(min(max(runNodes/max(each, 1), 1), float64(plan.Batch)))
+		c.findPaths(rand.NewPCG(1, uint64(plan.Board.N)))
+		return c, nil
+	}, func(c stratum) error {
+		s.strata = append(s.strata, c)
+		s.nodes += c.profile.NodesBelow(0)
+		s.tasks += c.tasks
+		return nil
+	})
+	for i := range s.strata {
+		s.strata[i].share = s.strata[i].profile.NodesBelow(0) / s.nodes
+	}
+	return s
+}
+
+// findPaths finds where runs may begin, in lexicographic order.
+func (c *stratum) findPaths(source *rand.PCG) {
+	products := map[string]float64{}
+	for range starts {
+		var path []byte
+		product := 1.0
+		for p := (queens.Prefix{}); p.Row < c.plan.Depth && product > 0; {
+			next, choices := split.Step(&c.plan.Board, p, source)
+			path = append(path, byte(bits.TrailingZeros32(next.Cols&^p.Cols)))
+			product *= float64(choices)
+			p = next
+		}
+		if product > 0 {
+			products[string(path)] += product
+		}
+	}
+	sum := 0.0
+	for path := range products {
+		c.paths = append(c.paths, []byte(path))
+	}
+	slices.SortFunc(c.paths, slices.Compare)
+	for _, path := range c.paths {
+		sum += products[string(path)]
+		c.products = append(c.products, sum)
+	}
+}
+
+// run returns the run of a number: its class and its prefixes, none if the class has none. Positions of consecutive numbers are
+// evenly spread, as the multiples of the golden ratio modulo 1 are.
+func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
+	_, position := math.Modf(float64(number) * math.Phi)
+	for i := range s.strata {
+		if c = &s.strata[i]; position < c.share {
+			break
+		}
+		position -= c.share
+	}
+	if len(c.paths) == 0 {
+		return c, nil
+	}
+	last := len(c.paths) - 1
+	at := sort.SearchFloat64s(c.products, min(position/c.share, 1)*c.products[last])
+	return c, split.Batch(&c.plan, c.paths[min(at, last)])
+}
+
+// measure counts runs on that many threads, and returns the seconds of a node and their standard error as a share.
+func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (perNode, deviation float64, err error) {
+	type observation struct{ seconds, nodes, stands float64 }
+	var all []observation
+	var seconds, nodes float64
+	err = count.Each(ctx, k, threads, s.runs(time.Now().Add(budget), uint64(minRuns*threads)), func(counted count.Counted) error {
+		c, prefixes := s.run(counted.Task.ID)
+		o := observation{seconds: counted.Elapsed.Seconds(), stands: c.profile[c.plan.Depth] / float64(len(prefixes)) / c.share}
+		o.nodes = c.estimateNodes(prefixes, rand.NewPCG(1, counted.Task.ID))
+		seconds, nodes = seconds+o.seconds*o.stands, nodes+o.nodes*o.stands
+		all = append(all, o)
+		return nil
+	})
+	if err != nil || seconds == 0 {
+		return 0, 0, err
+	}
+	squares := 0.0
+	for _, o := range all {
+		off := (o.seconds/seconds - o.nodes/nodes) * o.stands
+		squares += off * off
+	}
+	n := float64(len(all))
+	return seconds / nodes, math.Sqrt(squares * n / max(n-1, 1)), nil
+}
+
+// runs yields the runs, with their numbers as ids, until there are enough.
+func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq[queens.Task] {
+	return func(yield func(queens.Task) bool) {
+		if s.nodes == 0 {
+			return
+		}
+		for number := range max(mostRuns, least) {
+			if number >= least && !time.Now().Before(deadline) {
+				return
+			}
+			c, prefixes := s.run(number)
+			if len(prefixes) > 0 && !yield(queens.Task{ID: number, Board: c.plan.Board, Prefixes: prefixes}) {
+				return
+			}
+		}
+	}
+}
+
+// estimateNodes estimates the number of nodes below the prefixes of a run, themselves included. Random probes choose subtrees at a
+// depth, and their nodes are counted.
+func (c *stratum) estimateNodes(run []queens.Prefix, source *rand.PCG) float64 {
+	b := &c.plan.Board
+	depth := c.profile.Depth(c.plan.Depth, b.N, subtreeNodes)
+	var sum float64
+	for i := range subtrees {
+		p, weight := run[i*len(run)/subtrees], 1.0
+		for p.Row < depth && weight > 0 {
+			var choices int
+			sum += weight
+			p, choices = split.Step(b, p, source)
+			weight *= float64(choices)
+		}
+		if weight > 0 {
+			sum += weight * float64(countNodes(b, p))
+		}
+	}
+	return sum / subtrees * float64(len(run))
+}
+
+// countNodes returns the size of the search tree of a prefix, itself included.
+func countNodes(b *queens.Board, p queens.Prefix) uint64 {
+	sum := uint64(1)
+	if p.Row == b.N {
+		return sum
+	}
+	for free := p.Free(b); free != 0; free &= free - 1 {
+		sum += countNodes(b, p.Place(b, free&-free))
+	}
+	return sum
+}
