@@ -118,25 +118,24 @@ func (p *Profile) batch(depth int, target float64) int {
 }
 
 // Shares returns, for each class of the manifest, the estimated share of one of its tasks in the
-// work of the whole run. The shares of all tasks add up to 1. They serve display and forecast
-// only.
+// work of the whole run. The shares of all tasks add up to 1. They serve display, forecast and the
+// sizes of chunks only.
 func Shares(m *queens.Manifest) []float64 {
-	shares := make([]float64, len(m.Classes))
-	boards := make([]queens.Board, len(m.Classes))
-	for i, plan := range m.Classes {
-		boards[i] = plan.Board
-	}
-	profiles := probeAll(boards)
+	shares := make([]float64, 0, len(m.Classes))
 	var all float64
-	for i, plan := range m.Classes {
-		tasks := m.TasksOf(i)
-		if tasks == 0 {
-			continue
-		}
-		nodes := max(profiles[i].NodesBelow(plan.Depth), 1)
-		all += nodes
-		shares[i] = nodes / float64(tasks)
+	cost := func(_ context.Context, c queens.ClassPlan) (float64, error) {
+		return searchCost(&c.Board, c.Depth, probesFor(m.N)), nil
 	}
+	_ = parallel.InOrder(context.Background(), slices.Values(m.Classes), cost, func(cost float64) error {
+		i := len(shares)
+		tasks, share := m.TasksOf(i), 0.0
+		if tasks > 0 { // each task takes something
+			share = cost/float64(tasks) + 1
+		}
+		shares = append(shares, share)
+		all += share * float64(tasks)
+		return nil
+	})
 	for i := range shares {
 		shares[i] /= max(all, 1)
 	}

@@ -106,7 +106,7 @@ func TestSteadyWork(t *testing.T) {
 				r.wantRate(when, 10*float64(speed))
 				width := 2.5
 				if second >= 20 {
-					width = 0.2 + 2.6/math.Sqrt(min(float64(second), 30)*float64(speed))
+					width = 0.25 + 2.6/math.Sqrt(min(float64(second), 30)*float64(speed))
 				}
 				r.wantTimeToGo(when, r.left(float64(speed)), width)
 				if want := 2 * r.left(float64(speed)).Seconds(); math.Abs(r.s.Remaining-want) > 0.001*want {
