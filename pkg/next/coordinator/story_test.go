@@ -161,7 +161,7 @@ func (s *story) input(words []string) {
 		s.now = at
 	}
 	for s.now < at {
-		s.now = min(at, (s.now+time.Second/4).Truncate(time.Second/4))
+		s.now = min(at, (s.now + time.Second/4).Truncate(time.Second/4))
 		s.core.Tick(s.now)
 		s.print(true)
 	}

@@ -122,6 +122,9 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 	if c.over != nil || now < c.clock.handOut || !w.wants() || c.state.Banned(w.process.Machine) {
 		return nil
 	}
+	if c.state.NumberDone() == c.state.Header().Manifest.Tasks && !c.awaitsChecks() {
+		return nil
+	}
 	c.fleet.measure(now)
 	waiting := c.queue.work(c.options.Shares)
 	speed := w.rate.speed()

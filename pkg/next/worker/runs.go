@@ -98,11 +98,14 @@ func (c *Core) holds(r *run) bool {
 	return len(r.waiting) > 0 || len(r.results) > 0 || slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.run == r })
 }
 
-// has reports whether the worker holds a chunk.
+// has reports whether the worker holds a chunk. It does not hold one whose search does not advance: if it gets that again,
+// another searcher searches it.
 func (c *Core) has(r *run, of queens.Range) bool {
 	same := func(h *chunk) bool { return h.Range == of }
 	return slices.ContainsFunc(r.waiting, same) || slices.ContainsFunc(r.results, func(k kept) bool { return k.Range == of }) ||
-		slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.run == r && slices.ContainsFunc(s.chunks, same) })
+		slices.ContainsFunc(c.searchers, func(s searcher) bool {
+			return s.run == r && s.still < stalledPolls && slices.ContainsFunc(s.chunks, same)
+		})
 }
 
 // end ends the searches of a run that has ended, and forgets it.

@@ -1,0 +1,268 @@
+package coordinator
+
+import (
+	"bytes"
+	"errors"
+	"math/big"
+	"slices"
+	"time"
+
+	"nqueens/pkg/next/ledger"
+	"nqueens/pkg/queens"
+)
+
+// The rules that hold after every event of a simulated life.
+
+// check checks what must hold at every moment.
+func (w *world) check() {
+	if w.host == nil {
+		return
+	}
+	c := w.host.core
+	q := c.queue
+	var undone, waits, held, recounting, waiting uint64
+	for task := range w.header.Manifest.Tasks {
+		need, by := c.judge.need(task), counters(c.state.Counters(task))
+		waitsIn := 0
+		for group, set := range q.groups {
+			if set.has(task) {
+				waitsIn++
+				waiting++
+				if group != by {
+					w.fail("task %d, which %v have counted, waits as if %v had", task, by, group)
+				}
+			}
+		}
+		holds := q.holders[task]
+		wanted := need == needCount || need == needCheck
+		switch {
+		case waitsIn > 1, waitsIn == 1 && len(holds) > 0:
+			w.fail("task %d waits %d times and is held %d times", task, waitsIn, len(holds))
+		case wanted && waitsIn == 0 && len(holds) == 0:
+			w.fail("task %d neither waits nor is held", task)
+		case !wanted && (waitsIn > 0 || len(holds) > 0):
+			w.fail("task %d, which needs no worker, waits or is held", task)
+		}
+		for _, h := range holds {
+			if by.has(h.holder.Machine) {
+				w.fail("task %d is held by machine %s, which has counted it", task, h.holder.Machine)
+			}
+			if q.holds[h.holder][h.Range] != h || !h.Contains(queens.Range{First: task, Tasks: 1}) {
+				w.fail("the hold %v of %v is not known", h.Range, h.holder)
+			}
+			if c.state.Banned(h.holder.Machine) {
+				w.fail("the banned machine %s holds task %d", h.holder.Machine, task)
+			}
+		}
+		if c.state.Done(task) {
+			continue
+		}
+		undone++
+		switch {
+		case need == needRecount:
+			recounting++
+		case waitsIn > 0:
+			waits++
+		case len(holds) > 0:
+			held++
+		}
+		if _, recount := c.state.NeedsRecount(task); recount != (need == needRecount) {
+			w.fail("task %d needs a recount: %v, and awaits one: %v", task, recount, !recount)
+		}
+	}
+	if undone != waits+held+recounting || undone != w.header.Manifest.Tasks-c.state.NumberDone() {
+		w.fail("%d tasks are not done; %d wait, %d are held, %d are recounted", undone, waits, held, recounting)
+	}
+	if q.waits() != waiting {
+		w.fail("%d tasks wait, not %d", waiting, q.waits())
+	}
+	if c.over == nil && recounting > 0 && c.judge.running == nil {
+		w.fail("a task is in dispute and no recount runs")
+	}
+	w.checkHolds(q)
+	w.checkFleet(c)
+	for _, b := range c.state.Bans() {
+		if w.machine(b.Machine).lies == honest {
+			w.fail("the honest machine %s is banned", b.Machine)
+		}
+	}
+}
+
+func (w *world) checkHolds(q *queue) {
+	for p, holds := range q.holds {
+		for r, h := range holds {
+			left := uint64(0)
+			for task := r.First; task < r.End(); task++ {
+				if slices.Contains(q.holders[task], h) {
+					left++
+				}
+			}
+			if left != h.left || left == 0 || h.Range != r || h.holder != p {
+				w.fail("the hold %v of %v has %d tasks left, not %d", r, p, left, h.left)
+			}
+		}
+	}
+}
+
+// checkFleet checks that nobody is silent too early, and that no request is kept for long or while work waits for it.
+func (w *world) checkFleet(c *Core) {
+	for _, p := range c.fleet.workers {
+		since := w.now - w.heard[p.process.Name].at
+		if p.presence == silent && w.host.lastTick == w.now && (since >= silence) != true {
+			w.fail("worker %s is silent, and was heard %v ago", p.process.Name, since)
+		}
+		if p.presence == silent && p.heard+silence > w.host.gap && w.now-w.host.gap < graceTime && w.now < p.heard+silence+time.Second/2 {
+			w.fail("worker %s is silent %v after a gap", p.process.Name, w.now-w.host.gap)
+		}
+		if c.over == nil && p.presence == present && len(c.queue.holds[p.process]) > 0 && !w.host.cut && w.now >= w.host.frozen &&
+			since > silence+graceTime+time.Second && w.now-w.host.gap > graceTime+silence+time.Second {
+			w.fail("worker %s was heard %v ago and is not silent", p.process.Name, since)
+		}
+		if !p.kept || w.now < w.host.frozen {
+			continue
+		}
+		if w.now-p.asked > longestKept+time.Second && w.now-w.host.gap > longestKept {
+			w.fail("a request of %s is kept for %v", p.process.Name, w.now-p.asked)
+		}
+		if _, _, found := c.queue.lowest(p.process.Machine); found && c.over == nil && p.wants() && w.now > c.clock.handOut+time.Second/2 && w.now-w.host.gap > time.Second {
+			w.fail("work waits for %s, whose request is kept", p.process.Name)
+		}
+	}
+}
+
+// checkReply checks what is handed out.
+func (w *world) checkReply(h *host, r *Reply) {
+	c := h.core
+	if len(r.Chunks) == 0 {
+		return
+	}
+	if h.resumed && !w.setup.alone && w.now < h.started+adoptFirst {
+		w.fail("%v is handed out %v after a start", r.Chunks, w.now-h.started)
+	}
+	_, _, waits := c.queue.lowest(r.To.Machine)
+	for _, chunk := range r.Chunks {
+		if w.header.Manifest.ClassOf(chunk.First) != w.header.Manifest.ClassOf(chunk.End()-1) {
+			w.fail("chunk %v is of two classes", chunk)
+		}
+		for task := chunk.First; task < chunk.End(); task++ {
+			holds := c.queue.holders[task]
+			if len(holds) > 1 && waits {
+				w.fail("task %d is handed out again while other work waits", task)
+			}
+			if !slices.ContainsFunc(holds, func(h *hold) bool { return h.holder == r.To }) {
+				w.fail("task %d is handed out and not held: %v, held by %d, need %d", task, c.over, len(holds), c.judge.need(task))
+			}
+			if _, lost := c.queue.losses[task]; lost && chunk.Tasks > 1 && len(holds) < 2 {
+				w.fail("the lost task %d is handed out in %v", task, chunk)
+			}
+		}
+	}
+}
+
+// checkRecord checks what is recorded.
+func (w *world) checkRecord(r ledger.Record) {
+	switch r := r.(type) {
+	case *ledger.Result:
+		w.trace("%v record %v by %s: %v", w.now, r.Range, r.Machine, r.Counts)
+	case *ledger.Ban:
+		if w.machine(r.Machine).lies == honest {
+			w.fail("the honest machine %s is banned", r.Machine)
+		}
+	case *ledger.Mark:
+		if w.host == nil {
+			return
+		}
+		if r.State == queens.Complete && w.mustBeExact() && w.total.Cmp((*big.Int)(r.Total)) != 0 {
+			w.fail("the total is %v, not %v", (*big.Int)(r.Total), w.total)
+		}
+	}
+}
+
+// checkDisk checks that a log has every count for which a worker has a receipt.
+func (w *world) checkDisk(state *ledger.State) {
+	for _, f := range w.acked {
+		count, done := state.Count(f.task)
+		if !(done && count == f.count) && len(state.Bans()) == 0 && !state.HasCounted(f.task, f.machine) {
+			w.fail("a receipt was given for task %d by %s: %d, and the log does not have it", f.task, f.machine, f.count)
+		}
+	}
+}
+
+// checkEnd checks how the run has ended.
+func (w *world) checkEnd() {
+	if w.failure != "" {
+		return
+	}
+	state, notes, err := ledger.Fold(bytes.NewReader(w.disk), int64(len(w.disk)), "the world's")
+	if err != nil || notes.Torn > 0 {
+		w.fail("the log of the end can't be read: %v", err)
+		return
+	}
+	w.checkDisk(state)
+	switch w.end.State {
+	case queens.Complete:
+		switch {
+		case state.Ended() != queens.Complete:
+			w.fail("the run is complete, and its log says %q", state.Ended())
+		case w.mustBeExact() && w.end.Total.Cmp(w.total) != 0:
+			w.fail("the total is %v, not %v", w.end.Total, w.total)
+		case w.setup.published && w.end.Total.Cmp(w.total) != 0:
+			w.fail("the total %v contradicts the published one", w.end.Total)
+		}
+		for task := range w.truth {
+			if count, done := state.Count(uint64(task)); !done {
+				w.fail("the run is complete without task %d", task)
+			} else if count != w.truth[task] && w.mustBeExact() {
+				w.fail("task %d has %d", task, count)
+			}
+		}
+		if w.header.Redundancy > 1 {
+			if c := state.Confirmation(); c.Checked != c.Tasks {
+				w.fail("%d of %d tasks are confirmed", c.Checked, c.Tasks)
+			}
+		}
+	case queens.Contradicted:
+		if !w.setup.published || w.mustBeExact() {
+			w.fail("the run ends with a contradiction: %v", w.end.Err)
+		}
+	default:
+		_, broken := state.Broken()
+		own := state.Banned(w.setup.machines[0].name)
+		switch {
+		case !errors.Is(w.end.Err, queens.ErrIncomplete):
+			w.fail("the run ends with %v", w.end.Err)
+		case broken && w.setup.wrong != "":
+			if len(state.Bans()) > 0 && !w.hasLiar() {
+				w.fail("machines are banned: %v", state.Bans())
+			}
+		case own && w.setup.machines[0].lies != honest:
+		case w.setup.dying["all"], w.setup.dying[generic]:
+		default:
+			w.fail("the run ends with %v", w.end.Err)
+		}
+	}
+}
+
+// mustBeExact reports whether no wrong count can stay unseen: more machines must agree than agree on lies.
+func (w *world) mustBeExact() bool {
+	agree := 0
+	for _, m := range w.setup.machines {
+		if m.lies == agreeing {
+			agree++
+		}
+	}
+	return agree < w.setup.redundancy && (w.setup.redundancy > 1 || !w.hasLiar())
+}
+
+func (w *world) hasLiar() bool {
+	return slices.ContainsFunc(w.setup.machines, func(m machine) bool { return m.lies != honest })
+}
+
+func (w *world) machine(name string) *machine {
+	for i := range w.setup.machines {
+		if w.setup.machines[i].name == name {
+			return &w.setup.machines[i]
+		}
+	}
+	return &machine{}
+}

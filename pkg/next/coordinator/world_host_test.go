@@ -1,0 +1,317 @@
+package coordinator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"nqueens/pkg/next/ledger"
+	"nqueens/pkg/queens"
+)
+
+// host is a process of the coordinator with its log.
+type host struct {
+	w         *world
+	core      *Core
+	state     *ledger.State
+	started   time.Duration
+	resumed   bool
+	dead      bool
+	frozen    time.Duration // until then it does not run
+	cut       bool          // it is not connected
+	gap       time.Duration // when the last gap ended
+	unsynced  []byte
+	onDisk    []func()
+	syncing   bool
+	lastTick  time.Duration
+	announced queens.Announcement
+}
+
+// startHost starts a coordinator on what is on the disk.
+func (w *world) startHost() {
+	state, notes, err := ledger.Fold(bytes.NewReader(w.disk), int64(len(w.disk)), "the world's")
+	if err != nil || len(notes.Dropped) > 0 {
+		w.fail("the log can't be read: %v, %v", err, notes)
+		return
+	}
+	w.disk = w.disk[:notes.Size]
+	w.checkDisk(state)
+	if state.Ended() != "" {
+		w.fail("a run that has ended is started again")
+		return
+	}
+	w.starts++
+	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour, lastTick: w.now}
+	shares := testShares(&w.header.Manifest)
+	sizes := make([]int, len(shares))
+	for i := range sizes {
+		sizes[i] = 100
+	}
+	h.core = New(w.now, state, Options{
+		Instance: w.starts, Version: "v", At: time.Unix(1e9, 0).Add(w.now), Alone: w.setup.alone, Machine: w.setup.machines[0].name,
+		Kernels: w.setup.kernels, Shares: shares, TaskBytes: sizes, ReplyBytes: 1000,
+	})
+	w.host = h
+	w.trace("%v start %d: %d done", w.now, w.starts, state.NumberDone())
+	h.execute()
+	h.tick()
+	if w.now < w.setup.end {
+		w.after(w.faults.between(0, 2*w.setup.end), func() { h.fault() })
+	}
+}
+
+// tick lets the core tick four times a second.
+func (h *host) tick() {
+	if h.dead {
+		return
+	}
+	h.w.after(time.Second/4, h.tick)
+	h.input(func() { h.core.Tick(h.w.now) })
+}
+
+// input gives something to the core, when the process runs.
+func (h *host) input(do func()) {
+	switch {
+	case h.dead:
+	case h.w.now < h.frozen:
+		if len(h.w.events) < 1e5 {
+			h.w.after(h.frozen-h.w.now, func() { h.input(do) })
+		}
+	default:
+		if h.w.now-h.lastTick > longestStep {
+			h.gap = h.w.now
+		}
+		h.lastTick = h.w.now
+		do()
+		h.execute()
+		if h.w.faults.pick(2, h.w.faulty(0.0005)) == 1 {
+			h.kill()
+		}
+	}
+}
+
+// receive gives a message to the core: a request with its number, or a delivery. A late request is no sign of life.
+func (h *host) receive(from queens.Process, number uint64, do func()) {
+	if h == nil || h.cut {
+		return
+	}
+	h.input(func() {
+		if last := h.w.heard[from.Name]; number == 0 || number > last.number {
+			h.w.heard[from.Name] = heard{h.w.now, max(number, last.number)}
+		}
+		do()
+	})
+}
+
+// fault lets something happen to the coordinator.
+func (h *host) fault() {
+	w := h.w
+	if h.dead || w.now >= w.setup.end {
+		return
+	}
+	switch w.faults.pick(5, 0.2) {
+	case 1:
+		h.kill()
+	case 2:
+		h.frozen = w.now + w.faults.between(0, time.Minute)
+		w.trace("%v frozen until %v", w.now, h.frozen)
+	case 3:
+		h.input(func() { h.core.Connected(w.now, false) })
+		h.cut = true
+		w.trace("%v cut off", w.now)
+		w.after(w.faults.between(0, time.Minute), func() {
+			h.cut = false
+			h.input(func() { h.gap = w.now; h.core.Connected(w.now, true) })
+		})
+	case 4:
+		h.input(func() { h.core.Stop(w.now, nil) })
+	}
+	w.after(w.faults.between(0, w.setup.end), h.fault)
+}
+
+// kill kills the process: what is not on the disk is lost, or any part of it is on the disk.
+func (h *host) kill() {
+	if h.dead {
+		return
+	}
+	h.dead = true
+	w := h.w
+	keep := 0
+	if len(h.unsynced) > 0 {
+		keep = int(w.faults.between(0, time.Duration(len(h.unsynced)+1)))
+	}
+	w.disk = append(w.disk, h.unsynced[:keep]...)
+	w.trace("%v killed: %d of %d bytes are on disk", w.now, keep, len(h.unsynced))
+	w.host = nil
+	if w.setup.alone { // one process
+		for _, p := range slices.Clone(w.procs) {
+			p.kill()
+		}
+	}
+	w.after(w.faults.between(0, 40*time.Second), w.startHost)
+}
+
+// execute does what the core wants.
+func (h *host) execute() {
+	w := h.w
+	c := h.core.Take()
+	for _, line := range c.Log {
+		w.trace("%v log %s", w.now, line.Text)
+	}
+	for _, r := range c.Records {
+		frame, err := ledger.AppendFrame(h.unsynced, r)
+		if err != nil {
+			w.fail("a record that can't be written: %v", err)
+		}
+		h.unsynced = frame
+		w.checkRecord(r)
+	}
+	for _, r := range c.Receipts {
+		h.whenOnDisk(func() { h.sendReceipts(r) })
+	}
+	for _, r := range c.Replies {
+		h.reply(r)
+	}
+	if c.Recount != nil {
+		r := *c.Recount
+		w.after(w.faults.between(0, 10*time.Second), func() { h.recounted(r) })
+	}
+	if c.Total {
+		h.whenOnDisk(func() { w.after(w.faults.between(0, time.Second), h.total) })
+	}
+	if c.Announce {
+		a := h.core.Announcement()
+		for _, p := range w.procs {
+			if !h.cut {
+				w.send(func() { p.announced(a) })
+			}
+		}
+	}
+	if c.End != nil {
+		h.whenOnDisk(func() { h.ended(c.End) })
+	}
+}
+
+// whenOnDisk does something when all that was written so far is on the disk.
+func (h *host) whenOnDisk(do func()) {
+	h.onDisk = append(h.onDisk, do)
+	if !h.syncing {
+		h.syncing = true
+		h.w.after(h.w.faults.between(0, 20*time.Millisecond), h.sync)
+	}
+}
+
+func (h *host) sync() {
+	if h.dead {
+		return
+	}
+	h.syncing = false
+	h.w.disk = append(h.w.disk, h.unsynced...)
+	h.unsynced = nil
+	do := h.onDisk
+	h.onDisk = nil
+	for _, f := range do {
+		f()
+	}
+}
+
+// reply sends the reply to a work request.
+func (h *host) reply(r Reply) {
+	w := h.w
+	w.checkReply(h, &r)
+	reply := &queens.WorkReply{Number: r.Number, Instance: h.core.options.Instance, Drop: r.Drop, Refused: r.Refused}
+	for _, of := range r.Chunks {
+		class := w.header.Manifest.ClassOf(of.First)
+		reply.Chunks = append(reply.Chunks, queens.Chunk{Range: of, Ticket: ticket(r.To.Machine, of), Board: w.header.Manifest.Classes[class].Board})
+	}
+	w.trace("%v reply to %s/%s #%d %v drop %v %s", w.now, r.To.Machine, r.To.Name, r.Number, r.Chunks, r.Drop, r.Refused)
+	if p := r.Origin.(*proc); !h.cut {
+		w.send(func() { p.input(func() { p.core.Replied(w.now, w.header.Run, reply) }) })
+	}
+}
+
+// sendReceipts sends the reply to a delivery.
+func (h *host) sendReceipts(r Receipts) {
+	w, sent := h.w, r.Origin.(delivered)
+	for i, receipt := range r.Receipts {
+		result := &sent.results[i]
+		if !receipt.Recorded {
+			w.trace("%v refused to %s/%s: %v %s", w.now, r.To.Machine, r.To.Name, result.Counted, receipt.Refused)
+			continue
+		}
+		for j, count := range result.Counts {
+			w.acked = append(w.acked, fact{r.To.Machine, result.Counted.First + uint64(j), count})
+		}
+	}
+	if !h.cut {
+		w.send(func() {
+			sent.by.input(func() {
+				sent.by.core.Receipted(w.now, w.header.Run, sent.number, &queens.DeliveryReply{Instance: h.core.options.Instance, Receipts: slices.Clone(r.Receipts)})
+			})
+		})
+	}
+}
+
+// delivered is a delivery that awaits its receipts.
+type delivered struct {
+	by      *proc
+	number  uint64
+	results []queens.Result
+}
+
+// recounted ends a recount.
+func (h *host) recounted(r Recount) {
+	w := h.w
+	result := &RecountResult{Recount: r, Count: w.truth[r.Task]}
+	switch {
+	case w.setup.dying[r.Kernel] || w.setup.dying["all"]:
+		result.Err = errors.New("killed")
+	case w.setup.wrong == r.way():
+		result.Count += 1 << 40
+	}
+	w.trace("%v recount %d by %s: %d %v", w.now, r.Task, r.way(), result.Count, result.Err)
+	h.input(func() { h.core.RecountDone(w.now, result) })
+}
+
+// total computes the total from the log on the disk.
+func (h *host) total() {
+	w := h.w
+	if h.dead {
+		return
+	}
+	state, _, err := ledger.Fold(bytes.NewReader(w.disk), int64(len(w.disk)), "the world's")
+	if err != nil {
+		w.fail("the log can't be read: %v", err)
+		return
+	}
+	result := &TotalResult{Total: state.Solutions()}
+	switch {
+	case state.NumberDone() < w.header.Manifest.Tasks:
+		result = &TotalResult{Err: fmt.Errorf("%d tasks are done", state.NumberDone())}
+		if h.state.Results() == h.core.totalOf-1 {
+			w.fail("a total was asked for while %d tasks are done", state.NumberDone())
+		}
+	case w.setup.published && result.Total.Cmp(w.total) != 0:
+		result = &TotalResult{Err: fmt.Errorf("%w: the published total is another", queens.ErrContradiction)}
+	}
+	h.input(func() { h.core.TotalDone(w.now, result) })
+}
+
+// ended ends the process, and the run unless it was stopped so that it is resumed.
+func (h *host) ended(end *End) {
+	w := h.w
+	w.trace("%v end %s: %v", w.now, end.State, end.Err)
+	if end.State == queens.Stopped && end.Err == nil {
+		h.kill()
+		return
+	}
+	w.end = end
+}
+
+// ticket is the ticket of a range for a machine.
+func ticket(machine string, of queens.Range) (t queens.Ticket) {
+	copy(t[:], fmt.Sprintf("%s%v", machine, of))
+	return t
+}

@@ -1,0 +1,102 @@
+package coordinator
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+)
+
+var (
+	lives   = flag.Int("lives", 300, "simulated lives to play")
+	minutes = flag.Int("minutes", 0, "minutes to play lives instead")
+	seed    = flag.Uint64("seed", 1, "seed of the first life; 0 draws one")
+)
+
+// TestSimulation plays seeded lives. A failure names the seed that repeats it: -lives 1 -seed S -v prints what happened.
+func TestSimulation(t *testing.T) {
+	first := *seed
+	if first == 0 {
+		first = rand.Uint64() >> 1
+	}
+	began, failed, played := time.Now(), 0, 0
+	var simulated time.Duration
+	for i := 0; failed < 10 && (*minutes == 0 && i < *lives || *minutes > 0 && time.Since(began) < time.Duration(*minutes)*time.Minute); i++ {
+		w := play(first+uint64(i), func(string, ...any) {})
+		played++
+		simulated += w.now
+		if w.failure == "" {
+			continue
+		}
+		failed++
+		t.Errorf("seed %d: %s", first+uint64(i), w.failure)
+		if *lives == 1 {
+			play(first, func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) })
+		}
+	}
+	t.Logf("%d lives of %v on the mean, %.0f a minute, %d failed", played, (simulated / time.Duration(max(played, 1))).Round(time.Second),
+		float64(played)/time.Since(began).Minutes(), failed)
+}
+
+// play plays the life of a seed.
+func play(seed uint64, trace func(string, ...any)) *world {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	w := newWorld(drawSetup(rng), seeded{rng}, trace)
+	w.live()
+	return w
+}
+
+// drawSetup draws what a life is about. There are always enough honest machines for the redundancy.
+func drawSetup(rng *rand.Rand) setup {
+	s := setup{
+		published: rng.IntN(3) == 0, redundancy: []int{1, 1, 2, 2, 3}[rng.IntN(5)], spot: []float64{0, 0, 0.1, 0.3, 1}[rng.IntN(5)],
+		kernels: []string{"avx512", "avx2", generic}[rng.IntN(3):], poison: map[uint64]bool{}, dying: map[string]bool{},
+		end: time.Duration(rng.IntN(120)) * time.Second,
+	}
+	tasks := 0
+	for range 1 + rng.IntN(3) {
+		n := rng.IntN(10)
+		tasks += n
+		s.classes = append(s.classes, uint64(n))
+	}
+	seconds := []float64{0.01, 0.3, 3, 30}[rng.IntN(4)]
+	for range tasks {
+		s.seconds = append(s.seconds, seconds*(0.5+rng.Float64()))
+	}
+	if rng.IntN(12) == 0 && tasks > 0 {
+		s.poison[rng.Uint64N(uint64(tasks))] = true
+	}
+	switch rng.IntN(12) {
+	case 0:
+		s.dying[s.kernels[0]] = true
+	case 1:
+		s.dying["all"] = true
+	case 2:
+		s.wrong = s.kernels[0]
+	}
+	liars := []int{0, 0, 0, 1, 1, 2}[rng.IntN(6)]
+	lies := []lie{constant, rare, random, agreeing}[rng.IntN(4)]
+	for i := range s.redundancy + liars + rng.IntN(3) {
+		m := machine{
+			name: fmt.Sprint("m", i), kernel: []string{"avx512", "avx2", generic}[rng.IntN(3)], processes: 1 + rng.IntN(2)*rng.IntN(2),
+			searchers: 1 + rng.IntN(3), together: rng.IntN(4) == 0, speed: []float64{1, 1, 1, 10}[rng.IntN(4)], offset: 10 * uint64(i+1),
+		}
+		if rng.IntN(3) == 0 {
+			m.from = time.Duration(rng.IntN(60)) * time.Second
+		}
+		s.machines = append(s.machines, m)
+	}
+	for range liars {
+		m := &s.machines[rng.IntN(len(s.machines))]
+		if m.lies == honest {
+			m.lies = lies
+			if lies == agreeing {
+				m.offset = 5
+			}
+		}
+	}
+	s.alone = len(s.machines) == 1 && rng.IntN(2) == 0
+	return s
+}

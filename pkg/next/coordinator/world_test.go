@@ -1,0 +1,215 @@
+package coordinator
+
+import (
+	"container/heap"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"time"
+
+	"nqueens/pkg/next/ledger"
+	"nqueens/pkg/queens"
+)
+
+// The simulated world is a whole system in one goroutine, in which time is a number: the real core on a real log and fold,
+// and real cores of workers. Messages are lost, doubled, late and out of order; everything is killed, stopped and cut off;
+// machines lie. After every event the rules of world_checks_test.go are checked. One world is one life of a run.
+type world struct {
+	setup   setup
+	faults  faults
+	now     time.Duration
+	events  events
+	number  uint64 // of the last event
+	header  ledger.Header
+	truth   []uint64 // the true count of each task
+	total   *big.Int
+	disk    []byte // what is on the disk
+	host    *host  // the coordinator, or nil while none runs
+	starts  uint64
+	procs   []*proc
+	spawned int
+	acked   []fact           // counts for which a worker has a receipt
+	heard   map[string]heard // by process: when the coordinator got its last message
+	counted map[uint64]int   // by task: how often it was counted to the end
+	end     *End             // of the run
+	failure string           // the first rule that was broken
+	trace   func(format string, args ...any)
+}
+
+// setup is what a life is about.
+type setup struct {
+	published  bool
+	classes    []uint64 // tasks of each
+	redundancy int
+	spot       float64
+	alone      bool // the machine of the coordinator is the only one
+	machines   []machine
+	seconds    []float64 // that a task takes on a machine of speed 1
+	poison     map[uint64]bool
+	kernels    []string
+	dying      map[string]bool // kernels on which a child that recounts dies
+	wrong      string          // the way to recount that gives another count, or ""
+	end        time.Duration   // from then on there are no faults
+}
+
+// machine is a computer with worker processes.
+type machine struct {
+	name      string
+	kernel    string
+	processes int
+	searchers int
+	together  bool
+	speed     float64
+	lies      lie
+	offset    uint64        // what it adds when it lies
+	from      time.Duration // when its processes start
+}
+
+// lie is how a machine is wrong.
+type lie byte
+
+const (
+	honest   lie = iota
+	constant     // each count is wrong
+	rare         // one count in five
+	random       // half of the counts, another one each time
+	agreeing     // each count is wrong, and equal to that of other machines that agree
+)
+
+// faults decides when something goes wrong.
+type faults interface {
+	// pick returns 0, or from 1 to less than n with the given probability each.
+	pick(n int, p float64) int
+	// between returns a duration.
+	between(low, high time.Duration) time.Duration
+}
+
+// events are the future, the next one first.
+type events []event
+
+type event struct {
+	at     time.Duration
+	number uint64
+	do     func()
+}
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].number < e[j].number
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// heard is when the coordinator heard a process.
+type heard struct {
+	at     time.Duration
+	number uint64 // of the last request
+}
+
+// fact is a count that was acknowledged.
+type fact struct {
+	machine     string
+	task, count uint64
+}
+
+// after lets something happen later.
+func (w *world) after(d time.Duration, do func()) {
+	w.number++
+	heap.Push(&w.events, event{w.now + max(d, 0), w.number, do})
+}
+
+// fail notes that a rule was broken.
+func (w *world) fail(format string, args ...any) {
+	if w.failure == "" {
+		w.failure = fmt.Sprintf("at %v: ", w.now) + fmt.Sprintf(format, args...)
+	}
+}
+
+// faulty returns the probability if there are still faults, or else 0.
+func (w *world) faulty(p float64) float64 {
+	if w.now >= w.setup.end {
+		return 0
+	}
+	return p
+}
+
+// newWorld begins a life.
+func newWorld(s setup, f faults, trace func(string, ...any)) *world {
+	n := queens.MaxN
+	if s.published {
+		n = 20
+	}
+	w := &world{setup: s, faults: f, trace: trace, heard: map[string]heard{}, counted: map[uint64]int{}}
+	w.header = ledger.Header{
+		Format: ledger.Format, Run: "n20-20261120-153012-ab12", Manifest: testManifest(n, s.classes), Redundancy: s.redundancy, SpotCheck: s.spot,
+	}
+	w.truth = make([]uint64, w.header.Manifest.Tasks)
+	w.total = new(big.Int)
+	for task := range w.truth {
+		w.truth[task] = uint64(1000 * (task + 1))
+		weight := uint64(w.header.Manifest.Classes[w.header.Manifest.ClassOf(uint64(task))].Weight)
+		w.total.Add(w.total, new(big.Int).SetUint64(weight*w.truth[task]))
+	}
+	var err error
+	if w.disk, err = ledger.AppendFrame(nil, &w.header); err != nil {
+		panic(err)
+	}
+	w.startHost()
+	for i := range s.machines {
+		for range s.machines[i].processes {
+			w.after(s.machines[i].from, func() { w.spawn(&s.machines[i]) })
+		}
+	}
+	return w
+}
+
+// longestLife bounds a life after the faults are over.
+const longestLife = 2 * time.Hour
+
+// live lets events happen until the run has ended.
+func (w *world) live() {
+	for w.failure == "" && w.end == nil {
+		if len(w.events) == 0 || w.now > w.setup.end+longestLife {
+			w.fail("the run does not end")
+			return
+		}
+		next := heap.Pop(&w.events).(event)
+		w.now = next.at
+		next.do()
+		w.check()
+	}
+	w.checkEnd()
+}
+
+// send brings a message to its receiver: perhaps never, twice or late.
+func (w *world) send(receive func()) {
+	switch w.faults.pick(4, w.faulty(0.02)) {
+	case 0:
+		w.after(w.faults.between(time.Millisecond, 30*time.Millisecond), receive)
+	case 1:
+	case 2:
+		w.after(w.faults.between(time.Millisecond, 30*time.Millisecond), receive)
+		w.after(w.faults.between(time.Millisecond, 3*time.Second), receive)
+	case 3:
+		w.after(w.faults.between(time.Millisecond, 30*time.Second), receive)
+	}
+}
+
+// seeded are faults drawn at random.
+type seeded struct{ *rand.Rand }
+
+func (r seeded) pick(n int, p float64) int {
+	if x := r.Float64(); x < p*float64(n-1) && p > 0 {
+		return 1 + r.IntN(n-1)
+	}
+	return 0
+}
+
+func (r seeded) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(r.Int64N(int64(high-low)))
+}
