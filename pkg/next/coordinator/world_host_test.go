@@ -122,6 +122,9 @@ func (h *host) fault() {
 		h.cut = true
 		w.trace("%v cut off", w.now)
 		w.after(w.faults.between(0, time.Minute), func() {
+			if !h.cut {
+				return
+			}
 			h.cut = false
 			h.input(func() { h.gap = w.now; h.core.Connected(w.now, true) })
 		})

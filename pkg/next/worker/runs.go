@@ -119,8 +119,12 @@ func (c *Core) end(r *run) {
 // everything is all tasks that a run can have.
 var everything = queens.Range{Tasks: math.MaxUint64}
 
-// giveUp ends the searches of a range whose counts nobody wants.
+// giveUp ends the searches of a range whose counts nobody wants. Its results wait for their receipts, but are not listed any
+// more.
 func (c *Core) giveUp(r *run, of queens.Range) {
+	for i := range r.results {
+		r.results[i].whole = r.results[i].whole && !of.Contains(r.results[i].Range)
+	}
 	r.waiting = slices.DeleteFunc(r.waiting, func(h *chunk) bool { return of.Contains(h.Range) })
 	for i := range c.searchers {
 		s := &c.searchers[i]
