@@ -269,10 +269,14 @@ func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
 	return tasks
 }
 
-// isSingle reports whether nobody else holds a task of a hold.
-func (q *queue) isSingle(h *hold) bool {
+// mayDouble reports whether a hold may be handed out a second time: nobody else holds a task of it, and no worker has lost one,
+// unless it is alone.
+func (q *queue) mayDouble(h *hold) bool {
 	for task := h.First; task < h.End(); task++ {
 		if holds := q.holders[task]; len(holds) > 1 && slices.Contains(holds, h) {
+			return false
+		}
+		if _, lost := q.losses[task]; lost && h.Tasks > 1 {
 			return false
 		}
 	}

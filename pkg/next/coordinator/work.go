@@ -219,7 +219,7 @@ func (c *Core) doubleLast(now time.Duration) {
 	}
 }
 
-// endings returns the holds of tasks that are not done and have no other holder, the one that ends latest first.
+// endings returns the holds that may be handed out a second time, the one that ends latest first.
 func (c *Core) endings(now time.Duration) (list []ending) {
 	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.presence == present }) {
 		holds := c.queue.holdsOf(w.process)
@@ -234,7 +234,7 @@ func (c *Core) endings(now time.Duration) (list []ending) {
 			if !h.begun {
 				end += busy / time.Duration(max(w.request.Searchers, 1))
 			}
-			if c.queue.isSingle(h) && c.judge.need(h.First) == needCount {
+			if c.queue.mayDouble(h) && c.judge.need(h.First) == needCount {
 				list = append(list, ending{h, end})
 			}
 		}

@@ -115,7 +115,7 @@ func (h *host) fault() {
 	case 1:
 		h.kill()
 	case 2:
-		h.frozen = w.now + w.faults.between(0, time.Minute)
+		h.frozen = max(h.frozen, w.now+w.faults.between(0, time.Minute))
 		w.trace("%v frozen until %v", w.now, h.frozen)
 	case 3:
 		h.input(func() { h.core.Connected(w.now, false) })

@@ -87,7 +87,7 @@ func (p *proc) fault() {
 	case 1:
 		p.kill()
 	case 2:
-		p.frozen = w.now + w.faults.between(0, time.Minute)
+		p.frozen = max(p.frozen, w.now+w.faults.between(0, time.Minute))
 		w.trace("%v worker %s is frozen until %v", w.now, p.name.Name, p.frozen)
 	case 3:
 		w.trace("%v worker %s shall leave", w.now, p.name.Name)
