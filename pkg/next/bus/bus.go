@@ -242,14 +242,10 @@ func (o *Options) explain(err error) error {
 		hint = "the server does not know the token: copy join.token of its coordinator again"
 	case errors.Is(err, nats.ErrAuthorization):
 		hint = "the server asks for a token or other credentials: see --join, --creds and --nkey"
-	case errors.Is(err, nats.ErrNkeysNotSupported):
-		hint = "the server asks for no key: leave --nkey out"
-	case errors.Is(err, nats.ErrSecureConnWanted):
-		hint = "the server has no TLS, which the token or --tls-ca asks for"
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		hint = "name the authority of the server's certificate with --tls-ca"
 	case isRefusal(err):
-		hint = "is it another server, or does its certificate belong to another name?"
+		hint = "does the server have TLS as the address or the token says, and a certificate for this name?"
 	}
 	return fmt.Errorf("%w: %s: %w: %s", queens.ErrNoConnection, o.servers(), err, hint)
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -91,44 +92,56 @@ func hasUnknown(m protoreflect.Message) bool {
 	return found
 }
 
-func decodeTicket(data []byte) (t queens.Ticket, err error) {
-	if len(data) != len(t) {
-		return t, fmt.Errorf("a ticket of %d bytes, not %d", len(data), len(t))
+// decoder checks what was read from a message, and keeps the first thing wrong with it.
+type decoder struct{ err error }
+
+// check notes what is wrong unless ok is true.
+func (d *decoder) check(ok bool, format string, args ...any) {
+	if !ok && d.err == nil {
+		d.err = fmt.Errorf(format, args...)
 	}
-	return queens.Ticket(data), nil
 }
 
-func decodeRange(first, tasks uint64) (queens.Range, error) {
+func (d *decoder) valid(err error) { d.err = cmp.Or(d.err, err) }
+
+func (d *decoder) ticket(data []byte) (t queens.Ticket) {
+	d.check(len(data) == len(t), "a ticket of %d bytes, not %d", len(data), len(t))
+	copy(t[:], data)
+	return t
+}
+
+func (d *decoder) tasks(first, tasks uint64) queens.Range {
 	r := queens.Range{First: first, Tasks: tasks}
-	return r, r.Validate(maxTasks)
+	d.valid(r.Validate(maxTasks))
+	return r
 }
 
-func decodeDuration(nanoseconds uint64) (time.Duration, error) {
-	if nanoseconds > math.MaxInt64 {
-		return 0, fmt.Errorf("a time of %d ns", nanoseconds)
-	}
-	return time.Duration(nanoseconds), nil
+func (d *decoder) duration(nanoseconds uint64) time.Duration {
+	d.check(nanoseconds <= math.MaxInt64, "a time of %d ns", nanoseconds)
+	return time.Duration(nanoseconds)
 }
 
-// encodeText returns a text for people that [decodeText] accepts.
+func (d *decoder) instance(instance uint64) uint64 {
+	d.check(instance != 0, "a coordinator without an instance")
+	return instance
+}
+
+func (d *decoder) name(what, name string) string {
+	d.valid(queens.ValidateName(what, name))
+	return name
+}
+
+// text returns a text for people, cleaned.
+func (d *decoder) text(text string) string {
+	d.check(len(text) <= maxText, "a text of %d bytes, more than %d", len(text), maxText)
+	return queens.Sanitize(text)
+}
+
+// encodeText returns a text for people that a decoder accepts.
 func encodeText(text string) string {
 	clean := []rune(queens.Sanitize(text))
 	for len(string(clean)) > maxText {
 		clean = clean[:len(clean)*3/4]
 	}
 	return string(clean)
-}
-
-func decodeText(text string) (string, error) {
-	if len(text) > maxText {
-		return "", fmt.Errorf("a text of %d bytes, more than %d", len(text), maxText)
-	}
-	return queens.Sanitize(text), nil
-}
-
-func decodeInstance(instance uint64) (uint64, error) {
-	if instance == 0 {
-		return 0, errors.New("a coordinator without an instance")
-	}
-	return instance, nil
 }

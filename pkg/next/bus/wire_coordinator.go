@@ -28,11 +28,11 @@ func DecodeAnnouncement(data []byte) (queens.Announcement, error) {
 	if err := unmarshal(data, maxSmall, &m); err != nil {
 		return queens.Announcement{}, err
 	}
+	var d decoder
 	a := queens.Announcement{
-		Run: m.GetRun(), Instance: m.GetInstance(), State: queens.State(m.GetState()), Recorded: m.GetRecorded(), Work: m.GetWork(),
+		Run: m.GetRun(), Instance: d.instance(m.GetInstance()), State: queens.State(m.GetState()), Recorded: m.GetRecorded(), Work: m.GetWork(),
 	}
-	_, err := decodeInstance(a.Instance)
-	return a, cmp.Or(err, queens.ValidateRun(a.Run), a.State.Validate())
+	return a, cmp.Or(d.err, queens.ValidateRun(a.Run), a.State.Validate())
 }
 
 // EncodeWorkReply encodes the reply to a work request. It is also the reply to a message that can't be read: whatever its
@@ -64,21 +64,17 @@ func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
 		First: c.First, Ticket: c.Ticket[:], Allow: c.Board.Allow[:c.Board.N], Prefixes: make([]uint32, len(c.Prefixes)),
 		Cols: masks[:n], Left: masks[n : 2*n], Right: masks[2*n:],
 	}
-	i, sameRow := 0, true
+	i, rows, sameRow := 0, make([]uint32, n), true
 	for task, prefixes := range c.Prefixes {
 		m.Prefixes[task] = uint32(len(prefixes))
 		for _, p := range prefixes {
-			m.Cols[i], m.Left[i], m.Right[i] = p.Cols, p.Left, p.Right
-			sameRow = sameRow && p.Row == c.Prefixes[0][0].Row
+			rows[i], m.Cols[i], m.Left[i], m.Right[i] = uint32(p.Row), p.Cols, p.Left, p.Right
+			sameRow = sameRow && rows[i] == rows[0]
 			i++
 		}
 	}
-	for _, prefixes := range c.Prefixes {
-		for _, p := range prefixes {
-			if len(m.Row) == 0 || !sameRow {
-				m.Row = append(m.Row, uint32(p.Row))
-			}
-		}
+	if m.Row = rows; sameRow {
+		m.Row = rows[:min(n, 1)]
 	}
 	return m
 }
@@ -90,66 +86,44 @@ func DecodeWorkReply(data []byte) (*queens.WorkReply, error) {
 	if err := unmarshal(data, len(data), &m); err != nil {
 		return nil, err
 	}
-	r := &queens.WorkReply{Number: m.GetNumber(), Drop: make([]queens.Range, len(m.GetDrop())), Chunks: make([]queens.Chunk, len(m.GetChunks()))}
-	var err1, err2 error
-	r.Instance, err1 = decodeInstance(m.GetInstance())
-	r.Refused, err2 = decodeText(m.GetRefused())
-	if err := cmp.Or(err1, err2); err != nil {
-		return nil, err
+	var d decoder
+	r := &queens.WorkReply{
+		Number: m.GetNumber(), Instance: d.instance(m.GetInstance()), Refused: d.text(m.GetRefused()),
+		Drop: make([]queens.Range, len(m.GetDrop())), Chunks: make([]queens.Chunk, len(m.GetChunks())),
 	}
 	for i, drop := range m.GetDrop() {
-		if r.Drop[i], err1 = decodeRange(drop.GetFirst(), drop.GetTasks()); err1 != nil {
-			return nil, err1
-		}
+		r.Drop[i] = d.tasks(drop.GetFirst(), drop.GetTasks())
 	}
 	for i, chunk := range m.GetChunks() {
-		if err := decodeChunk(chunk, &r.Chunks[i]); err != nil {
-			return nil, fmt.Errorf("a chunk: %w", err)
-		}
+		d.chunk(chunk, &r.Chunks[i])
 	}
-	return r, nil
+	return r, d.err
 }
 
-func decodeChunk(m *nqueensv1.Chunk, c *queens.Chunk) (err error) {
+func (d *decoder) chunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 	cols, left, right, rows, sizes := m.GetCols(), m.GetLeft(), m.GetRight(), m.GetRow(), m.GetPrefixes()
 	n := len(cols)
-	switch {
-	case len(sizes) == 0 || len(sizes) > queens.MaxChunkTasks:
-		return fmt.Errorf("%d tasks, not 1 to %d", len(sizes), queens.MaxChunkTasks)
-	case len(left) != n || len(right) != n || len(rows) != n && len(rows) != 1:
-		return fmt.Errorf("lists of %d, %d and %d attacked columns with %d rows", n, len(left), len(right), len(rows))
-	case len(m.GetAllow()) > queens.MaxN:
-		return fmt.Errorf("%d rows", len(m.GetAllow()))
-	}
-	if c.Range, err = decodeRange(m.GetFirst(), uint64(len(sizes))); err != nil {
-		return err
-	}
-	if c.Ticket, err = decodeTicket(m.GetTicket()); err != nil {
-		return err
-	}
-	c.Board.N = len(m.GetAllow())
+	d.check(len(sizes) <= queens.MaxChunkTasks, "a chunk of %d tasks, more than %d", len(sizes), queens.MaxChunkTasks)
+	d.check(len(left) == n && len(right) == n && (len(rows) == n || len(rows) == 1),
+		"lists of %d, %d and %d attacked columns with %d rows", n, len(left), len(right), len(rows))
+	c.Range, c.Ticket, c.Board.N = d.tasks(m.GetFirst(), uint64(len(sizes))), d.ticket(m.GetTicket()), len(m.GetAllow())
+	d.valid(queens.ValidateN(c.Board.N))
 	copy(c.Board.Allow[:], m.GetAllow())
-	if err := c.Board.Validate(); err != nil {
-		return err
+	if d.valid(c.Board.Validate()); d.err != nil {
+		return
 	}
 	all := make([]queens.Prefix, n)
 	for i := range all {
 		all[i] = queens.Prefix{Row: int(rows[min(i, len(rows)-1)]), Cols: cols[i], Left: left[i], Right: right[i]}
 	}
 	c.Prefixes = make([][]queens.Prefix, len(sizes))
-	for task, size := range sizes {
-		if int(size) > len(all) {
-			return fmt.Errorf("task %d has %d prefixes, the message %d", c.First+uint64(task), size, len(all))
-		}
-		c.Prefixes[task], all = all[:size:size], all[size:]
-		if err := queens.ValidatePrefixes(&c.Board, c.First+uint64(task), c.Prefixes[task]); err != nil {
-			return err
-		}
+	for i, size := range sizes {
+		k := min(int(size), len(all))
+		d.check(k == int(size), "a chunk of %d prefixes, fewer than its tasks have", n)
+		c.Prefixes[i], all = all[:k:k], all[k:]
+		d.valid(queens.ValidatePrefixes(&c.Board, c.First+uint64(i), c.Prefixes[i]))
 	}
-	if len(all) > 0 {
-		return fmt.Errorf("%d prefixes of no task", len(all))
-	}
-	return nil
+	d.check(len(all) == 0, "%d prefixes of no task", len(all))
 }
 
 // EncodeDeliveryReply encodes the reply to a delivery.
@@ -168,20 +142,13 @@ func DecodeDeliveryReply(data []byte) (*queens.DeliveryReply, error) {
 	if err := unmarshal(data, len(data), &m); err != nil {
 		return nil, err
 	}
-	r := &queens.DeliveryReply{Receipts: make([]queens.Receipt, len(m.GetReceipts()))}
-	var err error
-	if r.Instance, err = decodeInstance(m.GetInstance()); err != nil {
-		return nil, err
-	}
+	var d decoder
+	r := &queens.DeliveryReply{Instance: d.instance(m.GetInstance()), Receipts: make([]queens.Receipt, len(m.GetReceipts()))}
 	for i, receipt := range m.GetReceipts() {
-		if r.Receipts[i].Refused, err = decodeText(receipt.GetRefused()); err != nil {
-			return nil, err
-		}
-		if r.Receipts[i].Recorded = receipt.GetRecorded(); r.Receipts[i].Recorded == (r.Receipts[i].Refused != "") {
-			return nil, fmt.Errorf("a receipt with recorded %t and refused %q", receipt.GetRecorded(), r.Receipts[i].Refused)
-		}
+		r.Receipts[i] = queens.Receipt{Recorded: receipt.GetRecorded(), Refused: d.text(receipt.GetRefused())}
+		d.check(receipt.GetRecorded() == (receipt.GetRefused() == ""), "a receipt that is neither recorded nor refused, or both")
 	}
-	return r, nil
+	return r, d.err
 }
 
 // snapshot is a snapshot on the wire.

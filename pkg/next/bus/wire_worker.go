@@ -1,8 +1,6 @@
 package bus
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -48,31 +46,20 @@ func EncodeRequest(r *queens.WorkRequest) ([]byte, error) {
 }
 
 func decodeRequest(m *nqueensv1.WorkRequest) (*queens.WorkRequest, error) {
+	var d decoder
 	r := &queens.WorkRequest{
-		Number: m.GetNumber(), Version: m.GetVersion(), Kernel: m.GetKernel(), Threads: int(m.GetThreads()),
-		Searchers: int(m.GetSearchers()), Want: int(m.GetWant()), Leaving: m.GetLeaving(), Held: make([]queens.Held, len(m.GetHeld())),
-	}
-	switch {
-	case r.Number == 0:
-		return nil, errors.New("a work request without a number")
-	case max(r.Threads, r.Searchers, r.Want) > maxThreads || min(r.Threads, r.Searchers) == 0:
-		return nil, fmt.Errorf("a worker with %d threads and %d searchers that wants %d chunks", r.Threads, r.Searchers, r.Want)
-	case r.Leaving && (r.Want > 0 || len(r.Held) > 0):
-		return nil, errors.New("a worker leaves, and holds or wants work")
-	}
-	if err := cmp.Or(queens.ValidateName("a version", r.Version), queens.ValidateName("a kernel", r.Kernel)); err != nil {
-		return nil, err
+		Number: m.GetNumber(), Version: d.name("a version", m.GetVersion()), Kernel: d.name("a kernel", m.GetKernel()),
+		Threads: int(m.GetThreads()), Searchers: int(m.GetSearchers()), Want: int(m.GetWant()), Leaving: m.GetLeaving(),
+		Held: make([]queens.Held, len(m.GetHeld())),
 	}
 	for i, h := range m.GetHeld() {
-		of, err1 := decodeRange(h.GetFirst(), h.GetTasks())
-		ticket, err2 := decodeTicket(h.GetTicket())
-		searched, err3 := decodeDuration(h.GetSearched())
-		if err := cmp.Or(err1, err2, err3); err != nil {
-			return nil, fmt.Errorf("a held chunk: %w", err)
-		}
-		r.Held[i] = queens.Held{Range: of, Ticket: ticket, Searched: searched}
+		r.Held[i] = queens.Held{Range: d.tasks(h.GetFirst(), h.GetTasks()), Ticket: d.ticket(h.GetTicket()), Searched: d.duration(h.GetSearched())}
 	}
-	return r, nil
+	d.check(r.Number > 0, "a work request without a number")
+	d.check(max(r.Threads, r.Searchers, r.Want) <= maxThreads && min(r.Threads, r.Searchers) > 0,
+		"a worker with %d threads and %d searchers that wants %d chunks", r.Threads, r.Searchers, r.Want)
+	d.check(!r.Leaving || r.Want == 0 && len(r.Held) == 0, "a worker leaves, and holds or wants work")
+	return r, d.err
 }
 
 // EncodeDelivery encodes results. The error says that they are more than a delivery may have.
@@ -93,25 +80,17 @@ func EncodeDelivery(d *queens.Delivery) ([]byte, error) {
 }
 
 func decodeDelivery(m *nqueensv1.Delivery) (*queens.Delivery, error) {
-	d := &queens.Delivery{Results: make([]queens.Result, len(m.GetResults()))}
-	if len(d.Results) == 0 {
-		return nil, errors.New("a delivery without results")
-	}
+	var d decoder
+	results := make([]queens.Result, len(m.GetResults()))
+	d.check(len(results) > 0, "a delivery without results")
 	for i, r := range m.GetResults() {
-		of, err1 := decodeRange(r.GetFirst(), r.GetTasks())
-		counted, err2 := decodeRange(r.GetCounted(), uint64(len(r.GetCounts())))
-		ticket, err3 := decodeTicket(r.GetTicket())
-		searched, err4 := decodeDuration(r.GetSearched())
-		err := cmp.Or(err1, err2, err3, err4, queens.ValidateName("a kernel", r.GetKernel()))
-		if err == nil && (r.GetKernel() == "" || !of.Contains(counted)) {
-			err = fmt.Errorf("the tasks %v of the chunk %v, by the kernel %q", counted, of, r.GetKernel())
+		results[i] = queens.Result{
+			Range: d.tasks(r.GetFirst(), r.GetTasks()), Ticket: d.ticket(r.GetTicket()),
+			Counted: d.tasks(r.GetCounted(), uint64(len(r.GetCounts()))), Hash: r.GetHash(), Counts: r.GetCounts(),
+			Kernel: d.name("a kernel", r.GetKernel()), Searched: d.duration(r.GetSearched()),
 		}
-		if err != nil {
-			return nil, fmt.Errorf("a result: %w", err)
-		}
-		d.Results[i] = queens.Result{
-			Range: of, Ticket: ticket, Counted: counted, Hash: r.GetHash(), Counts: r.GetCounts(), Kernel: r.GetKernel(), Searched: searched,
-		}
+		d.check(r.GetKernel() != "" && results[i].Range.Contains(results[i].Counted),
+			"a result of the tasks %v of the chunk %v, by the kernel %q", results[i].Counted, results[i].Range, r.GetKernel())
 	}
-	return d, nil
+	return &queens.Delivery{Results: results}, d.err
 }
