@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -42,10 +43,10 @@ type Options struct {
 type Bus struct {
 	options Options
 	conn    *nats.Conn
-	found   atomic.Bool   // a server was reached that takes the connection
-	closed  chan struct{} // closed when the connection has ended for good
+	found   atomic.Bool             // a server was reached that takes the connection
+	usable  context.Context         // ends when the connection is of no use any more
+	refuse  context.CancelCauseFunc // ends it, with the reason
 	mu      sync.Mutex
-	refused error           // why the connection is of no use
 	said    map[string]bool // what was logged once
 }
 
@@ -58,7 +59,8 @@ const (
 // Connect connects to the server. Once connected it reconnects for as long as it takes; what is sent meanwhile fails at
 // once. The error wraps [queens.ErrNoConnection].
 func Connect(o Options) (*Bus, error) {
-	b := &Bus{options: o, closed: make(chan struct{}), said: make(map[string]bool)}
+	b := &Bus{options: o, said: make(map[string]bool)}
+	b.usable, b.refuse = context.WithCancelCause(context.Background())
 	options, err := o.credentials()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", queens.ErrNoConnection, err)
@@ -90,7 +92,7 @@ func Connect(o Options) (*Bus, error) {
 			}
 			b.warnOnce(err.Error(), err, "the connection reports an error")
 		}),
-		nats.ClosedHandler(func(*nats.Conn) { b.refuse(nil) }),
+		nats.ClosedHandler(func(c *nats.Conn) { b.refuse(o.explain(cmp.Or(c.LastError(), nats.ErrConnectionClosed))) }),
 	)
 	if b.conn, err = nats.Connect(o.URL, options...); err != nil {
 		return nil, o.explain(err)
@@ -127,20 +129,6 @@ func (o *Options) credentials() (options []nats.Option, err error) {
 	return options, nil
 }
 
-// refuse notes that the connection is of no use any more, and why.
-func (b *Bus) refuse(reason error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.refused == nil {
-		b.refused = reason
-	}
-	select {
-	case <-b.closed:
-	default:
-		close(b.closed)
-	}
-}
-
 // warnOnce logs a warning if none with the same key was logged before.
 func (b *Bus) warnOnce(key string, err error, message string) {
 	const most = 1000
@@ -158,27 +146,18 @@ func (b *Bus) warnOnce(key string, err error, message string) {
 func (b *Bus) Wait(ctx context.Context) error {
 	poll := time.NewTicker(time.Second)
 	defer poll.Stop()
-	for open := true; open; {
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-b.closed:
-			open = false
+		case <-b.usable.Done():
+			return context.Cause(b.usable)
 		case <-poll.C: // the client tries again whatever the first server that it reaches says
 			if err := b.conn.LastError(); !b.found.Load() && isRefusal(err) {
 				return b.options.explain(err)
 			}
 		}
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.refused != nil {
-		return b.refused
-	}
-	if err := b.conn.LastError(); err != nil {
-		return b.options.explain(err)
-	}
-	return fmt.Errorf("%w: it was closed", queens.ErrNoConnection)
 }
 
 // Close sends what is still buffered, for up to a second, and ends the connection.

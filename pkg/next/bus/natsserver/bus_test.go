@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -137,10 +138,28 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// lockedLog is a log that may be read while it is written.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // Announcements reach all. What can't be read or has another version is said once, and the next ones are heard.
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
-	var log strings.Builder
+	var log lockedLog
 	a, b := connect(t, bus.Options{InProcess: server}), connect(t, bus.Options{InProcess: server, Log: zerolog.New(&log)})
 	heard := make(chan queens.Announcement, 1)
 	stop, err := b.Announcements(func(a queens.Announcement) { heard <- a })

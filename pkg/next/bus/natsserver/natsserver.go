@@ -88,18 +88,18 @@ func (c *Config) options() (*server.Options, error) {
 // ready waits until the server accepts connections or reports a fatal error.
 func ready(nats *server.Server, log *serverLog) error {
 	const step = 50 * time.Millisecond
-	for deadline := time.Now().Add(startTimeout); ; {
-		accepts := nats.ReadyForConnections(step)
-		if fatal := log.fatal.Load(); fatal != nil {
-			return errors.New(*fatal)
-		}
-		if accepts {
-			return nil
-		}
+	for deadline := time.Now().Add(startTimeout); !nats.ReadyForConnections(step); {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("not ready after %v", startTimeout)
 		}
+		if log.fatal.Load() != nil {
+			break
+		}
 	}
+	if fatal := log.fatal.Load(); fatal != nil {
+		return errors.New(*fatal)
+	}
+	return nil
 }
 
 // InProcessConn returns a connection to the server that uses no port.
