@@ -53,7 +53,7 @@ func timeLeft(recent, older, latest *sample, threads int) (low, high float64) {
 	return work / fast * (1 - margin), work/slow*(1+margin) + task
 }
 
-// forecast is the time of the meter's clock at which a run will end, in seconds; zero while it is unknown. It is smoothed:
+// forecast is the elapsed time at which a run will end, in seconds; zero while it is unknown. It is smoothed:
 // the time of the end, which is constant while the rates are, and not the time that is left, which would always lag.
 type forecast struct {
 	low, high float64

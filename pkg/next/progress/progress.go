@@ -19,89 +19,69 @@ const (
 )
 
 const (
-	// longestGap is the longest time between two measurements that counts as time of the run. After a longer one the
-	// process was stopped, or its machine slept.
-	longestGap = 5 * time.Second
 	// firstForecast is how long a run is measured before the first forecast.
 	firstForecast = 2 * time.Second
 	// sampleInterval is the least time between two stored samples, except the latest.
 	sampleInterval = time.Second
 )
 
-// Meter measures one run from one start of its coordinator to its end. [NewMeter] makes one.
+// Meter measures one run from one start of its coordinator to its end. The zero value is ready.
 type Meter struct {
-	elapsed  time.Duration // of the run, pauses left out: the clock of the samples
-	last     time.Duration // when Measure was called last, by the clock of its caller
-	started  bool          // Measure was called
-	samples  []sample      // the first is the last one before the long window, or the first since the start or a pause
-	counting bool          // a result came since the first sample
-	perWork  float64       // thread-seconds that all the work of the run takes, as measured last; 0 before
+	samples  []sample // the first is the last one before the long window, or the first since the start
+	counting bool     // a result came since the first sample
+	perWork  float64  // thread-seconds that all the work of the run takes, as measured last; 0 before
 	forecast forecast
 }
 
-// sample is how far a run is at a time of the meter's clock.
+// sample is how far a run is.
 type sample struct {
-	at        time.Duration
+	at        time.Duration // for which coordinators had worked on the run
 	done      uint64
 	work      float64
 	solutions float64
 	threads   float64 // thread-seconds since the first sample of the meter
 }
 
-// NewMeter returns a meter for a run on which coordinators have worked that long before.
-func NewMeter(elapsed time.Duration) *Meter { return &Meter{elapsed: elapsed} }
-
-// Measure fills Rate, TimeToGo, Remaining and Elapsed of a snapshot from its Done, Tasks, WorkDone, Solutions, Threads and
-// State, and keeps WorkDone below 1 while a task is left. The time is a monotonic clock of the caller, who calls about once
-// a second: a gap of more than 5 s counts as a pause. Time without threads, and before the first result, says nothing
-// about the rates: the windows begin after it. Remaining keeps to what was measured last, so that it is known without
-// threads.
-func (m *Meter) Measure(now time.Duration, s *queens.Snapshot) {
-	gap := max(0, now-m.last)
-	if !m.started {
-		gap, m.started = 0, true
-	}
-	m.last = now
-	if gap > longestGap {
-		gap, m.samples = 0, nil
-	}
-	m.elapsed += gap
-	s.Elapsed = queens.Seconds{Duration: m.elapsed}
+// Measure fills Rate, TimeToGo and Remaining of a snapshot from its Done, Tasks, WorkDone, Solutions, Elapsed, Threads and
+// State, and keeps WorkDone below 1 while a task is left. It is called about once a second. Elapsed is its clock, so pauses
+// are no time in which little was done. Nor is time without threads or before the first result: the windows begin after it.
+// Remaining keeps to what was measured last, so that it is known without threads.
+func (m *Meter) Measure(s *queens.Snapshot) {
 	s.Rate, s.TimeToGo, s.Remaining = 0, nil, 0
 	if s.WorkDone = max(0, min(s.WorkDone, 1)); s.Done < s.Tasks { // the sum of many shares is inexact
 		s.WorkDone = min(s.WorkDone, queens.Fraction(math.Nextafter(1, 0)))
 	}
-	latest := m.keep(gap, s)
+	latest := m.keep(s)
 	if s.State.Ended() || s.Done == s.Tasks {
 		m.forecast = forecast{}
 		return
 	}
-	recent := m.sampleBefore(m.elapsed - shortWindow)
+	recent := m.sampleBefore(latest.at - shortWindow)
 	s.Rate = rate(recent, latest)
 	if work := latest.work - m.samples[0].work; work > 0 {
 		m.perWork = (latest.threads - m.samples[0].threads) / work
 	}
 	s.Remaining = m.perWork * (1 - latest.work)
 	low, high := 0.0, 0.0
-	if m.elapsed-m.samples[0].at >= firstForecast {
+	if latest.at-m.samples[0].at >= firstForecast {
 		low, high = timeLeft(&recent, &m.samples[0], &latest, s.Threads)
 	}
-	s.TimeToGo = m.forecast.follow(m.elapsed, low, high)
+	s.TimeToGo = m.forecast.follow(latest.at, low, high)
 }
 
 // keep adds the sample of a snapshot, drops those that are too old, and returns it.
-func (m *Meter) keep(gap time.Duration, s *queens.Snapshot) sample {
+func (m *Meter) keep(s *queens.Snapshot) sample {
 	solutions := 0.0
 	if s.Solutions != nil {
 		solutions, _ = new(big.Float).SetInt((*big.Int)(s.Solutions)).Float64()
 	}
-	latest := sample{at: m.elapsed, done: s.Done, work: float64(s.WorkDone), solutions: solutions}
+	latest := sample{at: s.Elapsed.Duration, done: s.Done, work: float64(s.WorkDone), solutions: solutions}
 	n := len(m.samples)
-	if n == 0 || s.Threads == 0 || latest.work < m.samples[n-1].work { // a ban voids counts
+	if n == 0 || s.Threads == 0 || latest.work < m.samples[n-1].work || latest.at < m.samples[n-1].at { // a ban voids counts
 		m.samples, m.counting, m.forecast = []sample{latest}, false, forecast{}
 		return latest
 	}
-	latest.threads = m.samples[n-1].threads + float64(s.Threads)*gap.Seconds()
+	latest.threads = m.samples[n-1].threads + float64(s.Threads)*(latest.at-m.samples[n-1].at).Seconds()
 	if !m.counting { // from the first results on, what arrives in a time is what is counted in such a time
 		m.counting = latest.work > m.samples[0].work
 		m.samples[0] = latest
