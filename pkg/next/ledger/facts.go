@@ -7,37 +7,31 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// facts are what was recorded of each task, in any order. At redundancy 1 a task takes 12 bytes.
+// facts are what was recorded of each task, in any order. A task takes 16 bytes, and each count but the first 16 more.
 type facts struct {
-	// first is the first count of each task, by sources: 0 for none. rareBit says that rare has more of the task.
-	first   []uint64
-	sources []source
-	by      []uint32
-	// agree are the sources of counts that equal the first one: an array for each further machine that is asked for.
-	agree [][]uint32
-	rare  map[uint64]*rare
+	first    []fact // of each task; source 0 for none
+	more     []fact // further counts
+	recounts map[uint64][]recount
+	number   uint64 // of recounts
 
+	redundancy int
+
+	sources   []source // from 1 on
 	sourceIDs map[sourceKey]uint32
 	machines  []machine
-	ids       map[string]uint32
-	recounted []uint64 // tasks with a recount
-	recounts  uint64
-	buffer    []fact
-	stale     bool // who is banned has changed
-}
+	ids       map[string]uint32 // of machines
+	records   map[string]*queens.Ban
+	bans      map[string]queens.Ban // derived: of the records and the verdicts
+	stale     bool                  // machines are void that are not banned, or the reverse
 
-const rareBit = 1 << 31
+	buffer []fact
+}
 
 // fact is a count by a source.
 type fact struct {
-	source uint32
 	count  uint64
-}
-
-// rare is what few tasks have.
-type rare struct {
-	facts    []fact
-	recounts []recount
+	source uint32
+	next   uint32 // index in more of another count of the task, from 1; 0 for none
 }
 
 type recount struct {
@@ -55,129 +49,95 @@ type source struct {
 type sourceKey struct{ machine, kernel string }
 
 type machine struct {
-	name    string
-	ban     *queens.Ban // by a record
-	against int         // counts that contradict a verdict
-	void    bool        // the machine is banned, as far as the totals know
+	name string
+	void bool // it is banned, as far as the totals know
 }
 
-func (m *machine) isBanned() bool { return m.ban != nil || m.against > 0 }
-
 func newFacts(h *Header) facts {
-	tasks := h.Manifest.Tasks
-	f := facts{
-		first: make([]uint64, tasks), by: make([]uint32, tasks), sources: make([]source, 1), agree: make([][]uint32, h.Redundancy-1),
-		rare: make(map[uint64]*rare), sourceIDs: make(map[sourceKey]uint32), ids: make(map[string]uint32),
+	return facts{
+		first: make([]fact, h.Manifest.Tasks), more: make([]fact, 1), redundancy: h.Redundancy,
+		sources: make([]source, 1), recounts: make(map[uint64][]recount),
+		sourceIDs: make(map[sourceKey]uint32), ids: make(map[string]uint32), records: make(map[string]*queens.Ban),
 	}
-	for i := range f.agree {
-		f.agree[i] = make([]uint32, tasks)
-	}
-	return f
 }
 
 // source returns the id of a machine and a kernel.
-func (f *facts) source(machine, kernel string) (uint32, error) {
-	key := sourceKey{machine, kernel}
+func (f *facts) source(name, kernel string) (uint32, error) {
+	key := sourceKey{name, kernel}
 	id, known := f.sourceIDs[key]
 	if known {
 		return id, nil
 	}
-	if err := cmp.Or(queens.ValidateMachine(machine), queens.ValidateName("a kernel", kernel)); err != nil {
+	if err := cmp.Or(queens.ValidateMachine(name), queens.ValidateName("a kernel", kernel)); err != nil {
 		return 0, err
 	}
-	id = uint32(len(f.sources))
-	f.sources = append(f.sources, source{f.machine(machine), kernel})
-	f.sourceIDs[key] = id
-	return id, nil
-}
-
-// machine returns the id of a machine.
-func (f *facts) machine(name string) uint32 {
-	id, known := f.ids[name]
+	of, known := f.ids[name]
 	if !known {
-		id = uint32(len(f.machines))
-		f.machines = append(f.machines, machine{name: name})
-		f.ids[name] = id
+		of = uint32(len(f.machines))
+		_, banned := f.bans[name]
+		f.machines, f.ids[name] = append(f.machines, machine{name, banned}), of
 	}
-	return id
+	id = uint32(len(f.sources))
+	f.sources, f.sourceIDs[key] = append(f.sources, source{of, kernel}), id
+	return id, nil
 }
 
 // addCount adds a count of a task, and reports whether it is new.
 func (f *facts) addCount(task uint64, source uint32, count uint64) bool {
-	added := fact{source, count}
-	if f.by[task] == 0 {
-		f.first[task], f.by[task] = count, source
+	last := &f.first[task]
+	if last.source == 0 {
+		last.count, last.source = count, source
 		return true
 	}
-	if slices.Contains(f.of(task), added) {
-		return false
-	}
-	if count == f.first[task] && f.by[task]&^rareBit != 0 {
-		for _, more := range f.agree {
-			if more[task] == 0 {
-				more[task] = source
-				return true
-			}
+	for ; ; last = &f.more[last.next] {
+		if last.source == source && last.count == count {
+			return false
+		}
+		if last.next == 0 {
+			break
 		}
 	}
-	r := f.rareOf(task)
-	r.facts = append(r.facts, added)
+	last.next = uint32(len(f.more))
+	f.more = append(f.more, fact{count: count, source: source})
 	return true
 }
 
 // addRecount adds a recount of a task, and reports whether it is new.
-func (f *facts) addRecount(task uint64, added recount) bool {
-	r := f.rareOf(task)
-	if slices.Contains(r.recounts, added) {
+func (f *facts) addRecount(task uint64, r recount) bool {
+	if slices.Contains(f.recounts[task], r) {
 		return false
 	}
-	if len(r.recounts) == 0 {
-		f.recounted = append(f.recounted, task)
-	}
-	r.recounts = append(r.recounts, added)
-	f.recounts++
+	f.recounts[task] = append(f.recounts[task], r)
+	f.number++
 	return true
 }
 
-// rareOf returns what is rare of a task, to change it.
-func (f *facts) rareOf(task uint64) *rare {
-	if f.rare[task] == nil {
-		f.rare[task] = new(rare)
-		f.by[task] |= rareBit
+// addBan adds the record of a ban. Of several for a machine, that of the first task stays.
+func (f *facts) addBan(b queens.Ban) {
+	if other := f.records[b.Machine]; other == nil || compareBans(b, *other) < 0 {
+		f.records[b.Machine] = &b
 	}
-	return f.rare[task]
 }
 
-// addBan adds the record of a ban. Of several for a machine, the one of the first task stays.
-func (f *facts) addBan(b *queens.Ban) {
-	m := &f.machines[f.machine(b.Machine)]
-	if m.ban == nil || compareBans(b, m.ban) < 0 {
-		m.ban = new(*b)
-	}
-	f.checkBans()
-}
-
-func compareBans(a, b *queens.Ban) int {
+func compareBans(a, b queens.Ban) int {
 	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Count, b.Count), cmp.Compare(a.Recount, b.Recount))
 }
 
 // of returns the counts of a task. They are valid until the next call.
 func (f *facts) of(task uint64) []fact {
 	f.buffer = f.buffer[:0]
-	by := f.by[task]
-	if source := by &^ rareBit; source != 0 {
-		f.buffer = append(f.buffer, fact{source, f.first[task]})
-		for _, more := range f.agree {
-			if source := more[task]; source != 0 {
-				f.buffer = append(f.buffer, fact{source, f.first[task]})
-			}
+	if c := f.first[task]; c.source != 0 {
+		f.buffer = append(f.buffer, c)
+		for c.next != 0 {
+			c = f.more[c.next]
+			f.buffer = append(f.buffer, c)
 		}
-	}
-	if by&rareBit != 0 {
-		f.buffer = append(f.buffer, f.rare[task].facts...)
 	}
 	return f.buffer
 }
+
+// by returns the machine of a count.
+func (f *facts) by(c fact) *machine { return &f.machines[f.sources[c.source].machine] }
 
 // outcome is what the facts of a task say.
 type outcome struct {
@@ -195,20 +155,19 @@ func (o *outcome) checked() bool { return o.done && (o.verdict || o.agree >= 2) 
 
 // outcome applies the rules to a task. See fold.go.
 func (f *facts) outcome(task uint64) (o outcome) {
-	counts := f.of(task)
-	redundancy := 1 + len(f.agree)
+	first := &f.first[task]
 	var recounts []recount
-	if f.by[task]&rareBit != 0 {
-		recounts = f.rare[task].recounts
-	} else if len(counts) == 0 {
-		return o
-	} else if len(counts) == 1 { // as nearly all are at redundancy 1
-		if !f.isVoid(counts[0]) {
-			o.count, o.agree, o.done = counts[0].count, 1, redundancy == 1
+	if len(f.recounts) > 0 {
+		recounts = f.recounts[task]
+	}
+	if len(recounts) == 0 && first.next == 0 { // as of nearly all tasks at redundancy 1
+		if first.source != 0 && !f.by(*first).void {
+			o.count, o.agree, o.done = first.count, 1, f.redundancy == 1
 		}
 		return o
 	}
-	all, valid := spread{}, spread{}
+	counts := f.of(task)
+	var all, valid spread
 	for _, r := range recounts {
 		o.broken = o.broken || r.count != recounts[0].count
 		all.add(r.count)
@@ -216,20 +175,20 @@ func (f *facts) outcome(task uint64) (o outcome) {
 	}
 	for _, c := range counts {
 		all.add(c.count)
-		if !f.isVoid(c) {
+		if !f.by(c).void {
 			valid.add(c.count)
 		}
 	}
-	o.differed = all.differs
-	if len(recounts) > 0 && !o.broken && (len(recounts) > 1 || f.bearsOut(counts, recounts[0].count)) {
-		o.count, o.verdict, o.done = recounts[0].count, true, true
-	} else if o.disputed = valid.differs; o.disputed {
+	o.differed, o.count = all.differs, valid.count
+	switch {
+	case len(recounts) > 0 && !o.broken && (len(recounts) > 1 || f.bearsOut(counts, recounts[0].count)):
+		o.count, o.verdict = recounts[0].count, true
+	case valid.differs:
+		o.disputed = true
 		return o
-	} else {
-		o.count = valid.count
 	}
 	o.agree = f.agreeing(counts, o.count, false)
-	o.done = o.verdict || o.agree >= redundancy
+	o.done = o.verdict || o.agree >= f.redundancy
 	return o
 }
 
@@ -260,80 +219,42 @@ func (f *facts) bearsOut(counts []fact, recount uint64) bool {
 // agreeing returns how many machines counted that count, those that are banned left out unless void is true.
 func (f *facts) agreeing(counts []fact, count uint64, void bool) (machines int) {
 	for i, c := range counts {
-		if c.count != count || !void && f.isVoid(c) {
-			continue
-		}
-		again := slices.ContainsFunc(counts[:i], func(d fact) bool {
-			return d.count == count && f.sources[d.source].machine == f.sources[c.source].machine
-		})
-		if !again {
+		again := slices.ContainsFunc(counts[:i], func(d fact) bool { return d.count == count && f.by(d) == f.by(c) })
+		if c.count == count && !again && (void || !f.by(c).void) {
 			machines++
 		}
 	}
 	return machines
 }
 
-func (f *facts) isVoid(c fact) bool { return f.machines[f.sources[c.source].machine].void }
-
-// accuse notes the counts of a task that contradict its verdict, or takes that back if times is -1.
-func (f *facts) accuse(task uint64, o *outcome, times int) {
-	if o.verdict {
+// judge derives who is banned, and why: by the record, or else by the first task whose verdict one of its counts
+// contradicts. Verdicts do not depend on that.
+func (f *facts) judge() {
+	f.bans = make(map[string]queens.Ban, len(f.records))
+	for task := range f.recounts {
+		o := f.outcome(task)
 		for _, c := range f.of(task) {
-			if c.count != o.count {
-				f.machines[f.sources[c.source].machine].against += times
+			b := queens.Ban{Machine: f.by(c).name, Task: task, Count: c.count, Recount: o.count}
+			if other, known := f.bans[b.Machine]; o.verdict && c.count != o.count && (!known || compareBans(b, other) < 0) {
+				f.bans[b.Machine] = b
 			}
 		}
 	}
+	for name, b := range f.records {
+		f.bans[name] = *b
+	}
+	f.stale = slices.ContainsFunc(f.machines, func(m machine) bool { return m.void != f.isBanned(m.name) })
 }
 
-// checkBans notes whether other machines are banned than the totals know.
-func (f *facts) checkBans() {
-	f.stale = slices.ContainsFunc(f.machines, func(m machine) bool { return m.void != m.isBanned() })
-}
-
-// judge derives who is banned, and returns the names of those who were not before, sorted. Verdicts do not depend on that.
-func (f *facts) judge() (banned []string) {
+// void makes the counts of banned machines void.
+func (f *facts) void() {
 	for i := range f.machines {
-		f.machines[i].against = 0
-	}
-	for _, task := range f.recounted {
-		o := f.outcome(task)
-		f.accuse(task, &o, 1)
-	}
-	for i := range f.machines {
-		m := &f.machines[i]
-		if m.isBanned() && !m.void {
-			banned = append(banned, m.name)
-		}
-		m.void = m.isBanned()
+		f.machines[i].void = f.isBanned(f.machines[i].name)
 	}
 	f.stale = false
-	slices.Sort(banned)
-	return banned
 }
 
-// bans returns why machines are banned.
-func (f *facts) bans() (bans []queens.Ban) {
-	why := make(map[string]queens.Ban)
-	for _, task := range f.recounted {
-		o := f.outcome(task)
-		for _, c := range f.of(task) {
-			m := &f.machines[f.sources[c.source].machine]
-			if b := (queens.Ban{Machine: m.name, Task: task, Count: c.count, Recount: o.count}); o.verdict && c.count != o.count {
-				if other, known := why[m.name]; !known || compareBans(&b, &other) < 0 {
-					why[m.name] = b
-				}
-			}
-		}
-	}
-	for i := range f.machines {
-		if m := &f.machines[i]; m.ban != nil {
-			why[m.name] = *m.ban
-		}
-	}
-	for _, b := range why {
-		bans = append(bans, b)
-	}
-	slices.SortFunc(bans, func(a, b queens.Ban) int { return compareBans(&a, &b) })
-	return bans
+func (f *facts) isBanned(name string) bool {
+	_, banned := f.bans[name]
+	return banned
 }

@@ -69,22 +69,27 @@ func stateOf(t testing.TB, h *Header, records ...Record) *State {
 // model is the rules at the top of fold.go, as plainly as possible.
 type model struct {
 	redundancy int
-	counts     map[uint64]map[fact]string // of a task: a source counted so much; the machine
+	counts     map[uint64]map[modelCount]string // of a task: a source counted so much; the machine
 	recounts   map[uint64]map[recount]bool
 	byRecord   map[string]bool
 }
 
+type modelCount struct {
+	machine, kernel string
+	count           uint64
+}
+
 func newModel(redundancy int, records []Record) *model {
-	m := &model{redundancy, make(map[uint64]map[fact]string), make(map[uint64]map[recount]bool), make(map[string]bool)}
+	m := &model{redundancy, make(map[uint64]map[modelCount]string), make(map[uint64]map[recount]bool), make(map[string]bool)}
 	for _, r := range records {
 		switch r := r.(type) {
 		case *Result:
 			for i, count := range r.Counts {
 				task := r.First + uint64(i)
 				if m.counts[task] == nil {
-					m.counts[task] = make(map[fact]string)
+					m.counts[task] = make(map[modelCount]string)
 				}
-				m.counts[task][fact{uint32(r.Machine[0])<<8 | uint32(len(r.Kernel)), count}] = r.Machine
+				m.counts[task][modelCount{r.Machine, r.Kernel, count}] = r.Machine
 			}
 		case *Recount:
 			if m.recounts[r.Task] == nil {

@@ -201,7 +201,7 @@ func TestOpenCutsTornGroup(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	torn, _ := encode(t, result("a", 1, 2))
+	torn, _ := encode(t, result("a", 1, make([]uint64, 500)...)) // more than is written below
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = file.Write(torn[:len(torn)-1])
