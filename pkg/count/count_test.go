@@ -25,7 +25,7 @@ var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 func TestTotals(t *testing.T) {
 	last := 12
 	if testkit.Full() {
-		last = 14
+		last = 15
 	}
 	for _, k := range kernel.Available() {
 		for n := 1; n <= last; n++ {
