@@ -38,10 +38,10 @@ type Config struct {
 	Log      zerolog.Logger
 }
 
-// logEvery is the time between two log lines about what the worker does, pollEvery that between two looks at its searches.
 const (
-	logEvery  = 30 * time.Second
-	pollEvery = time.Second
+	logEvery   = 30 * time.Second       // between two log lines about what the worker does
+	pollEvery  = time.Second            // between two looks at its searches
+	searchEnds = 200 * time.Millisecond // the most that a search takes to stop
 )
 
 // Worker counts what coordinators hand out.
@@ -58,6 +58,7 @@ type Worker struct {
 
 	mu    sync.Mutex
 	core  *Core
+	over  bool                 // Run has ended
 	stops []context.CancelFunc // of the searches, by searcher
 	timer *time.Timer          // calls Tick
 	left  chan struct{}        // closed when the worker may end
@@ -114,20 +115,29 @@ func (w *Worker) Run(ctx context.Context) error {
 		err = w.loop(ctx)
 		stop()
 	}
+	w.mu.Lock()
+	w.over = true
 	w.timer.Stop()
+	w.mu.Unlock()
 	cancel()
 	for _, loads := range w.loads {
 		close(loads)
 	}
-	searchers.Wait()
 	w.calls.Wait()
-	for {
-		select {
-		case failed := <-w.failure:
+	ended := make(chan struct{})
+	go func() {
+		searchers.Wait()
+		close(w.failure)
+		close(ended)
+	}()
+	select {
+	case <-ended:
+		for failed := range w.failure {
 			err = errors.Join(err, failed)
-		default:
-			return err
 		}
+		return err
+	case <-time.After(searchEnds):
+		return errors.Join(err, fmt.Errorf("kernel %s: a search does not end", w.cfg.Kernel.Name))
 	}
 }
 
@@ -173,6 +183,9 @@ func (w *Worker) loop(ctx context.Context) (err error) {
 func (w *Worker) input(in func(c *Core, now time.Duration)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.over {
+		return
+	}
 	now := time.Since(w.began)
 	in(w.core, now)
 	for _, command := range w.core.Commands() {

@@ -52,6 +52,13 @@ func (tr *transport) Deliver(ctx context.Context, _ string, _ queens.Process, d 
 	return reply, wait(ctx, reply == nil)
 }
 
+// last returns the last request.
+func (tr *transport) last() queens.WorkRequest {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.requests[len(tr.requests)-1]
+}
+
 func wait(ctx context.Context, lost bool) error {
 	if lost {
 		<-ctx.Done()
@@ -211,6 +218,33 @@ func TestKernelFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A search that does not advance is not held after some seconds, and does not keep the worker from leaving.
+func TestSearchHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := &transport{request: endless(1), deliver: recorded}
+		released := make(chan struct{})
+		hanging := &kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+			<-released
+			return 0, nil
+		}}
+		stop, ended := start(t, tr, hanging.Kernel(t), 1)
+		time.Sleep(5 * time.Second)
+		first := tr.last()
+		time.Sleep(5 * time.Second)
+		last := tr.last()
+		if len(first.Held) != 2 || len(last.Held) != 0 {
+			t.Errorf("held %v after 5 s and %v after 10 s", first.Held, last.Held)
+		}
+		begin := time.Now()
+		stop()
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), "does not end") || time.Since(begin) > 2500*time.Millisecond {
+			t.Errorf("ended after %v, error %v", time.Since(begin), err)
+		}
+		close(released)
+		synctest.Wait()
+	})
 }
 
 // A device gets the chunks of a board as one load, and each chunk its own result.
