@@ -1,181 +1,197 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
-	"nqueens/pkg/humanize"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
-	"nqueens/pkg/runstore"
+	"nqueens/pkg/runs"
 	"nqueens/pkg/session"
 )
 
 // countFlags are the flags of count.
 type countFlags struct {
-	symmetry string
-	place    placeFlag
-	depth    int
-	forceNew bool
-	once     bool
-	trustFlags
+	symmetry   string
+	place      placeFlag
+	depth      int
+	forceNew   bool
+	redundancy int
+	spotCheck  string
 	sessionFlags
 }
 
-func (o *countFlags) register(cmd *cobra.Command) {
-	cli.FlagGroup(cmd.Flags(), "What to count", func(flags *pflag.FlagSet) {
+func (o *countFlags) register(flags *pflag.FlagSet) {
+	cli.FlagGroup(flags, "What to count", func(flags *pflag.FlagSet) {
+		flags.Var(cli.SymmetryFlag(&o.symmetry), "symmetry", "how the count is cut into classes (none with --place)")
 		o.place.register(flags)
-		flags.Var(cli.SymmetryFlag(&o.symmetry), "symmetry", "symmetry that divides the count into classes")
-		cli.DefaultIs(flags, "symmetry", "full, or none with --place")
-		flags.IntVar(&o.depth, "depth", 0, "make a task of each way to place the first `ROWS` rows")
 		o.registerUnique(flags)
-		flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if the same count was interrupted")
-		flags.BoolVar(&o.once, "once", false, "print the total of a complete run of the same count, after an audit, instead of "+
-			"counting again; without N, continue the newest run, or count 18")
+		flags.BoolVar(&o.forceNew, "new", false, "count again, whatever runs of this count there are")
+		flags.IntVar(&o.depth, "depth", 0, "make a task of each way to place the first `ROWS` rows")
+		_ = flags.MarkHidden("depth") // fails only for unknown flags
 	})
-	o.trustFlags.register(cmd.Flags())
-	o.sessionFlags.register(cmd.Flags())
+	cli.FlagGroup(flags, "Trust", func(flags *pflag.FlagSet) {
+		flags.IntVar(&o.redundancy, "redundancy", 1, "have each task counted by `R` machines that must agree, 1 to 3")
+		flags.StringVar(&o.spotCheck, "spot-check", "1%", "with R = 1, have this `SHARE` of the tasks counted by a second machine")
+	})
+	o.sessionFlags.register(flags)
 }
 
 // job checks the command line and returns what to count.
-func (o *countFlags) job(args []string) (job session.Job, err error) {
-	n, err := cli.ParseN(args)
-	if err != nil {
-		return job, err
-	}
+func (o *countFlags) job(n int) (job session.Job, err error) {
 	if o.depth < 0 || o.depth > n {
 		return job, cli.Usagef("--depth must be from 1 to N = %d, not %d", n, o.depth)
 	}
-	placed, err := o.place.squares(n)
-	switch {
-	case err != nil:
+	job = session.Job{N: n, Symmetry: queens.Symmetry(o.symmetry), Depth: o.depth, New: o.forceNew, Redundancy: o.redundancy}
+	if job.Placed, err = o.place.squares(n); err != nil {
 		return job, err
-	case len(placed) == 0:
-	case o.cfg.Unique:
-		return job, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens: " +
-			"leave one of the two out")
-	case o.flags.Changed("symmetry") && o.symmetry != string(queens.None):
-		return job, cli.Usagef("--symmetry %s and --place exclude each other: placed queens leave the board no symmetry: "+
-			"leave one of the two out", o.symmetry)
-	default:
-		o.symmetry = string(queens.None)
 	}
-	spotCheck, err := o.checks()
-	redundancy := 0 // no choice
-	if o.flags.Changed("redundancy") {
-		redundancy = o.redundancy
+	if len(job.Placed) > 0 {
+		switch {
+		case o.unique:
+			return job, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens: leave one of the two out")
+		case o.flags.Changed("symmetry") && job.Symmetry != queens.None:
+			return job, cli.Usagef("--symmetry %s and --place exclude each other: placed queens leave the board no symmetry: leave one of the two out", o.symmetry)
+		}
+		job.Symmetry = queens.None
 	}
-	return session.Job{
-		N: n, Symmetry: queens.Symmetry(o.symmetry), Placed: placed, Depth: o.depth, New: o.forceNew,
-		Redundancy: redundancy, SpotCheck: spotCheck, Once: o.once,
-	}, err
+	if err := cli.CheckRange("redundancy", o.redundancy, 1, ledger.MaxRedundancy); err != nil {
+		return job, err
+	}
+	if _, published := queens.KnownTotal(n); !published && len(job.Placed) == 0 && !o.flags.Changed("redundancy") {
+		return job, cli.Usagef("no total is published for N = %d: say with --redundancy how many machines must agree on each task; 2 is good, 1 trusts each machine", n)
+	}
+	job.SpotCheck, err = cli.ParseShare("spot-check", o.spotCheck)
+	return job, err
 }
 
 func countCommand(app *cli.App) *cobra.Command {
 	var o countFlags
 	cmd := &cobra.Command{
-		Use:   "count N",
+		Use:   "count [N]",
 		Short: "Count the ways to place N queens on a board of side N",
-		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks another,
-and print the number.
+		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks another, and print the
+number. An interrupted count goes on where it stopped; of a complete one, the ledger is audited and the total
+is printed again. Without N, go on with the newest unfinished run, or print the newest total.
 
-The count runs in this process, with a worker for each core. With --listen, workers of other
-processes and machines join it; with --nats, it uses a NATS server. A ledger under --data keeps
-what is counted: the same command continues an interrupted count, unless --new starts another.
-
-With --redundancy R, a task is done when R admitted keys agree on it. From N = 28 on no total
-is published, and R must be given. Spot checks have tasks counted again, by another key or by
-the coordinator: auto takes 1% of them, in at most 2% of the run's core time. A key that counted
-wrong is quarantined.
-
-The output says what confirms the total: "published", "redundant" (two admitted keys agree on
-each task), "sampled" (all spot checks were made) or "none".`,
-		Example: `  coordinator count 16
+The count runs in this process, with a thread for each core. With --listen, workers of other machines join
+it; with --nats or --join it uses a NATS server. The log says what confirms the total: "published",
+"redundant" (two machines agree on every task), "sampled" (on some tasks) or "none".`,
+		Example: `  coordinator count 18
   coordinator count 15 --json
-  coordinator count 8 --place d8
+  coordinator count 8 --place 0,3
   coordinator count 20 --listen 0.0.0.0:4222
   coordinator count 20 --nats nats://127.0.0.1:4222`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return cli.Usagef("takes one argument, the side N of the board, not %d: %q", len(args), args)
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.once && o.forceNew {
-				return cli.Usagef("--once and --new exclude each other: leave one of the two out")
+			var job session.Job
+			var err error
+			if len(args) == 1 {
+				n, err := cli.ParseN(args)
+				if err != nil {
+					return err
+				}
+				if job, err = o.job(n); err != nil {
+					return err
+				}
 			}
-			name, args, err := o.latest(app, args)
+			cfg, err := o.config(app)
 			if err != nil {
 				return err
 			}
-			job, err := o.job(args)
-			if err != nil {
-				return err
-			}
-			cfg, u, err := o.config(cmd.Context(), app)
-			if err != nil {
-				return err
-			}
-			var s *session.Session
-			if name == "" {
-				s, err = session.Count(cmd.Context(), cfg, job)
-			} else {
-				s, err = session.Resume(cmd.Context(), cfg, name, false)
-			}
-			switch {
-			case errors.As(err, new(*ledger.LockedError)):
-				return fmt.Errorf("%w; %s shows its progress, --new starts another count", err, humanize.ShellWords(o.data.command("watch")...))
-			case err != nil:
-				return withHint(err)
-			case o.once && logMade(app, s):
-			case s.Interrupted():
-				app.Log.Info().Str("run", s.Name()).
-					Msg("resuming the interrupted run of the same count; --new starts another")
-			}
-			return o.run(cmd.Context(), app, s, u, cmd.OutOrStdout())
+			return o.run(cmd.Context(), app, cfg, func(cfg session.Config) (*session.Session, error) {
+				if len(args) == 0 {
+					return o.newest(cmd.Context(), cfg)
+				}
+				s, err := session.Count(cmd.Context(), cfg, job)
+				if errors.As(err, new(*ledger.LockedError)) {
+					return nil, fmt.Errorf("%w; %s shows its progress, --new starts another count", err, o.data.command("watch"))
+				}
+				return s, err
+			}, cmd.OutOrStdout())
 		},
 	}
-	o.register(cmd)
+	o.register(cmd.Flags())
 	return cmd
 }
 
-// defaultN is the side of the board of an estimate that names none, and of count --once if there is no run.
-const defaultN = "18"
-
-// latest returns the name of the run with which count --once goes on if it is not told what to count; it is empty if
-// there is none. The arguments that it returns say what is counted then.
-func (o *countFlags) latest(app *cli.App, args []string) (string, []string, error) {
-	switch {
-	case !o.once || len(args) > 0:
-		return "", args, nil
-	case o.flags.Changed("place"):
-		return "", nil, cli.Usagef("--once without N goes on with the newest run, whatever board that counts: give N with --place")
+// newest opens the newest unfinished run, or else the newest complete one.
+func (o *countFlags) newest(ctx context.Context, cfg session.Config) (*session.Session, error) {
+	for _, name := range []string{"symmetry", "place", "depth", "new", "redundancy", "spot-check"} {
+		if f := o.flags.Lookup(name); f.Changed && !cli.SetByEnvironment(f) {
+			return nil, cli.Usagef("--%s needs N: without N, count goes on with the newest run, whatever that counts", name)
+		}
 	}
-	store, err := o.data.open(app.Log)
+	list, err := cfg.Store.List()
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	latest, err := store.Newest((*runstore.Info).IsUnfinished, func(i *runstore.Info) bool { return i.State != run.Cancelled })
-	switch {
-	case err != nil:
-		return "", nil, withHint(err)
-	case latest == nil:
-		return "", []string{defaultN}, nil
+	for _, wanted := range []func(*runs.Run) bool{(*runs.Run).IsUnfinished, func(r *runs.Run) bool { return r.State == queens.Complete }} {
+		for i := range list {
+			if wanted(&list[i]) && list[i].Err == nil {
+				return session.Resume(ctx, cfg, list[i].Name)
+			}
+		}
 	}
-	if latest.IsUnfinished() {
-		_, err = o.useKept(app, store, latest.Run)
-	}
-	return latest.Run, []string{strconv.Itoa(max(latest.N, 1))}, err // a process that does not answer says no N
+	return nil, cli.Usagef("N is missing, and there is no run in %s: give the side of the board, from 1 to %d", cfg.Store.Path(), queens.MaxN)
 }
 
-// logMade says of a run with nothing left to count when that was done, and reports whether it is one.
-func logMade(app *cli.App, s *session.Session) bool {
-	at, final := s.Made()
-	if final {
-		app.Log.Info().Str("run", s.Name()).Str("made", at.Local().Format(time.DateOnly)).
-			Msg("the run is complete: its ledger is audited, and nothing is counted again")
+// resumeCommand is coordinator resume: it resumes an interrupted run.
+func resumeCommand(app *cli.App) *cobra.Command {
+	var o sessionFlags
+	cmd := &cobra.Command{
+		Use:   "resume [RUN]",
+		Short: "Resume an interrupted count",
+		Long: `Resume a run where it stopped: the named one, or else the newest unfinished one. What its ledger has is not
+counted again. RUN is the name of a run or its beginning. What the run counts is in its ledger; the flags
+here say with what it goes on.`,
+		Example: `  coordinator resume
+  coordinator resume n20-20261120-170938-7274 --listen 0.0.0.0:4222`,
+		Args:              oneRunOrNone,
+		ValidArgsFunction: o.data.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := o.config(app)
+			if err != nil {
+				return err
+			}
+			name, err := findUnfinished(cfg.Store, strings.Join(args, "")) // one or none
+			if err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), app, cfg, func(cfg session.Config) (*session.Session, error) {
+				return session.Resume(cmd.Context(), cfg, name)
+			}, cmd.OutOrStdout())
+		},
 	}
-	return final
+	cli.FlagGroup(cmd.Flags(), "What to count", o.registerUnique)
+	o.register(cmd.Flags())
+	return cmd
+}
+
+// findUnfinished returns the run that the beginning of its name names, or else the newest unfinished one.
+func findUnfinished(store *runs.Store, beginning string) (string, error) {
+	if beginning != "" {
+		return store.Find(beginning)
+	}
+	list, err := store.List()
+	if err != nil {
+		return "", err
+	}
+	for i := range list {
+		if list[i].IsUnfinished() && list[i].Err == nil {
+			return list[i].Name, nil
+		}
+	}
+	return "", fmt.Errorf("there is no unfinished run in %s: coordinator count N starts one", store.Path())
 }

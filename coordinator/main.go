@@ -1,8 +1,9 @@
-// Command coordinator counts the solutions of the N-queens problem: it splits a count into
-// tasks, distributes them to workers over NATS JetStream, and computes the total.
+// Command coordinator counts the solutions of the N-queens problem: it splits a count into tasks, hands them out to workers
+// over NATS, records their counts in a ledger and computes the total.
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,8 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/page"
+	"nqueens/pkg/recount"
 )
 
 func main() {
@@ -22,22 +25,52 @@ func newProgram() (*cobra.Command, *cli.App) {
 	root := &cobra.Command{
 		Use:   "coordinator",
 		Short: "Count the solutions of the N-queens problem, exactly, on one machine or many",
-		Long: `Count exactly in how many ways N queens can stand on a board of side N so that none attacks
-another: on this machine with one command, or with workers on many. An interrupted count
-resumes where it stopped.`,
-		Example: `  coordinator count 16
+		Long: `Count exactly in how many ways N queens can stand on a board of side N so that none attacks another: on
+this machine with one command, or with workers on many. An interrupted count resumes where it stopped.`,
+		Example: `  coordinator count 18
   coordinator estimate 20
   coordinator runs`,
 	}
 	app := cli.New(root)
 	cli.AddGroups(root,
 		cli.Group{Title: "Count", Commands: []*cobra.Command{countCommand(app), estimateCommand(), solveCommand(app)}},
-		cli.Group{Title: "Runs", Commands: []*cobra.Command{
-			runsCommand(app), watchCommand(app), resumeCommand(app), stopCommand(app), cancelCommand(app), pruneCommand(app),
-		}},
-		cli.Group{Title: "Ledgers", Commands: []*cobra.Command{verifyCommand(app), ledgerCommand(app), backupCommand(app), restoreCommand(app)}},
-		cli.Group{Title: "Clusters", Commands: []*cobra.Command{keysCommand(app), checkCommand(app), resetCommand(app), cli.HealthCommand("coordinator")}},
+		cli.Group{Title: "Runs", Commands: []*cobra.Command{runsCommand(app), watchCommand(app), resumeCommand(app), rmCommand(app)}},
+		cli.Group{Title: "Ledgers", Commands: []*cobra.Command{verifyCommand(app), ledgerCommand(app), reportCommand(app)}},
+		cli.Group{Title: "Clusters", Commands: []*cobra.Command{keysCommand(), healthCommand()}},
 	)
-	root.AddCommand(countTaskCommand(), cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol, Ledger: ledger.Version}))
+	root.AddCommand(recountCommand(), cli.VersionCommand(app, fmt.Sprintf("protocol %d, ledger format %d", bus.Protocol, ledger.Format)))
 	return root, app
 }
+
+// recountCommand is the child process of a recount.
+func recountCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: recount.Command, Hidden: true, Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return recount.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+}
+
+// healthCommand asks a process of this machine whether it is well.
+func healthCommand() *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:     "health",
+		Short:   "Ask a process that was started with --http whether it is well",
+		Long:    "Ask a process that was started with --http whether it is well: exit 0, or 1 with the reason.",
+		Example: "  coordinator health --http 127.0.0.1:8080",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.CheckAddress("http", address, defaultPage); err != nil {
+				return err
+			}
+			return page.Probe(cmd.Context(), address)
+		},
+	}
+	cmd.Flags().StringVar(&address, "http", defaultPage, "`ADDR` that the process was given by its --http")
+	return cmd
+}
+
+// defaultPage is the address of a page in examples, and the one that health asks.
+const defaultPage = "127.0.0.1:8080"

@@ -1,166 +1,334 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/dashboard"
-	"nqueens/pkg/httpserver"
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/join"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
-	"nqueens/pkg/run"
-	"nqueens/pkg/runlist"
-	"nqueens/pkg/runstore"
-	"nqueens/pkg/session"
+	"nqueens/pkg/runs"
 )
 
-// runsCommand is coordinator runs: it lists the runs on this machine and on a server.
+// runsCommand is coordinator runs: it lists the runs on this machine, and those that answer on a server.
 func runsCommand(app *cli.App) *cobra.Command {
-	var server *cli.Connection
+	var server join.Flags
 	var data dataFlag
-	var page pageFlags
 	var asJSON bool
-	var limit int
 	cmd := &cobra.Command{
 		Use:        "runs [RUN]",
 		SuggestFor: []string{"list", "ls", "status", "ps"},
-		Short:      "List the runs on this machine, and those on a server",
-		Long: `List the runs under --data, and with --nats also those on that server, the newest first: the total
-of each, or the part of its work that is done, when it started, how long it took, and what
-confirms the total. An "interrupted" run has lost its coordinator: coordinator resume continues
-it. Lines below a run that counts say how fast it is, who works on it, and what limits it.
-
-With RUN, the name of a run of this machine or its beginning, show that run in full.`,
+		Short:      "List the runs on this machine, or those on a server",
+		Long: `List the runs under --data, the newest first: the total of each, or the part of its work that is done, when
+it started and how long it took. An "interrupted" run has lost its coordinator: coordinator resume continues
+it. With --nats or --join, list the runs whose coordinators answer on that server.`,
 		Example: `  coordinator runs
-  coordinator runs n14 --json
-  coordinator runs --nats nats://127.0.0.1:4222 --json`,
+  coordinator runs n20 --json
+  coordinator runs --nats nats://127.0.0.1:4222`,
 		Args:              oneRunOrNone,
 		ValidArgsFunction: data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit < 0 {
-				return cli.Usagef("--limit must be 0, for all, or more, not %d", limit)
+			prefix := strings.Join(args, "")
+			if server.IsSet() {
+				snapshots, err := askServer(cmd.Context(), app, &server)
+				snapshots = slices.DeleteFunc(snapshots, func(s queens.Snapshot) bool { return !strings.HasPrefix(s.Run, prefix) })
+				if len(snapshots) == 0 && err == nil {
+					app.Log.Info().Msg("no coordinator answers on the server")
+				}
+				return errors.Join(writeSnapshots(cmd.OutOrStdout(), snapshots, asJSON), err)
 			}
-			if err := cmp.Or(server.Check(app.Log), page.check()); err != nil {
-				return err
-			}
-			store, err := data.open(app.Log)
+			store, err := data.open()
 			if err != nil {
 				return err
 			}
-			defer deliverLeft(cmd.Context(), app, store) // after the list is printed
-			switch {
-			case page.Address != "" && !cli.SetByEnvironment(cmd.Flags().Lookup("http")): // which is for commands that count
-				return serveRuns(cmd.Context(), app, &page, store)
-			case len(args) > 0:
-				return showRun(cmd, app, store, &data, args[0], asJSON)
+			list, err := store.List()
+			if err != nil {
+				return err
 			}
-			runs, err := runlist.Local(store, app.Log)
-			if err = withHint(err); err == nil && server.URL != "" {
-				// Without the server, those on this machine are listed all the same.
-				var others []report.ListedRun
-				others, err = serverRuns(cmd.Context(), app, server)
-				runs = runlist.Merge(runs, others)
+			list = slices.DeleteFunc(list, func(r runs.Run) bool { return !strings.HasPrefix(r.Name, prefix) })
+			if len(list) == 0 {
+				app.Log.Info().Str("data", store.Path()).Msg("there are no runs in " + store.Path())
 			}
-			if len(runs) == 0 && err == nil {
-				app.Log.Info().Str("data", store.Path()).Msg("there are no runs")
-			}
-			if limit > 0 {
-				runs = runs[:min(limit, len(runs))]
-			}
-			return errors.Join(ignoreEPIPE(report.WriteRuns(cmd.OutOrStdout(), runs, asJSON)), err)
+			return writeRuns(cmd.OutOrStdout(), store, list, asJSON)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 0, "list at most the newest `N` runs (default all)")
 	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
-	page.register(flags, "`ADDR` on which to serve a page of the runs on this machine; the environment does not set it", "")
 	data.register(flags)
-	server = cli.ConnectionFlags(flags, "", "also list the runs on", "watcher")
+	server.Register(flags, "list the runs that answer on the NATS server at this `URL`, or several, with commas")
 	return cmd
 }
 
-// showRun prints a run of this machine in full.
-func showRun(cmd *cobra.Command, app *cli.App, store *runstore.Store, data *dataFlag, beginning string, asJSON bool) error {
-	name, err := store.Find(beginning)
-	if err != nil {
-		return withHint(err)
-	}
-	r := report.RunDetails{
-		ListedRun: runlist.LocalRun(store, name, app.Log), Bytes: store.Size(name),
-		Verify: data.command("verify", name),
-	}
-	switch state := run.State(r.Status); {
-	case state == run.Complete, state == run.Cancelled:
-		r.Remove = data.command("prune", name)
-	case !state.Finished() && state != run.Running:
-		r.Resume = data.command("resume", name)
-	}
-	if l, err := store.OpenReadOnly(name); err == nil { // else the list says why not
-		r.RunFacts = report.NewRunFacts(audit.Survey(l))
-		_ = l.Close() // it was only read
-	}
-	return ignoreEPIPE(report.WriteRun(cmd.OutOrStdout(), &r, asJSON))
+// listedRun is a run of this machine in JSON.
+type listedRun struct {
+	queens.Snapshot
+	Status string `json:"status"`           // the state, or "interrupted" or "unreadable"
+	Ledger string `json:"ledger"`           // folder of the ledger
+	Bytes  int64  `json:"bytes"`            // size of the ledger
+	Server string `json:"server,omitempty"` // at which it can be watched
+	Error  string `json:"error,omitempty"`  // why it can't be read
 }
 
-// serverRuns returns the runs of which the server has a record.
-func serverRuns(ctx context.Context, app *cli.App, server *cli.Connection) ([]report.ListedRun, error) {
-	var records []run.Record
-	var address string
-	var open bool
-	err := withServer(app, server, "runs", func(b *bus.Bus) (err error) {
-		address, open = b.Server(), b.IsOpen()
-		if records, err = b.Registry().Records(ctx); err != nil {
-			return fmt.Errorf("list the runs on %s: %w", address, err)
-		}
+// writeRuns writes the runs of a store: as JSON, or as a table with lines below that say more.
+func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) error {
+	if len(list) == 0 {
 		return nil
-	})
-	return runlist.OnServer(address, open, records), err
+	}
+	rows := [][]string{{"RUN", "STATE", "TOTAL", "STARTED", "TOOK"}}
+	var notes []string
+	for i := range list {
+		r := &list[i]
+		s := r.Snapshot()
+		if asJSON {
+			listed := listedRun{Snapshot: s, Status: r.Status(), Ledger: store.Folder(r.Name), Bytes: r.Bytes}
+			if r.Active != nil {
+				listed.Server = r.Active.Holder.Server
+			}
+			if r.Err != nil {
+				listed.Error = r.Err.Error()
+			}
+			if err := report.WriteJSON(w, listed); err != nil {
+				return err
+			}
+			continue
+		}
+		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s, r.Err == nil), started(r.Created(), time.Now()), took(s.Elapsed.Duration)})
+		switch {
+		case r.Err != nil:
+			notes = append(notes, fmt.Sprintf("%s: %v", r.Name, r.Err))
+		case r.Active != nil:
+			notes = append(notes, fmt.Sprintf("%s: process %d on %s works on it", r.Name, r.Active.Holder.PID, r.Active.Holder.Host))
+		}
+	}
+	if asJSON {
+		return nil
+	}
+	err := report.WriteTable(w, rows, false)
+	for _, note := range notes {
+		_, failed := fmt.Fprintln(w, queens.Sanitize(note))
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
-// withServer calls f with a connection to a server, which names the command.
-func withServer(app *cli.App, server *cli.Connection, command string, f func(b *bus.Bus) error) error {
-	b, err := bus.Connect(bus.Config{URL: server.URL, Credentials: credentials(server), Name: "nqueens " + command, Lease: bus.DefaultLease, Log: app.Log})
+// writeSnapshots writes the snapshots of runs on a server: as JSON, or as a table.
+func writeSnapshots(w io.Writer, snapshots []queens.Snapshot, asJSON bool) error {
+	if asJSON {
+		return report.WriteJSON(w, snapshots...)
+	}
+	rows := [][]string{{"RUN", "STATE", "DONE", "RATE", "THREADS", "TIME TO GO"}}
+	for i := range snapshots {
+		s := &snapshots[i]
+		rows = append(rows, []string{s.Run, string(s.State), totalOf(s, true), humanize.Rate(s.Rate), humanize.Int(s.Threads), report.Remaining(s)})
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	return report.WriteTable(w, rows, false)
+}
+
+// totalOf returns the total of a complete run, or else the part of the work that is done.
+func totalOf(s *queens.Snapshot, known bool) string {
+	switch {
+	case !known:
+		return "?"
+	case s.Total != nil:
+		return s.Total.String()
+	}
+	return report.Share(s)
+}
+
+// started returns a time as ls does: with the time of the day, or, more than half a year ago, with the year.
+func started(at, now time.Time) string {
+	switch {
+	case at.IsZero():
+		return "?"
+	case now.Sub(at).Abs() > 365*24*time.Hour/2:
+		return at.Local().Format("Jan _2  2006")
+	}
+	return at.Local().Format("Jan _2 15:04")
+}
+
+func took(d time.Duration) string {
+	if d == 0 {
+		return "-"
+	}
+	return humanize.Duration(d)
+}
+
+// announceTime is how long a list of runs waits for announcements, which come every 2 s.
+const announceTime = 2200 * time.Millisecond
+
+// askServer returns the snapshots of the runs whose coordinators answer on a server, by name.
+func askServer(ctx context.Context, app *cli.App, server *join.Flags) ([]queens.Snapshot, error) {
+	b, err := connect(app, server, "nqueens runs")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer b.Close()
-	return f(b)
-}
-
-// serveRuns serves a page of the runs of this machine, with the reports of those that have ended, until ctx ends.
-func serveRuns(ctx context.Context, app *cli.App, o *pageFlags, store *runstore.Store) error {
-	healthy := func() error { return nil }
-	host, err := dashboard.Listen(dashboard.HostConfig{
-		Address: o.Address, TokenFile: o.TokenFile, URL: o.URL, Folder: store.Path(), Checks: httpserver.Checks{Live: healthy, Ready: healthy},
-		Page: dashboard.Config{Version: cli.Version(), Runs: &dashboard.Runs{
-			List: func() ([]report.ListedRun, error) { return runlist.Local(store, app.Log) },
-			Report: func(ctx context.Context, w io.Writer, name string) error {
-				if !store.Exists(name) {
-					return dashboard.ErrNoReport
-				}
-				result, err := session.Audit(ctx, app.Log, store, name)
-				switch {
-				case errors.Is(err, session.ErrNotEnded):
-					return dashboard.ErrNoReport
-				case result.Survey == nil:
-					return err
-				}
-				d := &report.Document{Result: &result, Survey: result.Survey, History: result.History}
-				return describe(d, store, name, err).Write(w)
-			},
-		}},
+	var mu sync.Mutex
+	names := make(map[string]bool)
+	stop, err := b.Announcements(func(a queens.Announcement) {
+		mu.Lock()
+		defer mu.Unlock()
+		names[a.Run] = true
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	host.Start(app.Log)
-	failed := host.Failure(ctx)
-	return errors.Join(failed, host.Stop())
+	select {
+	case <-ctx.Done():
+	case <-time.After(announceTime):
+	}
+	stop()
+	mu.Lock()
+	defer mu.Unlock()
+	var snapshots []queens.Snapshot
+	for name := range names {
+		if s, err := b.Status(ctx, name); err == nil { // one that ended meanwhile is no error
+			snapshots = append(snapshots, *s)
+		}
+	}
+	slices.SortFunc(snapshots, func(a, b queens.Snapshot) int { return strings.Compare(a.Run, b.Run) })
+	return snapshots, nil
+}
+
+// connect connects to the server that flags name.
+func connect(app *cli.App, server *join.Flags, name string) (*bus.Bus, error) {
+	options, err := serverOptions(server, name)
+	if err != nil {
+		return nil, err
+	}
+	options.Log = app.Log
+	return bus.Connect(options)
+}
+
+// serverOptions returns the options of a connection. A token file that is damaged is no error of the command line.
+func serverOptions(server *join.Flags, name string) (bus.Options, error) {
+	options, err := server.Options(name)
+	if err != nil && !errors.Is(err, queens.ErrNoConnection) {
+		err = cli.Usagef("%w", err)
+	}
+	return options, err
+}
+
+// rmCommand is coordinator rm: it removes runs of this machine.
+func rmCommand(app *cli.App) *cobra.Command {
+	var data dataFlag
+	var olderThan age
+	var dryRun, yes bool
+	cmd := &cobra.Command{
+		Use:   "rm RUN... | --older-than D",
+		Short: "Remove runs of this machine",
+		Long: `Remove the named runs, or all that were written last before the time D, such as 30d. Their ledgers are lost:
+copy the folder of a run to keep it. A run that is active is refused. Without --yes, a person at a terminal is
+not asked: --dry-run shows what would be removed.`,
+		Example: `  coordinator rm n14-20261120-153012-ab12
+  coordinator rm --older-than 30d --dry-run`,
+		ValidArgsFunction: data.completeRun,
+		Args: func(_ *cobra.Command, args []string) error {
+			if (len(args) == 0) == (olderThan == 0) {
+				return cli.Usagef("takes the names of runs, or --older-than with a time such as 30d: one of the two")
+			}
+			for _, name := range args {
+				if err := checkRun(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if olderThan != 0 && !yes && !dryRun {
+				return cli.Usagef("--older-than removes runs for good: look with --dry-run first, then say --yes")
+			}
+			store, err := data.open()
+			if err != nil {
+				return err
+			}
+			names, err := toRemove(store, args, time.Duration(olderThan))
+			if err != nil {
+				return err
+			}
+			if len(names) == 0 {
+				app.Log.Info().Msg("there is no such run")
+			}
+			verb := map[bool]string{false: "removed", true: "would be removed"}[dryRun]
+			for _, name := range names {
+				size, failed := store.Remove(name, dryRun)
+				if failed != nil {
+					err = errors.Join(err, fmt.Errorf("run %s stays: %w", name, failed))
+					continue
+				}
+				_, failed = fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s\n", name, verb, humanize.Bytes(uint64(size)))
+				err = errors.Join(err, failed)
+			}
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.Var(&olderThan, "older-than", "remove the runs that were written last before this `TIME`, such as 30d or 12h")
+	flags.BoolVar(&dryRun, "dry-run", false, "say what would be removed, and remove nothing")
+	flags.BoolVar(&yes, "yes", false, "remove with --older-than")
+	data.register(flags)
+	return cmd
+}
+
+// toRemove returns the names of the runs that a command line means.
+func toRemove(store *runs.Store, beginnings []string, olderThan time.Duration) (names []string, err error) {
+	for _, beginning := range beginnings {
+		name, failed := store.Find(beginning)
+		err = errors.Join(err, failed)
+		names = append(names, name)
+	}
+	if olderThan == 0 || err != nil {
+		return names, err
+	}
+	list, err := store.List()
+	for i := range list {
+		if r := &list[i]; r.Err == nil && r.Active == nil && time.Since(r.Modified) > olderThan {
+			names = append(names, r.Name)
+		}
+	}
+	return names, err
+}
+
+// age is the value of a flag that takes a time in days, hours, minutes or seconds: 30d, 12h.
+type age time.Duration
+
+func (a *age) String() string {
+	if *a == 0 {
+		return ""
+	}
+	return time.Duration(*a).String()
+}
+
+// Type names the values in help.
+func (a *age) Type() string { return "age" }
+
+// Set reads an age.
+func (a *age) Set(text string) error {
+	days, isDays := strings.CutSuffix(text, "d")
+	if isDays {
+		text = days + "h"
+	}
+	d, err := time.ParseDuration(text)
+	if isDays {
+		d *= 24
+	}
+	if err != nil || d <= 0 || d > 100*365*24*time.Hour {
+		return fmt.Errorf("must be a time such as 30d, 12h or 90m, not %.80q", text)
+	}
+	*a = age(d)
+	return nil
 }

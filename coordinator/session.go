@@ -1,218 +1,214 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
+	"os"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/display"
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/join"
 	"nqueens/pkg/kernel"
-	"nqueens/pkg/keyring"
-	"nqueens/pkg/notify"
-	"nqueens/pkg/progress"
+	"nqueens/pkg/page"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/recount"
 	"nqueens/pkg/report"
-	"nqueens/pkg/run"
 	"nqueens/pkg/session"
 )
 
-// sessionFlags are the flags of the commands that count: where, with what, and how to print
-// the result.
+// sessionFlags are the flags of the commands that count: where, with what, and how to print the result.
 type sessionFlags struct {
-	cfg      session.Config // what flags set as it is; config has the rest
-	kernel   string
-	json     bool
-	page     pageFlags
-	replicas string
-	nats     *cli.Connection
-	data     dataFlag
-	report   reportFlag
-	watts    wattsFlag
-	notify   string // file
+	unique    bool
+	workers   int
+	kernel    string
+	listen    string
+	advertise string
+	server    join.Flags
+	machine   string
+	http      string
+	linger    time.Duration
+	json      bool
+	data      dataFlag
 
 	flags *pflag.FlagSet
 }
 
+func (o *sessionFlags) registerUnique(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.unique, "unique", false, "also print the number of fundamental solutions, which differ by more than a rotation or reflection")
+}
+
 func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.flags = flags
-	cli.FlagGroup(flags, "Checks", func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.cfg.Admission.List, "admitted", "", "`FILE` of public keys of workers, one a line, that are admitted; "+
-			"it is read again when it changes")
-		_ = cobra.MarkFlagFilename(flags, "admitted") // fails only for unknown flags
-	})
 	cli.FlagGroup(flags, "Workers", func(flags *pflag.FlagSet) {
-		flags.IntVar(&o.cfg.Workers, "workers", runtime.GOMAXPROCS(0), "start `N` workers in this process, one thread each, 0 to 4096")
-		cli.DefaultIs(flags, "workers", cli.OnePerCore+", or 0 with --nats")
-		flags.Var(kernelFlag(&o.kernel, kernel.Auto), "kernel", "`KERNEL` of these workers; see worker kernels")
-		flags.DurationVar(&o.cfg.FinishIn, "finish-in", progress.DefaultTarget, "target `DURATION` of the whole run, "+
-			"for the metric of needed threads")
-		flags.StringVar(&o.cfg.Listen, "listen", "", "`ADDR` on which workers of other machines join, such as 0.0.0.0:4222")
+		flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "count on `K` threads of this process, 0 to 4096")
+		cli.DefaultIs(flags, "workers", cli.OnePerCore+", or 0 with --nats or --join")
+		flags.StringVar(&o.listen, "listen", "", "`ADDR` at which workers of other machines join, such as 0.0.0.0:4222")
+		flags.StringVar(&o.advertise, "advertise", "", "`HOST` or host:port for the join token, where others do not reach the addresses of this machine")
+		flags.Var(cli.NewEnum(&o.kernel, kernel.Auto, kernel.Names()...), "kernel", "kernel of the threads")
+		_ = flags.MarkHidden("kernel") // fails only for unknown flags
+		flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine (default the boot id of its kernel)")
 	})
-	o.nats = cli.ConnectionFlags(flags, "", "use", "coordinator")
 	cli.FlagGroup(flags, "Server", func(flags *pflag.FlagSet) {
-		flags.Var(cli.NewEnum((*string)(&o.cfg.Priority), string(run.Normal), string(run.Low), string(run.Normal), string(run.High)), "priority",
-			"share of the workers: high gets 4 times that of normal, low what the others leave")
-		flags.Var(cli.NewEnum(&o.replicas, "1", "1", "3", "5"), "replicas", "servers of a cluster that keep the run's streams")
-		cli.DefaultIs(flags, "replicas", "1, or as many as the streams have")
+		o.server.Register(flags, "use the NATS server at this `URL`, or several, with commas")
 	})
 	cli.FlagGroup(flags, "Output", func(flags *pflag.FlagSet) {
+		flags.StringVar(&o.http, "http", "", "`ADDR` of a live page, its JSON, /metrics and /healthz, such as "+defaultPage)
+		flags.DurationVar(&o.linger, "linger", 0, "keep the page for this `DURATION` after the total, such as 1h; Ctrl-C ends it")
 		flags.BoolVar(&o.json, "json", false, "print one JSON object")
-		o.report.register(flags)
-		o.watts.register(flags)
-		o.page.register(flags, "`ADDR` on which to serve a live page, /healthz, /readyz and /metrics, such as 127.0.0.1:8080",
-			"keep the page for this `DURATION` after the total, such as 1h; an interrupt ends it")
-		flags.StringVar(&o.notify, "notify-file", "", "`FILE` of webhooks or commands, one a line, that get a JSON object "+
-			"when the run ends, stalls, or has a dispute that waits")
-		_ = cobra.MarkFlagFilename(flags, "notify-file") // fails only for unknown flags
 		o.data.register(flags)
 	})
 }
 
-// registerUnique registers --unique, which count has among other flags than resume.
-func (o *sessionFlags) registerUnique(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.cfg.Unique, "unique", false, "also give the number of fundamental solutions, which differ by more "+
-		"than a rotation or reflection")
-}
-
-// config checks the flags and returns the configuration of a session, and its user interface.
-func (o *sessionFlags) config(ctx context.Context, app *cli.App) (cfg session.Config, u *ui, err error) {
-	cfg = o.cfg
-	if !o.flags.Changed("workers") && o.nats.URL != "" {
-		cfg.Workers = 0
+// config checks the flags and returns the configuration of a session.
+func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
+	outside := o.server.IsSet()
+	if !o.flags.Changed("workers") && outside {
+		o.workers = 0
 	}
 	switch {
-	case cfg.Workers < 0 || cfg.Workers > cli.MaxThreads:
-		return cfg, nil, cli.Usagef("--workers must be from 0 to %d, not %d", cli.MaxThreads, cfg.Workers)
-	case cfg.Workers == 0 && o.nats.URL == "" && cfg.Listen == "":
-		return cfg, nil, cli.Usagef("--workers 0 leaves no worker to count: " +
-			"accept workers with --listen, or name their server with --nats")
-	case o.nats.URL != "" && cfg.Listen != "":
-		return cfg, nil, cli.Usagef("--listen opens the embedded server, --nats (or NQUEENS_NATS) names another: " +
-			"give one of them")
+	case o.workers == 0 && !outside && o.listen == "":
+		return cfg, cli.Usagef("--workers 0 leaves no thread to count: let workers join with --listen, or name their server with --nats")
+	case outside && o.listen != "":
+		return cfg, cli.Usagef("--listen opens the server of this process, --nats and --join name another: give one of them")
+	case o.advertise != "" && o.listen == "":
+		return cfg, cli.Usagef("--advertise is for the token of --listen: give both")
+	case o.linger < 0 || o.linger > 0 && o.http == "":
+		return cfg, cli.Usagef("--linger must be a time such as 1h, and needs --http")
 	}
-	if o.nats.TokenFile == "-" {
-		return cfg, nil, cli.Usagef("--token-file must name a file here: who is admitted depends on it as long as the run lasts")
-	}
-	if o.flags.Changed("replicas") {
-		cfg.Replicas = int(o.replicas[0] - '0')
-	}
-	if cfg.Replicas > 1 && o.nats.URL == "" {
-		return cfg, nil, cli.Usagef("--replicas %d needs a cluster of NATS servers, which the embedded server is not: "+
-			"name its servers with --nats", cfg.Replicas)
-	}
-	if cfg.FinishIn <= 0 {
-		return cfg, nil, cli.Usagef("--finish-in must be longer than 0, not %v", cfg.FinishIn)
-	}
-	listen := cli.CheckAddress("listen", cfg.Listen, "127.0.0.1:4222")
-	if err := cmp.Or(o.nats.Check(app.Log), listen, o.page.check(), o.report.check(), o.watts.check()); err != nil {
-		return cfg, nil, err
-	}
-	if _, err := keyring.NewAdmitter(cfg.Admission); err != nil {
-		return cfg, nil, withHint(err)
-	}
-	if o.notify != "" {
-		if err := notify.Check(o.notify); err != nil {
-			return cfg, nil, cli.Usagef("--notify-file: %w", err)
-		}
-		cli.WarnOfReaders(app.Log, o.notify)
+	if err := errors.Join(cli.CheckRange("workers", o.workers, 0, cli.MaxThreads), cli.CheckAddress("listen", o.listen, "0.0.0.0:4222"),
+		cli.CheckAddress("http", o.http, defaultPage)); err != nil {
+		return cfg, err
 	}
 	if cfg.Kernel, err = kernel.Choose(o.kernel); err != nil {
-		return cfg, nil, cli.Usagef("--kernel: %v", err)
+		return cfg, cli.Usagef("--kernel: %v", err)
 	}
-	store, err := o.data.open(app.Log)
-	if err != nil {
-		return cfg, nil, err
+	if cfg.Store, err = o.data.open(); err != nil {
+		return cfg, err
 	}
-	u = newUI(app)
-	u.notifier = newNotifier(ctx, app, store)
-	cfg.Store, cfg.Version, cfg.Log = store, cli.Version(), app.Log
-	cfg.URL, cfg.Credentials, cfg.Admission, cfg.TokenFile = o.nats.URL, credentials(o.nats), admission(o.nats, cfg.Admission.List), o.nats.TokenFile
-	cfg.Page, cfg.Linger = o.page.HostConfig, o.page.linger
-	cfg.Survey, cfg.WorkerProgram, cfg.Alone = o.report.path != "", workerProgram(), countAlone
-	cfg.OnStop = func() {
-		app.Log.Info().Msg("stopping the run: coordinator stop has asked for it")
-		app.Interrupt()
-	}
-	cfg.OnStart = func(name string) {
-		o.keep(app, store, name)
-		u.start()
-		u.notifier.start(ctx, name, o.flags.Lookup("notify-file"))
-	}
-	cfg.OnSnapshot = func(s run.Snapshot) {
-		u.show(s)
-		u.notifier.observe(&s)
-	}
-	cfg.OnStatus = u.setStatus
-	return cfg, u, nil
-}
-
-// logFlushDelay is the time between a cluster's last log line and the total, so that merged
-// streams, as with Docker, end with the total.
-const logFlushDelay = 100 * time.Millisecond
-
-// run runs a session and prints its result, after the result is stored and published,
-// because a stopped terminal blocks.
-func (o *sessionFlags) run(ctx context.Context, app *cli.App, s *session.Session, u *ui, stdout io.Writer) error {
-	defer u.logProgress()()
-	result, err := s.Run(ctx)
-	result.KWh = o.watts.kWh(result.CoreHours)
-	u.stop()
-	failed := o.writeReport(app, &result, withHint(err))
-	resumable := result.Count != nil && result.Count.Resumable
-	switch {
-	case u.unresponsive, result.End == report.Complete && showTable(app, &result):
-	case resumable && result.End == report.Stopped && app.Tell(result.StoppedText(u.latest.Load(), s.Folder(), o.resumeCommandLine(result.Run))):
-		resumable = false // it is told
-	case result.Count != nil:
-		result.Log(app.Log)
-	case result.Total != nil:
-		result.LogTotal(app.Log)
-	}
-	if resumable {
-		app.Log.Info().Str("run", result.Run).Msg("to resume the run: " + o.resumeCommandLine(result.Run))
-	}
-	if result.Total != nil && o.nats.URL != "" {
-		select {
-		case <-ctx.Done():
-		case <-time.After(logFlushDelay):
+	if outside {
+		options, err := serverOptions(&o.server, "nqueens coordinator")
+		if err != nil {
+			return cfg, err
 		}
+		cfg.Server = &options
 	}
-	err = errors.Join(withHint(err), failed, result.Write(stdout, o.json))
-	u.notifier.end(ctx, &result)
-	s.Linger(ctx)
-	return err
+	if cfg.Machine, err = machine(o.machine, cfg.Store.Path()); err != nil {
+		return cfg, err
+	}
+	cfg.Threads, cfg.Listen, cfg.Advertise, cfg.Unique = o.workers, o.listen, o.advertise, o.unique
+	cfg.Version, cfg.Log, cfg.Recount = cli.Version(), app.Log, recountTask
+	return cfg, nil
 }
 
-// writeReport writes the report of a session that ended with an error, or nil, if one is wanted. A session
-// that failed before it counted has none.
-func (o *sessionFlags) writeReport(app *cli.App, r *report.Result, ended error) error {
-	if r.Survey == nil {
-		return nil
+// machine returns the name of this machine: the given one, or else that of the system.
+func machine(given, state string) (string, error) {
+	if given == "" {
+		return cli.MachineName(state)
 	}
-	store, err := o.data.open(app.Log)
+	if err := queens.ValidateMachine(given); err != nil {
+		return "", cli.Usagef("--machine: %w", err)
+	}
+	return given, nil
+}
+
+// recountTask counts a task in a child process on all cores.
+func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
+	return recount.Run(ctx, recount.Task{
+		Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper, Threads: runtime.GOMAXPROCS(0),
+	})
+}
+
+// run runs a session and prints its result.
+func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config, open func(cfg session.Config) (*session.Session, error), stdout io.Writer) (err error) {
+	u := newUI(app)
+	cfg.OnStart, cfg.OnSnapshot = func(string) { u.start() }, u.show
+	s, err := open(cfg)
 	if err != nil {
 		return err
 	}
-	d := &report.Document{Result: r, Survey: r.Survey, History: r.History}
-	if r.Count != nil && r.Count.Resumable {
-		d.Resume = o.resumeCommandLine(r.Run)
+	if o.http != "" {
+		p, err := page.Listen(page.Config{Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History, Snapshot: func() (queens.Snapshot, bool) {
+			if latest := u.latest.Load(); latest != nil {
+				return *latest, true
+			}
+			return queens.Snapshot{}, false
+		}})
+		if err != nil {
+			return errors.Join(err, s.Close(ctx))
+		}
+		app.Log.Info().Str("page", p.URL()).Msg("the page of the run is at " + p.URL())
+		defer func() { err = errors.Join(err, p.Close(ctx)) }()
 	}
-	return o.report.write(app, d, store, r.Run, ended)
+	result, err := s.Run(ctx)
+	u.stop()
+	resume := o.data.command("resume", s.Name())
+	switch {
+	case u.unresponsive: // nobody reads the terminal
+	case result.Total != nil && app.TTY() != nil && app.Log.GetLevel() <= zerolog.InfoLevel:
+		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors()) // fails if the terminal was closed
+	case result.Last.State == queens.Stopped && ctx.Err() != nil && app.Tell(report.Stopped(result.Last, u.latest.Load(), s.Folder(), resume)):
+	default:
+		result.Log(app.Log)
+		if result.Last.State == queens.Stopped {
+			app.Log.Info().Str("run", s.Name()).Msg("to resume the run: " + resume)
+		}
+	}
+	err = errors.Join(err, result.Write(stdout, o.json))
+	return errors.Join(err, s.Close(ctx))
 }
 
-// showTable writes a result with a total as a table if stderr is a terminal that shows a
-// display, and reports whether it is.
-func showTable(app *cli.App, r *report.Result) bool {
-	tty := app.TTY()
-	if tty == nil || app.Log.GetLevel() > zerolog.InfoLevel {
-		return false
+// ui is what a person sees of a run that counts.
+type ui struct {
+	app          *cli.App
+	display      *display.Display // nil where there is none
+	follower     report.Follower
+	begun        time.Time
+	latest       atomic.Pointer[queens.Snapshot]
+	unresponsive bool
+}
+
+func newUI(app *cli.App) *ui { return &ui{app: app, begun: time.Now()} }
+
+// start shows the display, if stderr is a terminal that can show it.
+func (u *ui) start() {
+	u.follower = report.Follower{Log: u.app.Log, Progress: !u.app.NoProgress}
+	if tty := u.app.TTY(); tty != nil {
+		u.display = display.New(tty, u.app.Colors())
+		u.app.RedirectLog(u.display)
+		u.follower.Progress = false
 	}
-	_ = r.WriteTable(tty, app.Colors()) // fails if the terminal was closed
-	return true
+}
+
+// show presents a snapshot.
+func (u *ui) show(s *queens.Snapshot) {
+	latest := *s
+	if s.State == queens.Running || u.latest.Load() == nil || s.State.Ended() {
+		u.latest.Store(&latest)
+	}
+	if u.display != nil {
+		u.display.Show(&latest)
+	}
+	u.follower.Follow(time.Since(u.begun), &latest)
+}
+
+// stop removes the display.
+func (u *ui) stop() {
+	if u.display != nil {
+		u.unresponsive = !u.display.Close()
+		u.app.RedirectLog(nil)
+		u.display = nil
+	}
+}
+
+// commandLine returns what to type to start this program.
+func commandLine(words ...string) string {
+	return humanize.ShellWords(append([]string{os.Args[0]}, words...)...)
 }

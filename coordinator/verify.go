@@ -1,169 +1,186 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/kernel"
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/page"
 	"nqueens/pkg/report"
-	"nqueens/pkg/run"
 )
 
-// verifyFlags are the flags of verify.
-type verifyFlags struct {
-	sample  string
-	limit   time.Duration
-	seed    uint64
-	kernel  string
-	threads int
-	json    bool
-	data    dataFlag
-	report  reportFlag
-}
-
+// verifyCommand is coordinator verify: it audits a run, and counts a sample of its tasks again.
 func verifyCommand(app *cli.App) *cobra.Command {
-	var o verifyFlags
+	var data dataFlag
+	var sample string
+	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
-		Short: "Audit a run's ledger, and recount a sample of its tasks",
-		Long: `Check the whole ledger of a run: checksums, signatures, missing tasks, the manifest, the sums by
-task and by class, and the published total. Then recount a sample of the tasks, each with the fastest kernel other than
-the one that counted it; with --sample and --for, whichever ends first. A run of up to 16
-queens is also recounted as a whole, by another symmetry.
-
-A difference does not end the recount; the exit code is 3. Ctrl-C ends it and prints what is
-verified.`,
-		Example: `  coordinator verify n14-20261120-153012-ab12
-  coordinator verify n14-20261120-153012-ab12 --for 30s
-  coordinator verify n14-20261120-153012-ab12 --sample 100% --kernel auto`,
+		Short: "Audit a run's ledger, and count a sample of its tasks again",
+		Long: `Go through the whole ledger of a run: checksums, missing tasks, whether each result searched what this program
+would search, the total by two routes, and the published total. Then count a sample of the tasks again, each by
+another kernel than the one that counted it. A run of up to 16 queens is also counted again as a whole, by
+another symmetry. A difference is exit 3. Ctrl-C ends the recount and prints what is verified.`,
+		Example: `  coordinator verify n14
+  coordinator verify n14-20261120-153012-ab12 --sample 100%`,
 		Args:              oneRun,
-		ValidArgsFunction: o.data.completeRun,
+		ValidArgsFunction: data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("seed") {
-				o.seed = rand.Uint64()
+			share, err := cli.ParseShare("sample", sample)
+			if err != nil {
+				return err
 			}
-			if cmd.Flags().Changed("for") && !cmd.Flags().Changed("sample") {
-				o.sample = "100%"
+			store, err := data.open()
+			if err != nil {
+				return err
 			}
-			return verify(cmd.Context(), app, args[0], &o, cmd.OutOrStdout())
+			name, err := store.Find(args[0])
+			if err != nil {
+				return err
+			}
+			if r := store.Inspect(name); r.Active != nil && r.IsUnfinished() {
+				return fmt.Errorf("run %s counts: process %d on %s works on it; coordinator watch follows it, and verify audits it when it has ended",
+					name, r.Active.Holder.PID, r.Active.Holder.Host)
+			}
+			s := audit.Sample{Share: share, Seed: rand.Uint64(), Threads: runtime.GOMAXPROCS(0)}
+			if !app.NoProgress {
+				s.OnProgress = logRecount(app)
+			}
+			v, err := audit.Verify(cmd.Context(), store.Ledger(name), s)
+			if v.Run == "" {
+				return err
+			}
+			if asJSON {
+				return errors.Join(report.WriteJSON(cmd.OutOrStdout(), v), err)
+			}
+			return errors.Join(report.WriteTable(cmd.OutOrStdout(), verification(&v), false), err)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.sample, "sample", "1%", "`SHARE` of the tasks to recount, 0% to 100%; at least one task")
-	cli.DefaultIs(flags, "sample", "1%, or 100% with --for")
-	flags.DurationVar(&o.limit, "for", 0, "recount for this `DURATION`, such as 30s")
-	flags.Uint64Var(&o.seed, "seed", 0, "choose the sample by the number `N` (default random)")
-	flags.Var(cli.NewEnum(&o.kernel, otherKernel, append([]string{otherKernel}, kernel.Names()...)...).WithScope("this machine"),
-		"kernel", "`KERNEL` to recount with; other is the fastest that did not count the task")
-	flags.IntVar(&o.threads, "threads", runtime.GOMAXPROCS(0), "recount `N` tasks at once, 1 to 4096")
-	cli.DefaultIs(flags, "threads", cli.OnePerCore)
-	flags.BoolVar(&o.json, "json", false, "print one JSON object")
-	o.data.register(flags)
-	o.report.register(flags)
+	flags.StringVar(&sample, "sample", "1%", "`SHARE` of the tasks to count again, 0% to 100%; at least one task")
+	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	data.register(flags)
 	return cmd
 }
 
-// otherKernel is the choice of a kernel for each task: see [kernel.Differing].
-const otherKernel = "other"
+// verification returns the rows of a table.
+func verification(v *audit.Verification) [][]string {
+	rows := [][]string{{"run", v.Run, ""}, {"tasks", humanize.Int(v.Done), "of " + humanize.Int(v.Tasks) + " are done"}}
+	if v.Total != nil {
+		rows = append(rows, []string{"total", v.Total.String(), report.ConfirmedBy(v.Confirmed)})
+	}
+	if v.Dropped > 0 {
+		rows = append(rows, []string{"damaged", humanize.Int(v.Dropped), "results, which are left out"})
+	}
+	recounted := fmt.Sprintf("tasks, %s of the work, by %s: %s", humanize.Percent(v.Share, v.Share >= 1), strings.Join(v.Kernels, " and "),
+		map[bool]string{true: "all agree", false: humanize.Int(v.Differing) + " differ"}[v.Differing == 0])
+	if v.Recounted > 0 {
+		rows = append(rows, []string{"recounted", humanize.Int(v.Recounted), recounted})
+	}
+	if v.Whole != "" {
+		rows = append(rows, []string{"recounted", "whole", "by symmetry " + v.Whole})
+	}
+	return append(rows, []string{"verified", map[bool]string{true: "yes", false: "no"}[v.Verified], "in " + humanize.Duration(time.Duration(v.Seconds*float64(time.Second)))})
+}
 
-func verify(ctx context.Context, app *cli.App, name string, o *verifyFlags, stdout io.Writer) (err error) {
-	start := time.Now()
-	share, err := parseShare("sample", o.sample)
-	if err != nil {
-		return err
+// logRecount returns a function that logs every 10 s how far a recount is.
+func logRecount(app *cli.App) func(done, of uint64) {
+	var logged time.Time
+	return func(done, of uint64) {
+		switch {
+		case done == 0:
+			logged = time.Now()
+		case time.Since(logged) >= 10*time.Second:
+			logged = time.Now()
+			app.Log.Info().Uint64("recounted", done).Uint64("of", of).Msg("verifying")
+		}
 	}
-	if err := cli.CheckRange("threads", o.threads, 1, cli.MaxThreads); err != nil {
-		return err
-	}
-	if o.limit < 0 {
-		return cli.Usagef("--for must not be negative, such as 30s, not %v", o.limit)
-	}
-	sample := audit.Sample{
-		Share: share, Limit: o.limit, Seed: o.seed, Threads: o.threads,
-		OnDifference: func(d run.Difference) {
-			app.Log.Error().Uint64("task", d.Task).Msg("a recount differs: " + d.String())
+}
+
+// ledgerCommand is coordinator ledger: it exports the tasks and counts of a run.
+func ledgerCommand(*cli.App) *cobra.Command {
+	var data dataFlag
+	cmd := &cobra.Command{
+		Use:   "ledger RUN",
+		Short: "Export the tasks of a run and their counts as JSON lines",
+		Long: `Write every task of a run as a line of JSON: its id, the weight of its class, the allowed squares of the board,
+the prefixes, and the count with the machine and kernel that counted it. docs/ledger.md says how to add it up
+without this program. It may be called while the run counts.`,
+		Example:           "  coordinator ledger n14 > n14.jsonl",
+		Args:              oneRun,
+		ValidArgsFunction: data.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, err := data.open()
+			if err != nil {
+				return err
+			}
+			name, err := store.Find(args[0])
+			if err != nil {
+				return err
+			}
+			return ignoreEPIPE(audit.Export(cmd.Context(), store.Ledger(name), cmd.OutOrStdout()))
 		},
 	}
-	if o.kernel != otherKernel {
-		k, err := kernel.Choose(o.kernel)
-		if err != nil {
-			return cli.Usagef("--kernel: %v", err)
-		}
-		sample.Kernel = &k
-	}
-	if err := o.report.check(); err != nil {
-		return err
-	}
-	store, name, err := o.data.find(app.Log, name)
-	if err != nil {
-		return err
-	}
-	l, err := store.OpenReadOnly(name)
-	if err != nil {
-		return withHint(err)
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	if !app.NoProgress {
-		sample.OnProgress = logRecount(app, o.limit)
-	}
-	v, err := audit.Verify(ctx, l, sample, func(err error) {
-		app.Log.Warn().Err(err).Msg("there is no total; a sample is recounted all the same")
-	})
-	if err != nil {
-		return err
-	}
-	v.Seconds = time.Since(start).Seconds()
-	ended := withHint(v.Err)
-	var failed error
-	if o.report.path != "" {
-		d := &report.Document{Verification: &v, Survey: audit.Survey(l)}
-		failed = o.report.write(app, d, store, name, ended)
-	}
-	return errors.Join(failed, report.WriteVerification(stdout, &v, o.json), ended)
+	data.register(cmd.Flags())
+	return cmd
 }
 
-// logRecount returns a function that logs from time to time how far a recount is that ends after limit, or 0 for none.
-func logRecount(app *cli.App, limit time.Duration) func(done, of uint64) {
-	checking := time.AfterFunc(recountLogInterval, func() { app.Log.Info().Msg("checking the ledger") })
-	var begun, logged time.Time
-	return func(done, of uint64) {
-		now := time.Now()
-		if done == 0 {
-			checking.Stop()
-			begun, logged = now, now
-		}
-		if now.Sub(logged) < recountLogInterval {
-			return
-		}
-		logged = now
-		left := now.Sub(begun).Seconds() / float64(done) * float64(of-done)
-		if limit > 0 {
-			left = min(left, max(limit-now.Sub(begun), 0).Seconds())
-		}
-		app.Log.Info().Uint64("recounted", done).Uint64("of", of).Float64("eta_s", math.Round(left)).Msg("verifying")
+// ignoreEPIPE returns nil if the reader of a pipe has closed it, as head does.
+func ignoreEPIPE(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
 	}
+	return err
 }
 
-// recountLogInterval is the time between two lines of progress.
-const recountLogInterval = 10 * time.Second
-
-// parseShare reads a percentage, such as 1% or 0.05%.
-func parseShare(flag, text string) (float64, error) {
-	number, percent := strings.CutSuffix(text, "%")
-	share, err := strconv.ParseFloat(number, 64)
-	if !percent || err != nil || !(share >= 0 && share <= 100) {
-		return 0, cli.Usagef("--%s must be from 0%% to 100%%, such as 1%%, not %q", flag, text)
+// reportCommand is coordinator report: it writes a page to keep.
+func reportCommand(*cli.App) *cobra.Command {
+	var data dataFlag
+	cmd := &cobra.Command{
+		Use:               "report RUN",
+		Short:             "Write a page about a run as one HTML file",
+		Long:              `Write a page about a run, as it is now, as one HTML file that needs nothing else: to keep, or to send.`,
+		Example:           "  coordinator report n20 > n20.html",
+		Args:              oneRun,
+		ValidArgsFunction: data.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, err := data.open()
+			if err != nil {
+				return err
+			}
+			name, err := store.Find(args[0])
+			if err != nil {
+				return err
+			}
+			return ignoreEPIPE(writeReport(cmd.Context(), cmd.OutOrStdout(), store.Ledger(name)))
+		},
 	}
-	return share / 100, nil
+	data.register(cmd.Flags())
+	return cmd
+}
+
+// writeReport writes the page of the ledger at a path. A run that says that it is complete has a total there only if its
+// ledger bears it out.
+func writeReport(ctx context.Context, w io.Writer, path string) error {
+	snapshot, err := audit.Facts(ctx, path)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	if err := page.Write(out, &snapshot, audit.History(path), cli.Version()); err != nil {
+		return err
+	}
+	return out.Flush()
 }

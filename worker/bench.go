@@ -10,7 +10,6 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/count"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // benchReport is what bench prints.
@@ -24,8 +23,8 @@ type benchReport struct {
 	Symmetry queens.Symmetry `json:"symmetry"` // "full", "mirror" or "none"
 }
 
-func benchCommand(*cli.App) *cobra.Command {
-	var search searchOptions
+func benchCommand() *cobra.Command {
+	var search searchFlags
 	var symmetry string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -41,7 +40,7 @@ published one.`,
 			if err != nil {
 				return err
 			}
-			chosen, threads, err := search.chooseOne()
+			chosen, threads, err := search.choose()
 			if err != nil {
 				return err
 			}
@@ -53,7 +52,7 @@ published one.`,
 				return err
 			}
 			if known, ok := queens.KnownTotal(n); ok && total.Cmp(known) != 0 {
-				return fmt.Errorf("%w: kernel %s counted %d, the published total is %d", run.ErrContradiction, chosen.Name, total, known)
+				return fmt.Errorf("%w: kernel %s counted %d, the published total is %d", queens.ErrContradiction, chosen.Name, total, known)
 			}
 			r := benchReport{
 				N:        n,
@@ -72,7 +71,7 @@ published one.`,
 		},
 	}
 	flags := cmd.Flags()
-	search.addFlags(flags)
+	search.register(flags)
 	flags.Var(cli.SymmetryFlag(&symmetry), "symmetry", "how to cut the count")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

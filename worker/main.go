@@ -1,13 +1,15 @@
-// Command worker takes tasks from a NATS server, counts them, and publishes the results.
+// Command worker asks coordinators on a NATS server for work, counts it, and delivers the counts.
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/page"
 )
 
 func main() {
@@ -17,21 +19,36 @@ func main() {
 
 // newProgram returns the commands of this program.
 func newProgram() (*cobra.Command, *cli.App) {
-	root := &cobra.Command{
-		Use:   "worker",
-		Short: "Count tasks of the N-queens runs on a NATS server",
-	}
-	app := cli.New(root)
-	run := runCommand(app)
-	// Without a subcommand, worker does what worker run does.
-	root.Long = "Take tasks from a NATS server and count them until stopped: worker run --help has the flags."
-	root.Example, root.Args, root.RunE = run.Example, cli.NoArguments, run.RunE
-	root.Flags().SortFlags = false
-	root.Flags().AddFlagSet(run.Flags())
+	var app *cli.App
+	root := runCommand(&app)
+	app = cli.New(root)
 	cli.AddGroups(root,
-		cli.Group{Title: "In a cluster", Commands: []*cobra.Command{run, keyCommand(app), cli.HealthCommand("worker")}},
-		cli.Group{Title: "Alone", Commands: []*cobra.Command{benchCommand(app), kernelsCommand(app), taskCommand(app)}},
+		cli.Group{Title: "Without a server", Commands: []*cobra.Command{benchCommand(), kernelsCommand(app), taskCommand()}},
+		cli.Group{Title: "With one", Commands: []*cobra.Command{healthCommand()}},
 	)
-	root.AddCommand(cli.VersionCommand(app, cli.Formats{Protocol: bus.Protocol}))
+	root.AddCommand(cli.VersionCommand(app, fmt.Sprintf("protocol %d", bus.Protocol)))
 	return root, app
+}
+
+// defaultPage is the address of a page in examples, and the one that health asks.
+const defaultPage = "127.0.0.1:8080"
+
+// healthCommand asks a process of this machine whether it is well.
+func healthCommand() *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:     "health",
+		Short:   "Ask a worker that was started with --http whether it is well",
+		Long:    "Ask a worker that was started with --http whether it is well: exit 0, or 1 with the reason.",
+		Example: "  worker health --http 127.0.0.1:8080",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.CheckAddress("http", address, defaultPage); err != nil {
+				return err
+			}
+			return page.Probe(cmd.Context(), address)
+		},
+	}
+	cmd.Flags().StringVar(&address, "http", defaultPage, "`ADDR` that the worker was given by its --http")
+	return cmd
 }

@@ -1,148 +1,156 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"runtime"
+	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/httpserver"
+	"nqueens/pkg/durable"
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/identity"
+	"nqueens/pkg/join"
 	"nqueens/pkg/kernel"
-	"nqueens/pkg/metrics"
-	"nqueens/pkg/run"
+	"nqueens/pkg/page"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/worker"
 )
 
-// runOptions are the flags of run.
-type runOptions struct {
-	nats   *cli.Connection
-	search searchOptions
-	http   string
-	idle   time.Duration
-	yieldFlags
-	identityFlag
+// runFlags are the flags of the worker.
+type runFlags struct {
+	server  join.Flags
+	search  searchFlags
+	machine string
+	http    string
+	idle    time.Duration
 }
 
-func runCommand(app *cli.App) *cobra.Command {
-	var o runOptions
+// runCommand is the worker itself: the command of the program. App is filled in before it runs.
+func runCommand(app **cli.App) *cobra.Command {
+	var o runFlags
 	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Take tasks and count them until stopped (the default)",
-		Long: `Take tasks from a NATS server and count them until stopped. The worker waits for a server and a
-coordinator that do not run yet. The first Ctrl-C or SIGTERM makes it finish or release its tasks,
-and exit; the second ends it at once. However it ends, no result of a run is lost.`,
+		Use:   "worker",
+		Short: "Count for the coordinators on a NATS server",
+		Long: `Ask coordinators on a NATS server for work and count it until stopped. Without --join and --nats, use the token
+that coordinator count --listen of the same user has made. The worker waits for a server and for coordinators.
+Ctrl-C or SIGTERM makes it deliver what is counted and give the rest back, within two seconds; however it ends,
+nothing is lost.`,
 		Example: `  worker
-  worker --nats tls://counter.example.org:4222 --token-file join.token`,
+  worker --join join.token
+  worker --nats nats://127.0.0.1:4222 --threads 4`,
 		Args: cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runWorker(cmd.Context(), app, &o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), *app) },
 	}
-	flags := cmd.Flags()
-	cli.FlagGroup(flags, "Search", func(flags *pflag.FlagSet) {
-		o.search.addFlags(flags)
-		flags.Lookup("kernel").Usage += ", or a list of devices, and cpu for the threads of the CPU"
-		flags.DurationVar(&o.idle, "idle-exit", 0, "exit after this `DURATION` without a task, such as 5m; 0 means never")
-		flags.StringVar(&o.http, "http", "", "`ADDR` on which to answer /healthz, /readyz and /metrics, such as 127.0.0.1:8080")
+	cli.FlagGroup(cmd.Flags(), "Search", func(flags *pflag.FlagSet) {
+		o.search.register(flags)
+		flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine, which is what can count wrong as one (default the boot id of its kernel)")
+		flags.DurationVar(&o.idle, "idle-exit", 0, "exit after this `DURATION` without work, such as 5m; 0 is never")
+		flags.StringVar(&o.http, "http", "", "`ADDR` of /metrics and /healthz, such as "+defaultPage)
 	})
-	cli.FlagGroup(flags, "Pauses", o.yieldFlags.register)
-	o.nats = cli.ConnectionFlags(flags, "nats://127.0.0.1:4222", "take tasks from", "worker")
-	cli.FlagGroup(flags, "Server", o.identityFlag.register)
+	cli.FlagGroup(cmd.Flags(), "Server", func(flags *pflag.FlagSet) {
+		o.server.Register(flags, "use the NATS server at this `URL`, or several, with commas")
+	})
+	registerCompletion(cmd)
 	return cmd
 }
 
-func runWorker(ctx context.Context, app *cli.App, o *runOptions) error {
-	chosen, err := o.search.choose()
+func (o *runFlags) run(ctx context.Context, app *cli.App) error {
+	k, threads, err := o.search.choose()
 	if err != nil {
 		return err
 	}
-	if err := o.nats.Check(app.Log); err != nil {
-		return err
-	}
-	if err := cli.CheckHTTP(o.http); err != nil {
+	if err := cli.CheckAddress("http", o.http, defaultPage); err != nil {
 		return err
 	}
 	if o.idle < 0 {
 		return cli.Usagef("--idle-exit must be a time such as 5m, or 0, not %v", o.idle)
 	}
-	pause, err := o.pause()
+	process, err := o.process()
 	if err != nil {
 		return err
 	}
-	devices, err := chosen.check(ctx, app.Log)
+	options, err := o.options(process, app.Log)
 	if err != nil {
 		return err
 	}
-	id, err := o.load(o.nats.Identity)
-	if err != nil {
+	if err := kernel.SelfTest(ctx, k); err != nil {
 		return err
 	}
-	credentials := bus.Credentials{Identity: o.nats.Identity, Token: o.nats.Token.Secret, Creds: o.nats.Creds, TLS: o.nats.TLS}
-	var admission []byte
-	if token := o.nats.Token.Secret; token != "" {
-		admission = identity.Admission([]byte(token), id.Key())
+	app.Log.Info().Str("version", cli.Version()).Str("machine", process.Machine).Str("process", process.Name).Str("kernel", k.Name).Int("threads", threads).
+		Str(humanize.LogField, fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s", process.Name, process.Machine, humanize.Plural(threads, "thread"), k.Name)).
+		Msg("worker starts")
+	if cores := runtime.GOMAXPROCS(0); threads > cores {
+		app.Log.Warn().Int("threads", threads).Int("cores", cores).Msg("more threads than this machine has cores: they take turns, and the worker is not faster")
 	}
-	name := worker.NewName()
-	b, err := bus.Connect(bus.Config{URL: o.nats.URL, Credentials: credentials, Name: "nqueens worker " + name, Wait: true, Lease: bus.DefaultLease, Log: app.Log})
+	b, err := bus.Connect(options)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	reportEvery := worker.DefaultReportEvery
-	if app.NoProgress {
-		reportEvery = 0
-	}
-	cfg := worker.Config{
-		Name:        name,
-		Identity:    id,
-		Admission:   admission,
-		Version:     cli.Version(),
-		Kernel:      chosen.cpu,
-		Threads:     chosen.threads,
-		Devices:     devices,
-		Lease:       bus.DefaultLease,
-		Grace:       worker.DefaultGrace,
-		IdleExit:    o.idle,
-		Pause:       pause,
-		ReportEvery: reportEvery,
-		Log:         app.Log,
-	}
-	w, kernels, threads := worker.New(cfg, b.Queue(), b.Results(), b.Telemetry()), cfg.Kernels(), cfg.AllThreads()
-	host, _ := os.Hostname() // empty if it fails
-	app.Log.Info().Str("version", cli.Version()).Str("host", cmp.Or(host, "unnamed")).Str("worker", name).Str("key", id.Key()).Str("kernel", kernels).
-		Str("checked", fmt.Sprintf("n=1..%d", kernel.SelfTestN)).
-		Int("threads", threads).Str("server", b.Server()).
-		Str(humanize.LogField, fmt.Sprintf("worker %s starts: %s, kernel %s; server %s", name, humanize.Plural(threads, "thread"), kernels, b.Server())).
-		Msg("worker starts")
-	if cores := runtime.GOMAXPROCS(0); chosen.threads > cores {
-		app.Log.Warn().Int("threads", chosen.threads).Int("cores", cores).
-			Msg("more threads than this machine has cores: they take turns, and the worker is not faster; --threads with the number of cores is enough")
-	}
+	w := worker.New(worker.Config{
+		Process: process, Version: cli.Version(), Kernel: k, Threads: threads, IdleExit: o.idle, Log: app.Log,
+	}, b)
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.http != "" {
-		exporter := metrics.NewWorker(cli.Version(), name, kernels, func() (metrics.Link, run.Work) {
-			return metrics.Link{Connected: b.Connected() == nil, Reconnects: b.Reconnects(), Rejected: b.Rejected()}, w.Status()
+		p, err := page.ListenWorker(o.http, func() page.Worker {
+			s := w.Stats()
+			return page.Worker{
+				Machine: process.Machine, Process: process.Name, Kernel: k.Name, Version: cli.Version(), Threads: threads,
+				Busy: s.Busy, Tasks: s.Tasks, Connected: b.Connected(),
+			}
 		})
-		server, err := httpserver.Listen(o.http, httpserver.Checks{Live: w.Live, Ready: b.Connected}, exporter, nil)
 		if err != nil {
 			return err
 		}
-		app.Log.Info().Str("http", server.Address()).Msg("answering " + httpserver.LivePath + " and " + httpserver.ReadyPath)
-		group.Go(func() error { return server.Serve(ctx) })
+		defer func() { _ = p.Close(ctx) }() // the worker leaves anyway
 	}
-	group.Go(func() error { return b.WaitClosed(ctx) })
+	group.Go(func() error { return b.Wait(ctx) })
 	group.Go(func() error { defer stop(); return w.Run(ctx) })
-	err = group.Wait()
-	app.Log.Info().Str("worker", name).Msg("worker leaves")
-	return err
+	return group.Wait()
+}
+
+// process returns who this worker is. Dots of a name, as of nodes of Kubernetes, become dashes.
+func (o *runFlags) process() (queens.Process, error) {
+	if o.machine != "" {
+		name := strings.ReplaceAll(o.machine, ".", "-")
+		if err := queens.ValidateMachine(name); err != nil {
+			return queens.Process{}, cli.Usagef("--machine: %w", err)
+		}
+		return worker.NewProcess(name), nil
+	}
+	state, err := durable.StateFolder()
+	if err != nil {
+		return queens.Process{}, fmt.Errorf("%w: name this machine with --machine", err)
+	}
+	name, err := cli.MachineName(state)
+	return worker.NewProcess(name), err
+}
+
+// options returns how to connect: by the flags, or else by the token of this user's own server.
+func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options bus.Options, err error) {
+	if !o.server.IsSet() {
+		state, err := durable.StateFolder()
+		if err != nil {
+			return options, err
+		}
+		path, there := join.Own(state)
+		if !there {
+			return options, cli.Usagef("there is no token %s: start coordinator count N --listen on this machine, or name a server with --join FILE or --nats URL", path)
+		}
+		o.server.Join = path
+	}
+	if options, err = o.server.Options("nqueens worker " + process.Machine); err != nil {
+		return options, err
+	}
+	options.Wait, options.Log = true, log
+	return options, nil
 }

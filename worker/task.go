@@ -12,8 +12,8 @@ import (
 )
 
 // taskCommand is worker task: it recounts the tasks of a ledger export and compares the counts.
-func taskCommand(*cli.App) *cobra.Command {
-	var search searchOptions
+func taskCommand() *cobra.Command {
+	var search searchFlags
 	cmd := &cobra.Command{
 		Use:   "task [FILE]",
 		Short: "Count exported tasks again, without any server",
@@ -23,7 +23,6 @@ that agrees with the exported one. Exit 3 if one does not.`,
 		Example: `  coordinator ledger n14-20261120-153012-ab12 | worker task --kernel generic
   worker task subtotals.jsonl
   grep '"task":17,' subtotals.jsonl | worker task`,
-		ValidArgsFunction: cli.CompleteFiles,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return cli.Usagef("takes one argument, the file to read, not %d: %q", len(args), args)
@@ -31,7 +30,7 @@ that agrees with the exported one. Exit 3 if one does not.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			chosen, threads, err := search.chooseOne()
+			chosen, threads, err := search.choose()
 			if err != nil {
 				return err
 			}
@@ -53,7 +52,7 @@ that agrees with the exported one. Exit 3 if one does not.`,
 			return nil
 		},
 	}
-	search.addFlags(cmd.Flags())
+	search.register(cmd.Flags())
 	cmd.Flag("kernel").Usage += "; generic is the reference"
 	return cmd
 }

@@ -1,64 +1,205 @@
 package audit
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"iter"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"nqueens/pkg/count"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/run"
+	"nqueens/pkg/parallel"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
 )
 
-// Sample selects tasks of a ledger to count again, and how. The tasks are drawn in a random order,
-// without replacement, each of the counted tasks with the same chance.
+// Sample selects tasks that are done, to count them again, and says how. They are drawn in a random order, without
+// replacement, each with the same chance.
 type Sample struct {
-	// Share of the counted tasks, 0 to 1, rounded up; at least one task.
-	Share float64
-	// Limit is when to end if the share is not reached before, but not before a task is counted.
-	// 0 is no limit.
-	Limit time.Duration
-	// Seed of the order: the same seed draws the same tasks in the same order.
-	Seed uint64
-	// Kernel counts the tasks. If it is nil, [kernel.Differing] chooses a kernel for each task.
-	Kernel  *kernel.Kernel
-	Threads int // At least 1.
-	// OnProgress, if not nil, is called when the recount begins and after each task, one call at a time, with the
-	// number of tasks that are counted again and the number of all that were drawn.
+	Share   float64        // of the tasks that are done, 0 to 1, rounded up; at least one task
+	Limit   time.Duration  // when to end if the share is not reached before, but not before a task is counted; 0 is no limit
+	Seed    uint64         // of the order: the same seed draws the same tasks in the same order
+	Kernel  *kernel.Kernel // that counts the tasks; nil chooses another one than counted each, see [kernel.Differing]
+	Threads int            // at least 1
+	// OnProgress, if not nil, is called when the recount begins and after each task, one call at a time, with the number of
+	// tasks that are counted again, and of all that were drawn.
 	OnProgress func(done, of uint64)
-	// OnDifference, if not nil, is called with each of the [Recounts.Differences] when it is found, one call
-	// at a time.
-	OnDifference func(run.Difference)
 }
 
-func (s *Sample) onProgress(done, of uint64) {
-	if s.OnProgress != nil {
-		s.OnProgress(done, of)
+// Recounts are what was counted again.
+type Recounts struct {
+	Recounted   uint64       `json:"recounted"`   // tasks that were counted again
+	Differing   uint64       `json:"differing"`   // recounted tasks whose recount contradicts the ledger
+	Differences []Difference `json:"differences"` // at most 100 of these tasks, those that were found first, by task
+	Share       float64      `json:"share"`       // of the recounted tasks in the estimated work of the run, 0 to 1
+	Seed        uint64       `json:"seed,string"` // of the sample; --seed repeats it
+	Kernels     []string     `json:"kernels"`     // that counted the sample
+}
+
+// Difference is a task whose recount contradicts the ledger.
+type Difference struct {
+	Task     uint64   `json:"task"`
+	Count    uint64   `json:"count,string"` // of the ledger
+	Machines []string `json:"machines"`     // whose count it is
+	Recount  uint64   `json:"recount,string"`
+	Kernel   string   `json:"kernel"` // of the recount
+}
+
+// String returns what differs, for people.
+func (d Difference) String() string {
+	by := strings.Join(d.Machines, " and ")
+	return fmt.Sprintf("task %d was counted %d by %s, kernel %s counts %d", d.Task, d.Count, cmp.Or(by, "the coordinator"), d.Kernel, d.Recount)
+}
+
+const (
+	maxDifferences = 100
+	namedInError   = 10
+)
+
+// sampling is a recount in progress, shared by its threads.
+type sampling struct {
+	state  *ledger.State
+	index  *split.Index
+	sample Sample
+	of     uint64 // tasks of the sample
+	shares []float64
+	stop   context.CancelCauseFunc // ends all searches
+
+	mu      sync.Mutex // of all below, and of state
+	expired bool
+	kernels map[string]bool
+	found   Recounts
+}
+
+// recount counts a sample of a ledger's tasks again. It goes on after a difference. If there was any, the error wraps
+// [queens.ErrContradiction] and names tasks, also if ctx ends; otherwise it may be the cause of ctx's end. What was counted
+// is returned with any error.
+func recount(ctx context.Context, s *ledger.State, sample Sample) (Recounts, error) {
+	m := &s.Header().Manifest
+	r := &sampling{state: s, sample: sample, shares: split.Shares(m), kernels: make(map[string]bool), found: Recounts{Seed: sample.Seed}}
+	var err error
+	if r.index, err = split.NewIndex(ctx, m); err != nil {
+		return r.found, err
+	}
+	searching, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r.stop = stop
+	done := s.NumberDone()
+	r.of = min(max(uint64(math.Ceil(sample.Share*float64(done)-1e-9)), 1), done)
+	r.progress()
+	if sample.Limit > 0 {
+		defer time.AfterFunc(sample.Limit, r.expire).Stop()
+	}
+	err = parallel.InOrderOn(searching, sample.Threads, r.draw(m.Tasks), r.count, func(struct{}) error { return nil })
+	if errors.Is(err, errExpired) {
+		err = nil
+	}
+	r.found.Share, r.found.Kernels = min(r.found.Share, 1), slices.Sorted(maps.Keys(r.kernels))
+	slices.SortFunc(r.found.Differences, func(a, b Difference) int { return cmp.Compare(a.Task, b.Task) })
+	return r.found, cmp.Or(r.found.err(), err)
+}
+
+// errExpired is why searches end when the time is over.
+var errExpired = errors.New("the time of the recount is over")
+
+// expire ends the recount, once a task is counted.
+func (r *sampling) expire() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.expired = true; r.found.Recounted > 0 {
+		r.stop(errExpired)
 	}
 }
 
-// sampleSize returns the number of tasks of a sample.
-func sampleSize(l *ledger.Ledger, s *Sample) uint64 {
-	const rounding = 1e-9 // of the product below
-	return min(max(uint64(math.Ceil(s.Share*float64(l.Len())-rounding)), 1), l.Len())
+func (r *sampling) progress() {
+	if r.sample.OnProgress != nil {
+		r.sample.OnProgress(r.found.Recounted, r.of)
+	}
 }
 
-// draw yields the tasks of a sample, each once. It holds a bit per task.
-func draw(l *ledger.Ledger, tasks uint64, s *Sample) iter.Seq[uint64] {
+// draw yields the tasks of the sample, each once. It holds a bit a task.
+func (r *sampling) draw(tasks uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		rng, drawn := rand.New(rand.NewPCG(s.Seed, 0)), make([]uint64, tasks/64+1)
-		for left := sampleSize(l, s); left > 0; {
-			id := rng.Uint64N(tasks)
-			word, bit := &drawn[id/64], uint64(1)<<(id%64)
-			if *word&bit != 0 || !l.Has(id) {
+		rng, drawn := rand.New(rand.NewPCG(r.sample.Seed, 0)), make([]uint64, tasks/64+1)
+		for left := r.of; left > 0; {
+			task := rng.Uint64N(tasks)
+			word, bit := &drawn[task/64], uint64(1)<<(task%64)
+			r.mu.Lock()
+			skip := *word&bit != 0 || !r.state.Done(task)
+			r.mu.Unlock()
+			if skip {
 				continue
 			}
-			if !yield(id) {
+			if !yield(task) {
 				return
 			}
 			*word |= bit
 			left--
 		}
 	}
+}
+
+// count counts a task and compares it with the ledger.
+func (r *sampling) count(ctx context.Context, id uint64) (none struct{}, err error) {
+	task, ok := r.index.Task(id)
+	if !ok {
+		return none, fmt.Errorf("%w: the split has no task %d", queens.ErrContradiction, id)
+	}
+	r.mu.Lock()
+	recorded, _ := r.state.Count(id)
+	var kernels, machines []string
+	for _, c := range r.state.Counts(id) {
+		kernels = append(kernels, c.Kernel)
+		if c.Count == recorded && !slices.Contains(machines, c.Machine) {
+			machines = append(machines, c.Machine)
+		}
+	}
+	r.mu.Unlock()
+	k := kernel.Differing(kernels...)
+	if r.sample.Kernel != nil {
+		k = *r.sample.Kernel
+	}
+	again, err := count.One(ctx, k, &task)
+	if err != nil {
+		return none, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.found.Recounted++
+	r.found.Share += r.shares[r.state.Header().Manifest.ClassOf(id)]
+	r.kernels[k.Name] = true
+	if again.Count != recorded {
+		if r.found.Differing++; len(r.found.Differences) < maxDifferences {
+			r.found.Differences = append(r.found.Differences, Difference{id, recorded, machines, again.Count, k.Name})
+		}
+	}
+	r.progress()
+	if r.expired {
+		r.stop(errExpired)
+	}
+	return none, nil
+}
+
+// err returns an error that names the first differences, or nil if there is none.
+func (r *Recounts) err() error {
+	if r.Differing == 0 {
+		return nil
+	}
+	var texts []string
+	for _, d := range r.Differences[:min(namedInError, len(r.Differences))] {
+		texts = append(texts, d.String())
+	}
+	if more := r.Differing - uint64(len(texts)); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Errorf("%w: %s", queens.ErrContradiction, strings.Join(texts, "; "))
 }

@@ -1,51 +1,69 @@
 package audit
 
 import (
-	"cmp"
-	"maps"
-	"slices"
+	"math/big"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/run"
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
 )
 
-// Survey says for a report what a ledger has besides its total. It reads no file.
-func Survey(l *ledger.Ledger) *run.Survey {
-	h, figures := l.Header(), l.Figures()
-	s := &run.Survey{
-		Manifest: h.Manifest, Created: h.Created, State: l.State(),
-		Redundancy: h.Trust.Redundancy, SpotCheck: h.Trust.SpotCheck,
-		Done: l.Len(), CoreTime: figures.CoreTime(), Rejected: l.Rejected(), Damaged: len(l.Damaged()),
+// Snapshot returns the facts of a run on which no coordinator works, as its ledger has them, without a total.
+func Snapshot(s *ledger.State) queens.Snapshot {
+	h := s.Header()
+	m := &h.Manifest
+	disputes, _ := s.Disputes()
+	snapshot := queens.Snapshot{
+		Run: h.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: queens.Stopped, At: h.Created,
+		Done: s.NumberDone(), Tasks: m.Tasks, Solutions: (*queens.Decimal)(s.Solutions()),
+		WorkDone:   queens.Fraction(split.WorkDone(m, nil, s.DoneByClass())),
+		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: s.Checked(), Disputes: disputes,
+		Recounts: s.Recounts(), Recounting: uint64(len(s.Unsettled())), Recorded: s.Results(),
 	}
-	all := figures.Contributions()
-	byKernel := make(map[string]run.Contribution)
-	for i := range all {
-		of := byKernel[all[i].Kernel]
-		of.Kernel = all[i].Kernel
-		of.Add(&all[i])
-		byKernel[of.Kernel] = of
+	if bans := s.Bans(); len(bans) > 0 {
+		snapshot.Banned = bans[:min(len(bans), queens.MaxBans)]
 	}
-	var rest []run.Contribution
-	s.Kernels, rest = listed(slices.Collect(maps.Values(byKernel)))
-	s.OtherKernels = len(rest)
-	s.Contributions, rest = listed(all)
-	s.OtherWorkers = len(rest)
-	for i := range rest {
-		s.Others.Add(&rest[i])
+	if mark := s.Mark(); mark != nil {
+		snapshot.At, snapshot.Elapsed.Duration = mark.At, mark.Wall
 	}
-	disputes := l.Disputes()
-	s.Disputes, s.DisputeCount = disputes[:min(len(disputes), run.MaxSurveyed)], len(disputes)
-	quarantined := l.Quarantined()
-	s.Quarantined, s.QuarantinedCount = quarantined[:min(len(quarantined), run.MaxSurveyed)], len(quarantined)
-	return s
+	if s.Ended() == queens.Contradicted {
+		snapshot.State = queens.Contradicted
+	}
+	return snapshot
 }
 
-// listed returns the contributions with the most core time, as many as a table has room for, and the others.
-func listed(all []run.Contribution) (listed, rest []run.Contribution) {
-	slices.SortFunc(all, func(a, b run.Contribution) int {
-		return cmp.Or(cmp.Compare(b.CoreTime.Duration, a.CoreTime.Duration), cmp.Compare(b.Tasks, a.Tasks),
-			cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Kernel, b.Kernel))
+// History returns how the run of the ledger at path went, by its marks, as far as the ledger can be read.
+func History(path string) []progress.Point {
+	var h progress.History
+	_, _ = ledger.Read(path, func(r ledger.Record) error {
+		if m, ok := r.(*ledger.Mark); ok {
+			solutions, _ := (*big.Int)(m.Solutions).Float64()
+			h.Add(progress.Point{Elapsed: m.Wall, Work: m.Work, Solutions: solutions})
+		}
+		return nil
 	})
-	most := min(len(all), run.MaxSurveyed)
-	return all[:most:most], all[most:]
+	return h.Points()
+}
+
+// Workers returns the number of worker processes that have counted, those of banned machines left out, as far as the ledger
+// at path can be read.
+func Workers(path string) int {
+	processes, banned := make(map[queens.Process]bool), make(map[string]bool)
+	_, _ = ledger.Read(path, func(r ledger.Record) error {
+		switch r := r.(type) {
+		case *ledger.Result:
+			processes[queens.Process{Machine: r.Machine, Name: r.Process}] = true
+		case *ledger.Ban:
+			banned[r.Machine] = true
+		}
+		return nil
+	})
+	workers := 0
+	for p := range processes {
+		if !banned[p.Machine] {
+			workers++
+		}
+	}
+	return workers
 }

@@ -1,165 +1,230 @@
-// Package bus carries chunks of tasks, results, records of runs, heartbeats of workers and
-// announcements of runs between processes over NATS JetStream. It is the only package that knows NATS, its subjects and streams,
-// and the form of messages on the wire; what goes in and out are the plain types of
-// packages queens and run.
-//
-// A [Bus] is one connection. Its parts are [Tasks], [Queue], [Results], [Registry] and
-// [Telemetry].
-//
-// JetStream is treated as a transport that may lose, repeat and reorder messages. The
-// coordinator's ledger keeps the accounts; nothing here adds up to a total.
 package bus
 
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/ratelimit"
-	"nqueens/pkg/run"
 )
 
-// Bus is a connection to the server. Its methods and those of its parts are safe for
-// concurrent use, except those of [Queue] and [Claim].
-type Bus struct {
-	cfg            Config
-	conn           *nats.Conn
-	js             jetstream.JetStream
-	connID         string // begins the ids of this connection's messages, see resultMessageID
-	timeout        adaptiveTimeout
-	consumerUsedAt atomic.Int64 // in Unix nanoseconds: when workers last held chunks, or the run began
-	heartbeatAt    atomic.Int64 // the same: of the last heartbeat sent
-	lifetime       atomic.Pointer[lifetime]
-	log            zerolog.Logger
-	limiter        ratelimit.Limiter // of log messages
-	rejected       *rejected
-	closed         chan struct{} // closed when the connection has ended for good
-	// permitted ends, with the reason, when the server has refused something for good. Only the first reason counts.
-	permitted context.Context
-	refuse    context.CancelCauseFunc
-	tasks     atomic.Pointer[jetstream.Stream]
-	outages   outages
-	heals     ratelimit.Limiter // of attempts to make the stream of tasks again
-	// onDropped is called when heartbeats were dropped, see [Telemetry.OnDropped].
-	onDropped  atomic.Pointer[func()]
-	floodAlert ratelimit.Limiter // of the log message about that
+// Options say which server to connect to, and how.
+type Options struct {
+	// URL is one or more server addresses, separated by commas. They may contain a user and a password.
+	URL string
+	// InProcess, if not nil, is a server in this process; URL and TLS are ignored then.
+	InProcess nats.InProcessConnProvider
+	// User and Password are those of a join token, if User is not empty. Its replies come on _INBOX.<User>.
+	User, Password string
+	// Creds and NKey are paths of files with credentials, as NATS's own tools make them, or empty.
+	Creds, NKey string
+	// TLS is how the client knows the server; nil for TLS as the server asks for it, with the authorities of the system.
+	TLS *tls.Config
+	// Name is shown by the server for this connection.
+	Name string
+	// Wait keeps trying if no server can be reached at first.
+	Wait bool
+	Log  zerolog.Logger
 }
 
-// Tasks returns the coordinator's side of the task queue.
-func (b *Bus) Tasks() Tasks { return Tasks{b} }
+// Bus is a connection to the server. It is safe for concurrent use.
+type Bus struct {
+	options Options
+	conn    *nats.Conn
+	found   atomic.Bool             // a server was reached that takes the connection
+	usable  context.Context         // ends when the connection is of no use any more
+	refuse  context.CancelCauseFunc // ends it, with the reason
+	mu      sync.Mutex
+	said    map[string]bool // what was logged once
+}
 
-// Queue returns a worker's side of the task queue, for one goroutine.
-func (b *Bus) Queue() *Queue { return newQueue(b) }
+// A connection counts as lost when the server has not answered two pings.
+const (
+	pingInterval = 5 * time.Second
+	maxPings     = 2
+)
 
-// Results returns the stream of results.
-func (b *Bus) Results() Results { return Results{b} }
+// Connect connects to the server. Once connected it reconnects for as long as it takes; what is sent meanwhile fails at
+// once. The error wraps [queens.ErrNoConnection].
+func Connect(o Options) (*Bus, error) {
+	b := &Bus{options: o, said: make(map[string]bool)}
+	b.usable, b.refuse = context.WithCancelCause(context.Background())
+	options, err := o.credentials()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", queens.ErrNoConnection, err)
+	}
+	options = append(options,
+		nats.Name(o.Name),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(500*time.Millisecond),
+		nats.ReconnectJitter(500*time.Millisecond, 500*time.Millisecond),
+		nats.ReconnectBufSize(-1),
+		nats.RetryOnFailedConnect(o.Wait),
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(maxPings),
+		nats.ConnectHandler(func(c *nats.Conn) {
+			b.found.Store(true)
+			o.Log.Debug().Str("server", redact(c.ConnectedUrl())).Msg("connected")
+		}),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				o.Log.Warn().Err(err).Msg("connection lost, reconnecting")
+			}
+		}),
+		nats.ReconnectHandler(func(c *nats.Conn) { o.Log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected") }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrPermissionViolation) { // what this program needs for its part it needs all the time
+				b.refuse(fmt.Errorf("%w: the server does not permit it: %w: use the token or the credentials for this part",
+					queens.ErrNoConnection, err))
+				return
+			}
+			b.warnOnce(err.Error(), err, "the connection reports an error")
+		}),
+		nats.ClosedHandler(func(c *nats.Conn) { b.refuse(o.explain(cmp.Or(c.LastError(), nats.ErrConnectionClosed))) }),
+	)
+	if b.conn, err = nats.Connect(o.URL, options...); err != nil {
+		return nil, o.explain(err)
+	}
+	if !b.conn.IsConnected() {
+		if err := b.conn.LastError(); isRefusal(err) {
+			b.conn.Close()
+			return nil, o.explain(err)
+		}
+		o.Log.Warn().Str("server", b.Server()).Msg("no server can be reached yet, waiting for one")
+	}
+	return b, nil
+}
 
-// Registry returns the records of runs.
-func (b *Bus) Registry() Registry { return Registry{b} }
+// credentials returns the options by which client and server know each other.
+func (o *Options) credentials() (options []nats.Option, err error) {
+	if o.InProcess != nil {
+		options = append(options, nats.InProcessServer(o.InProcess))
+	} else if o.TLS != nil {
+		options = append(options, nats.Secure(o.TLS.Clone()))
+	}
+	switch {
+	case o.User != "":
+		options = append(options, nats.UserInfo(o.User, o.Password), nats.CustomInboxPrefix("_INBOX."+o.User))
+	case o.Creds != "":
+		options = append(options, nats.UserCredentials(o.Creds))
+	case o.NKey != "":
+		key, err := nats.NkeyOptionFromSeed(o.NKey)
+		if err != nil {
+			return nil, fmt.Errorf("the key in %s: %w", o.NKey, err)
+		}
+		options = append(options, key)
+	}
+	return options, nil
+}
 
-// Telemetry returns the heartbeats of workers, and the announcements and the progress of runs.
-func (b *Bus) Telemetry() Telemetry { return Telemetry{b} }
+// warnOnce logs a warning if none with the same key was logged before.
+func (b *Bus) warnOnce(key string, err error, message string) {
+	const most = 1000
+	b.mu.Lock()
+	said := b.said[key] || len(b.said) >= most
+	b.said[key] = true
+	b.mu.Unlock()
+	if !said {
+		b.options.Log.Warn().Err(err).Msg(message)
+	}
+}
 
-// Close sends what is still buffered and ends the connection.
+// Wait waits until ctx ends, and then returns nil, or until the connection is of no use any more: the server refuses the
+// credentials or does not permit what this process needs. Then the error says so and wraps [queens.ErrNoConnection].
+func (b *Bus) Wait(ctx context.Context) error {
+	poll := time.NewTicker(time.Second)
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-b.usable.Done():
+			return context.Cause(b.usable)
+		case <-poll.C: // the client tries again whatever the first server that it reaches says
+			if err := b.conn.LastError(); !b.found.Load() && isRefusal(err) {
+				return b.options.explain(err)
+			}
+		}
+	}
+}
+
+// Close sends what is still buffered, for up to a second, and ends the connection.
 func (b *Bus) Close() {
 	b.flush(time.Second)
 	b.conn.Close()
 }
 
-// flush waits, for a short time, until the server has all that was sent. It is best effort.
+// flush waits until the server has all that was sent. It is best effort.
 func (b *Bus) flush(timeout time.Duration) {
 	if b.conn.IsConnected() {
 		_ = b.conn.FlushTimeout(timeout)
 	}
 }
 
-// Connected returns nil while the server can be reached.
-func (b *Bus) Connected() error {
-	if b.conn.IsConnected() {
-		return nil
-	}
-	return fmt.Errorf("no connection to %s", b.cfg.displayURL())
-}
-
-// IsOpen reports whether the server asks for no key, password or token: then anybody who reaches it can change
-// what it says of its runs. A server that only verifies the certificates of clients counts as open: clients do
-// not learn that it does. Before the first connection it returns true.
-func (b *Bus) IsOpen() bool { return !b.conn.AuthRequired() }
-
-// WaitClosed waits until ctx ends, and then returns nil, or until the connection is of no use
-// any more: the server refuses the credentials, or does not permit what this process needs.
-// Then the error says so and wraps [run.ErrNoConnection].
-func (b *Bus) WaitClosed(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case <-b.permitted.Done():
-	case <-b.closed:
-	}
-	if refused := context.Cause(b.permitted); refused != nil {
-		return refused
-	}
-	if err := b.conn.LastError(); err != nil {
-		return fmt.Errorf("%w: %w%s", run.ErrNoConnection, err, b.cfg.hint(err))
-	}
-	return fmt.Errorf("%w: it was closed", run.ErrNoConnection)
-}
-
-// explainClosed returns why the connection was closed if err says only that it was, and else err.
-func (b *Bus) explainClosed(err error) error {
-	if !errors.Is(err, nats.ErrConnectionClosed) {
-		return err
-	}
-	ctx, done := context.WithTimeout(context.Background(), flushTimeout)
-	defer done()
-	return cmp.Or(b.WaitClosed(ctx), err)
-}
-
-// Server returns the address of the connected server, or those of the configuration
-// while there is no connection, without their passwords.
-func (b *Bus) Server() string {
-	if b.conn.IsConnected() {
-		return queens.Sanitize(redact(b.conn.ConnectedUrl()))
-	}
-	return b.cfg.displayURL()
-}
+// Connected reports whether the server can be reached.
+func (b *Bus) Connected() bool { return b.conn.IsConnected() }
 
 // Reconnects returns how often the connection was lost and made again.
 func (b *Bus) Reconnects() uint64 { return b.conn.Stats().Reconnects }
 
-// Rejected returns the number of messages that could not be read.
-func (b *Bus) Rejected() uint64 { return b.rejected.count.Load() }
+// MaxPayload returns the most bytes of a message that the server takes, or 0 before the first connection.
+func (b *Bus) MaxPayload() int { return int(b.conn.MaxPayload()) }
 
-// isEmbedded reports whether the server is in this process.
-func (b *Bus) isEmbedded() bool { return b.cfg.InProcess != nil }
-
-// publish stores a message in a stream and returns its sequence number there.
-func (b *Bus) publish(ctx context.Context, stream, subject string, data []byte, options ...jetstream.PublishOpt) (uint64, error) {
-	ctx, done := b.request(ctx)
-	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: subject, Data: data}, append(options, jetstream.WithExpectStream(stream))...)
-	if err = done(err); err != nil {
-		return 0, fmt.Errorf("publish to %s: %w", subject, err)
+// Server returns the address of the connected server, or those of the options, without passwords.
+func (b *Bus) Server() string {
+	if b.options.InProcess == nil && b.conn.IsConnected() {
+		return queens.Sanitize(redact(b.conn.ConnectedUrl()))
 	}
-	return ack.Sequence, nil
+	return b.options.servers()
 }
 
-// purge removes the messages of a subject from a stream. A missing stream is no error.
-func (b *Bus) purge(ctx context.Context, stream, subject string, options ...jetstream.StreamPurgeOpt) error {
-	ctx, done := b.request(ctx)
-	s, err := b.js.Stream(ctx, stream)
-	if err == nil {
-		err = s.Purge(ctx, append(options, jetstream.WithPurgeSubject(subject))...)
+func (o *Options) servers() string {
+	if o.InProcess != nil {
+		return "the server of this process"
 	}
-	if err = done(err); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return fmt.Errorf("purge %s from stream %s: %w", subject, stream, err)
+	return redact(o.URL)
+}
+
+// userinfo matches what stands before the @ of each address, and captures its scheme.
+var userinfo = regexp.MustCompile(`([^,]*?://)?[^,]*@`)
+
+// redact hides users, passwords and tokens in a list of addresses, even if they are not valid URLs.
+func redact(addresses string) string { return userinfo.ReplaceAllString(addresses, "${1}***@") }
+
+// isRefusal reports whether an error says that a server was reached and that trying again is of no use.
+func isRefusal(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrNkeysNotSupported) ||
+		errors.Is(err, nats.ErrSecureConnWanted) || errors.Is(err, nats.ErrSecureConnRequired) ||
+		errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError)) ||
+		errors.As(err, new(tls.RecordHeaderError)) || err != nil && strings.Contains(err.Error(), "remote error: tls:")
+}
+
+// explain returns an error that says which server can't be used, why, and what may help.
+func (o *Options) explain(err error) error {
+	hint := "is a server running there, and is the address right?"
+	switch {
+	case errors.As(err, new(*url.Error)): // its text quotes the address, and so a password in it
+		return fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222", queens.ErrNoConnection, o.servers())
+	case errors.Is(err, nats.ErrAuthorization) && o.User != "":
+		hint = "the server does not know the token: copy join.token of its coordinator again"
+	case errors.Is(err, nats.ErrAuthorization):
+		hint = "the server asks for a token or other credentials: see --join, --creds and --nkey"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		hint = "name the authority of the server's certificate with --tls-ca"
+	case isRefusal(err):
+		hint = "does the server have TLS as the address or the token says, and a certificate for this name?"
 	}
-	return nil
+	return fmt.Errorf("%w: %s: %w: %s", queens.ErrNoConnection, o.servers(), err, hint)
 }

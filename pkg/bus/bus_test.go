@@ -1,70 +1,38 @@
-package bus_test
+package bus
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
-	"google.golang.org/protobuf/proto"
 
-	nqueensv1 "nqueens/proto/nqueens/v1"
-
-	"nqueens/pkg/bus"
-	"nqueens/pkg/bus/bustest"
-	"nqueens/pkg/bus/bustest/conformance"
 	"nqueens/pkg/bus/natsserver"
-	"nqueens/pkg/run"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/testkit"
 )
 
-// The names on the server.
-const (
-	tasks   = "NQ_TASKS"
-	results = "NQ_RESULTS"
-)
+var process = queens.Process{Machine: "m-1", Name: "p_1"}
 
-// scene is a server with its streams and the consumers of runs n8-a and n8-b, a bus, a second bus for another process, and the
-// connection of an operator's tools.
-type scene struct {
-	server     *natsserver.Server
-	bus, other *bus.Bus
-	conn       *nats.Conn
-	js         jetstream.JetStream
-}
-
-func newScene(t *testing.T, changes ...func(*bus.Config)) *scene {
+func startServer(t *testing.T, cfg natsserver.Config) *natsserver.Server {
 	t.Helper()
-	s := &scene{server: bustest.Server(t)}
-	s.bus, s.other = bustest.Connect(t, s.server, changes...), bustest.Connect(t, s.server, changes...)
-	s.conn, s.js = bustest.Admin(t, s.server)
-	ensure(t, s.bus)
+	cfg.Log = zerolog.Nop()
+	s, err := natsserver.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
 	return s
 }
 
-// listeningServer starts a server with a port, and returns with it a function that restarts
-// it on the same port and store.
-func listeningServer(t *testing.T) (server *natsserver.Server, restart func()) {
+func connect(t *testing.T, o Options) *Bus {
 	t.Helper()
-	cfg := natsserver.Config{StoreDir: t.TempDir(), Listen: testkit.Address(t), Log: zerolog.Nop()}
-	server = bustest.Start(t, cfg)
-	return server, func() {
-		server.Stop()
-		bustest.Start(t, cfg)
-	}
-}
-
-// connectTo connects to a server as another process would, after applying changes to the configuration. Without
-// them, leases do not lapse while the server is away.
-func connectTo(t *testing.T, server *natsserver.Server, changes ...func(*bus.Config)) *bus.Bus {
-	t.Helper()
-	cfg := bus.Config{URL: server.ClientURL(), Lease: time.Hour, Log: zerolog.Nop()}
-	for _, change := range changes {
-		change(&cfg)
-	}
-	b, err := bus.Connect(cfg)
+	b, err := Connect(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,175 +40,261 @@ func connectTo(t *testing.T, server *natsserver.Server, changes ...func(*bus.Con
 	return b
 }
 
-func lease(d time.Duration) func(*bus.Config) {
-	return func(cfg *bus.Config) { cfg.Lease = d }
-}
-
-func logTo(log *testkit.Log) func(*bus.Config) {
-	return func(cfg *bus.Config) { cfg.Log = log.Logger() }
-}
-
-func ensure(t *testing.T, b *bus.Bus) {
+// serve answers work requests and deliveries of a run.
+func serve(t *testing.T, b *Bus, reply *queens.WorkReply, got func(queens.Process, FromWorker)) {
 	t.Helper()
-	bustest.Ensure(t, b, "n8-a", "n8-b")
-}
-
-// delete deletes a stream.
-func (s *scene) delete(t *testing.T, stream string) {
-	t.Helper()
-	if err := s.js.DeleteStream(t.Context(), stream); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// ensureAgain creates what was deleted. One time in some hundreds, the server (2.15) still
-// removes the old files, and fails.
-func ensureAgain(t *testing.T, b *bus.Bus) {
-	t.Helper()
-	testkit.Eventually(t, "what was deleted can be created again", func() bool {
-		return b.Ensure(t.Context(), "n8-a") == nil && b.Ensure(t.Context(), "n8-b") == nil
-	})
-}
-
-// within returns a context that ends after d, or with the test.
-func within(t *testing.T, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-func chunk(run string, id uint64) run.Chunk { return conformance.Chunk(run, id) }
-
-func result(run string, id uint64) run.ChunkResult { return conformance.Result(run, id) }
-
-func publish(t *testing.T, b *bus.Bus, c run.Chunk) (sequence uint64) {
-	t.Helper()
-	bustest.Insist(t, func() (err error) {
-		sequence, err = b.Tasks().Publish(t.Context(), &c)
-		return err
-	})
-	return sequence
-}
-
-func publishResult(t *testing.T, b *bus.Bus, r run.ChunkResult) {
-	t.Helper()
-	bustest.Insist(t, func() error { return b.Results().Publish(t.Context(), &r) })
-}
-
-// queue returns a queue that is closed when the test ends.
-func queue(t *testing.T, b *bus.Bus) *bus.Queue {
-	q := b.Queue()
-	t.Cleanup(q.Close)
-	return q
-}
-
-// takeAll takes what waits now.
-func takeAll(t *testing.T, q *bus.Queue, name string, most int) []run.Loan {
-	t.Helper()
-	loans, err := q.Take(t.Context(), name, most)
-	if err != nil {
-		t.Fatalf("take %d chunks of run %s: %v", most, name, err)
-	}
-	return loans
-}
-
-// take takes one chunk of run n8-a, which may have to be returned to the queue first.
-func take(t *testing.T, q *bus.Queue) (loan run.Loan) {
-	t.Helper()
-	testkit.Eventually(t, "there is a chunk of run n8-a", func() bool {
-		loans, _ := q.Take(t.Context(), "n8-a", 1)
-		if len(loans) == 1 {
-			loan = loans[0]
+	stop, err := b.ServeWork("r", func(m Message) {
+		message, err := DecodeFromWorker(m.Data)
+		if err != nil {
+			t.Error(err)
+			return
 		}
-		return len(loans) == 1
+		got(m.From, message)
+		var data []byte
+		if message.Request != nil {
+			data, err = EncodeWorkReply(reply)
+		} else {
+			data, err = EncodeDeliveryReply(&someReceipts)
+		}
+		if err = errors.Join(err, m.Reply(data)); err != nil {
+			t.Error(err)
+		}
 	})
-	return loan
-}
-
-// receive returns the next value from a channel.
-func receive[T any](t *testing.T, from <-chan T, what string) (next T) {
-	t.Helper()
-	select {
-	case next = <-from:
-	case <-time.After(testkit.Stall):
-		t.Fatalf("not within %v: %s", testkit.Stall, what)
-	}
-	return next
-}
-
-// raw stores a message that this program would not send.
-func (s *scene) raw(t *testing.T, subject string, data []byte) {
-	t.Helper()
-	if _, err := s.js.Publish(t.Context(), subject, data); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func otherVersion(t *testing.T) []byte {
-	t.Helper()
-	data, err := proto.Marshal(&nqueensv1.Chunk{Protocol: bus.Protocol + 1, Run: "n8-a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
+	t.Cleanup(stop)
 }
 
-// stored returns the number of messages in the stream with that subject.
-func (s *scene) stored(t *testing.T, stream, subject string) uint64 {
-	t.Helper()
-	return s.stream(t, stream, jetstream.WithSubjectFilter(subject)).State.Subjects[subject]
-}
-
-func (s *scene) stream(t *testing.T, name string, options ...jetstream.StreamInfoOpt) *jetstream.StreamInfo {
-	t.Helper()
-	stream, err := s.js.Stream(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
+// A work request, a delivery and a status request reach the coordinator of their run, and the replies their senders. Without
+// a coordinator they fail at once.
+func TestRequests(t *testing.T) {
+	server := startServer(t, natsserver.Config{})
+	coordinator, worker := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
+	ctx := t.Context()
+	_, err1 := worker.RequestWork(ctx, "r", process, &someRequest)
+	_, err2 := worker.Deliver(ctx, "r", process, &someDelivery)
+	if _, err3 := worker.Status(ctx, "r"); !errors.Is(err1, ErrNoCoordinator) || !errors.Is(err2, ErrNoCoordinator) || !errors.Is(err3, ErrNoCoordinator) {
+		t.Errorf("without a coordinator: %v, %v, %v", err1, err2, err3)
 	}
-	info, err := stream.Info(t.Context(), options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return info
-}
-
-// consumer returns the consumer of a run.
-func (s *scene) consumer(t *testing.T, run string) *jetstream.ConsumerInfo {
-	t.Helper()
-	consumer, err := s.js.Consumer(t.Context(), tasks, run)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return consumer.CachedInfo()
-}
-
-// watch returns the messages on a subject from now on, including requests to the server.
-func (s *scene) watch(t *testing.T, subject string) <-chan *nats.Msg {
-	t.Helper()
-	sent := make(chan *nats.Msg, 1000)
-	if _, err := s.conn.ChanSubscribe(subject, sent); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.conn.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	return sent
-}
-
-// known waits until the consumer of a run knows that many chunks: the server confirms a message
-// before it tells the consumers.
-func (s *scene) known(t *testing.T, run string, chunks int) {
-	t.Helper()
-	testkit.Eventually(t, "the consumer knows the chunks", func() bool {
-		info := s.consumer(t, run)
-		return int(info.NumPending)+info.NumAckPending == chunks
+	messages := make(chan FromWorker, 2)
+	serve(t, coordinator, &someReply, func(from queens.Process, m FromWorker) {
+		if from != process {
+			t.Errorf("a message from %v", from)
+		}
+		messages <- m
 	})
+	stop, err := coordinator.ServeStatus("r", someSnapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	reply, err := worker.RequestWork(ctx, "r", process, &someRequest)
+	if m := <-messages; err != nil || len(reply.Chunks) != len(someReply.Chunks) || m.Request == nil || m.Request.Number != someRequest.Number {
+		t.Errorf("work reply %+v to %+v, error %v", reply, m.Request, err)
+	}
+	receipts, err := worker.Deliver(ctx, "r", process, &someDelivery)
+	if m := <-messages; err != nil || len(receipts.Receipts) != len(someReceipts.Receipts) || m.Delivery == nil || m.Delivery.Results[0].Hash != someDelivery.Results[0].Hash {
+		t.Errorf("receipts %+v for %+v, error %v", receipts, m.Delivery, err)
+	}
+	if s, err := worker.Status(ctx, "r"); err != nil || s.Done != someSnapshot().Done {
+		t.Errorf("snapshot %+v, error %v", s, err)
+	}
+	// A person who sends an empty request gets it too.
+	if m, err := worker.conn.Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":6`) {
+		t.Errorf("an empty status request: %v", err)
+	}
 }
 
-// waiting waits until one request for chunks of a run waits at the server.
-func (s *scene) waiting(t *testing.T, run string) {
-	t.Helper()
-	testkit.Eventually(t, "a request waits at the server", func() bool {
-		return s.consumer(t, run).NumWaiting == 1
+// Announcements reach all. What can't be read or has another version is said once, and the next ones are heard.
+func TestAnnouncements(t *testing.T) {
+	server := startServer(t, natsserver.Config{})
+	var log strings.Builder
+	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server, Log: zerolog.New(&log)})
+	heard := make(chan queens.Announcement, 1)
+	stop, err := b.Announcements(func(a queens.Announcement) { heard <- a })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []string{"\x08\x09\x12\x01r", "\x08\x09\x12\x01r", "garbage"} {
+		if err := a.conn.Publish(announcementSubject, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Announce(&someAnnouncement); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-heard; got != someAnnouncement {
+		t.Errorf("heard %+v", got)
+	}
+	stop()
+	b.Close()
+	if n := strings.Count(log.String(), "protocol version 9, this program version 6"); n != 1 {
+		t.Errorf("said %d times that the version is another: %s", n, log.String())
+	}
+}
+
+// A coordinator of another version answers in its own; the worker gets an error with both versions. Messages whose subject
+// names no process are not handled.
+func TestOtherVersion(t *testing.T) {
+	server := startServer(t, natsserver.Config{})
+	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
+	if _, err := a.conn.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }); err != nil {
+		t.Fatal(err)
+	}
+	a.flush(time.Second)
+	var version *VersionError
+	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != 9 {
+		t.Errorf("error %v", err)
+	}
+	serve(t, a, &someReply, func(from queens.Process, _ FromWorker) {
+		if from != process {
+			t.Errorf("a message from %v", from)
+		}
 	})
+	if _, err := b.conn.Request("nq.work.r.m.not$valid", nil, 100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
+		t.Errorf("a process without a valid name: %v", err)
+	}
+	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil {
+		t.Error(err)
+	}
+}
+
+// A reply may have max_payload bytes. A larger one fails where it is sent, and the connection goes on.
+func TestSizes(t *testing.T) {
+	server := startServer(t, natsserver.Config{})
+	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
+	if a.MaxPayload() != natsserver.MaxPayload {
+		t.Errorf("max_payload is %d", a.MaxPayload())
+	}
+	large := &queens.WorkReply{Number: 1, Instance: 1, Chunks: []queens.Chunk{{Board: queens.FullBoard(8)}}}
+	chunk := &large.Chunks[0]
+	encode := func(tasks int) []byte {
+		chunk.Tasks, chunk.Prefixes = uint64(tasks), make([][]queens.Prefix, tasks)
+		for i := range chunk.Prefixes {
+			chunk.Prefixes[i] = make([]queens.Prefix, 250)
+		}
+		data, err := EncodeWorkReply(large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	perTask := len(encode(1001)) - len(encode(1000))
+	fits := (natsserver.MaxPayload - 1000) / perTask
+	replies := make(chan []byte, 1)
+	stop, err := a.ServeWork("r", func(m Message) {
+		if err := m.Reply(make([]byte, natsserver.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {
+			t.Errorf("a reply above max_payload: %v", err)
+		}
+		if err := m.Reply(<-replies); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	replies <- encode(fits)
+	if got, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil || len(got.Chunks[0].Prefixes) != fits {
+		t.Errorf("a reply of %d tasks: %v", fits, err)
+	}
+	replies <- make([]byte, natsserver.MaxPayload)
+	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a reply of max_payload zeros: %v", err)
+	}
+}
+
+// An empty server takes the place of a dead one: coordinator and worker find it by themselves. While there is none, sending
+// fails at once, and nothing is sent later.
+func TestServerIsReplaced(t *testing.T) {
+	address := testkit.Address(t)
+	first := startServer(t, natsserver.Config{Listen: address})
+	o := Options{URL: "nats://" + address}
+	a, b := connect(t, o), connect(t, o)
+	requests := make(chan uint64, 10)
+	serve(t, a, &someReply, func(_ queens.Process, m FromWorker) { requests <- m.Request.Number })
+	first.Stop()
+	for a.Connected() || b.Connected() {
+		time.Sleep(time.Millisecond)
+	}
+	lost := someRequest
+	lost.Number = 1
+	if _, err := b.RequestWork(t.Context(), "r", process, &lost); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a request without a connection: %v", err)
+	}
+	if err := a.Announce(&someAnnouncement); err == nil {
+		t.Error("an announcement without a connection")
+	}
+	startServer(t, natsserver.Config{Listen: address})
+	found := someRequest
+	found.Number = 2
+	for {
+		if _, err := b.RequestWork(t.Context(), "r", process, &found); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := <-requests; n != 2 {
+		t.Errorf("request %d reached the coordinator first", n)
+	}
+	if a.Reconnects() != 1 {
+		t.Errorf("%d reconnects", a.Reconnects())
+	}
+}
+
+// A server that asks for a token refuses others with a hint, and lets the holder do what its user may and nothing else.
+func TestToken(t *testing.T) {
+	access := `authorization { users: [ { user: coordinator, password: secret1 }
+		{ user: worker, password: secret2, permissions: { publish: ["nq.work.*.*.*"], subscribe: ["nq.run", "_INBOX.worker.>"] } } ] }`
+	server := startServer(t, natsserver.Config{Listen: "127.0.0.1:0", Authorization: access})
+	_, err := Connect(Options{URL: server.URL(), Wait: true, User: "worker", Password: "old", Log: zerolog.Nop()})
+	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "join.token") || strings.Contains(err.Error(), "old") {
+		t.Errorf("a wrong password: %v", err)
+	}
+	a := connect(t, Options{InProcess: server, User: "coordinator", Password: "secret1"})
+	b := connect(t, Options{URL: server.URL(), User: "worker", Password: "secret2"})
+	serve(t, a, &someReply, func(queens.Process, FromWorker) {})
+	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil {
+		t.Error(err)
+	}
+	if err := b.Announce(&someAnnouncement); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "nq.run") {
+		t.Errorf("a worker that announces: %v", err)
+	}
+}
+
+// A process that waits for its first server ends when the server refuses its token, or has another certificate.
+func TestFirstServerRefuses(t *testing.T) {
+	address := testkit.Address(t)
+	b := connect(t, Options{URL: "nats://" + address, Wait: true, User: "worker", Password: "old"})
+	c := connect(t, Options{URL: "tls://" + address, Wait: true, TLS: &tls.Config{MinVersion: tls.VersionTLS13}})
+	startServer(t, natsserver.Config{Listen: address, Authorization: `authorization { users: [ { user: worker, password: new } ] }`})
+	for _, b := range []*Bus{b, c} {
+		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// Errors of the first connection say what to do, and hide passwords.
+func TestConnectFails(t *testing.T) {
+	address := testkit.Address(t)
+	for url, want := range map[string]string{
+		"nats://u:pw-9@" + address: "is a server running there",
+		"nats://u:pw-9@a b":        "is not the address of a server",
+	} {
+		_, err := Connect(Options{URL: url, Log: zerolog.Nop()})
+		if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(err.Error(), "pw-9") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	b := connect(t, Options{URL: "nats://" + address, Wait: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Wait(ctx); err != nil || b.Connected() {
+		t.Errorf("a connection that waits for a server: %v", err)
+	}
 }

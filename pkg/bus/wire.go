@@ -1,165 +1,147 @@
 package bus
 
 import (
-	"encoding/hex"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"math"
+	"time"
 
-	"github.com/rs/zerolog"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/ratelimit"
-	"nqueens/pkg/run"
 )
 
-// versionError rejects a message of another protocol version.
-type versionError struct {
-	version uint32
-	worker  string // that sent it; empty if unknown
+// Bounds of messages, in bytes. A reply of a coordinator is bounded by the server's max_payload.
+const (
+	// MaxFromWorker bounds a work request.
+	MaxFromWorker = 1 << 20
+	// MaxDelivery bounds a delivery.
+	MaxDelivery = 64<<10 + 1<<10
+	maxSmall    = 4 << 10 // an announcement or a status request
+	maxText     = 1 << 10 // a text for people
+)
+
+// Bounds of numbers in messages.
+const (
+	maxThreads = 1 << 20
+	maxTasks   = 1 << 56 // of a run
+)
+
+// VersionError says that a message has another protocol version than this program.
+type VersionError struct{ Version uint64 }
+
+// Error names both versions.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("it speaks protocol version %d, this program version %d: use the same release on both sides", e.Version, Protocol)
 }
 
-func (e versionError) Error() string {
-	return fmt.Sprintf("protocol version %d, this program speaks version %d", e.version, Protocol)
-}
-
-// checkProtocol returns a versionError for another version. A message without a version
-// is garbage. The worker is the message's sender, if the message names one.
-func checkProtocol(version uint32, worker string) error {
-	switch version {
-	case Protocol:
-		return nil
-	case 0:
-		return errors.New("message without a protocol version")
+// checkVersion returns an error unless a message begins with this program's protocol version.
+func checkVersion(data []byte) error {
+	field, kind, n := protowire.ConsumeTag(data)
+	if n < 0 || field != 1 || kind != protowire.VarintType {
+		return errors.New("a message without a protocol version")
 	}
-	return versionError{version: version, worker: queens.SanitizeName(worker)}
-}
-
-// checkJSONProtocol is checkProtocol for a message in JSON.
-func checkJSONProtocol(data []byte) error {
-	var m struct {
-		Protocol uint32 `json:"protocol"`
+	version, n := protowire.ConsumeVarint(data[n:])
+	if n < 0 {
+		return errors.New("a message with half a protocol version")
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
-		return err
-	}
-	return checkProtocol(m.Protocol, "")
-}
-
-// unmarshalJSON reads a valid message in JSON of this program's protocol version.
-func unmarshalJSON(data []byte, into interface{ Validate() error }) error {
-	if len(data) > run.MaxSnapshotBytes {
-		return fmt.Errorf("a message of %d bytes, more than %d", len(data), run.MaxSnapshotBytes)
-	}
-	if err := checkJSONProtocol(data); err != nil {
-		return err
-	}
-	return run.DecodeStrict(data, run.MaxSnapshotBytes, into)
-}
-
-// message is a generated message of the protocol.
-type message interface {
-	proto.Message
-	GetProtocol() uint32
-}
-
-// unmarshal reads a message of this program's protocol version.
-func unmarshal(data []byte, m message) error {
-	if err := proto.Unmarshal(data, m); err != nil {
-		return err
-	}
-	var worker string
-	if sent, ok := m.(interface{ GetWorker() string }); ok {
-		worker = sent.GetWorker()
-	}
-	return checkProtocol(m.GetProtocol(), worker)
-}
-
-// validate checks what was read from a message, and that it came on its run's subject.
-func validate(value interface{ Validate() error }, subject, want string) error {
-	if err := value.Validate(); err != nil {
-		return err
-	}
-	return checkSubject(subject, want)
-}
-
-func checkSubject(subject, want string) error {
-	if subject != want {
-		return fmt.Errorf("message for %s on the subject %s", want, subject)
+	if version != Protocol {
+		return &VersionError{version}
 	}
 	return nil
 }
 
-// rejected counts the messages that could not be read, and logs the first of each
-// subject, and of each worker of another version: garbage comes in floods.
-type rejected struct {
-	log     zerolog.Logger
-	count   atomic.Uint64
-	limiter ratelimit.Limiter
-}
-
-// loggedBytes is how much of a rejected message is logged.
-const loggedBytes = 16
-
-func newRejected(log zerolog.Logger) *rejected {
-	return &rejected{log: log, limiter: ratelimit.Limiter{Interval: ratelimit.Forever, MaxKeys: 1000}}
-}
-
-func (r *rejected) add(subject string, data []byte, reason error) {
-	r.count.Add(1)
-	key := subject
-	var version versionError
-	if errors.As(reason, &version) {
-		key += " version " + version.worker
+// unmarshal reads a message of this program's version without unknown fields.
+func unmarshal(data []byte, most int, m proto.Message) error {
+	if err := checkVersion(data); err != nil {
+		return err
 	}
-	if !r.limiter.Allow(key) {
-		return
+	if len(data) > most {
+		return fmt.Errorf("a message of %d bytes, more than %d", len(data), most)
 	}
-	event := r.log.Warn().Err(reason)
-	if version.worker != "" {
-		event.Str("worker", version.worker)
+	if err := proto.Unmarshal(data, m); err != nil {
+		return err
 	}
-	event.Str("subject", subject).Int("bytes", len(data)).
-		Str("begins", hex.EncodeToString(data[:min(len(data), loggedBytes)])).
-		Msg("rejected a message; more of its kind are counted, not logged")
-}
-
-// Snapshots and announcements in the wire format: JSON, which people can read with the tools of NATS.
-
-type wireSnapshot struct {
-	Protocol uint32 `json:"protocol"`
-	run.Snapshot
-}
-
-func encodeSnapshot(s *run.Snapshot) ([]byte, error) {
-	return json.Marshal(wireSnapshot{Protocol, *s})
-}
-
-// decodeSnapshot returns the valid snapshot of the subject's run.
-func decodeSnapshot(subject string, data []byte) (*run.Snapshot, error) {
-	s := new(wireSnapshot)
-	if err := unmarshalJSON(data, s); err != nil {
-		return nil, err
+	if hasUnknown(m.ProtoReflect()) {
+		return errors.New("a message with unknown fields")
 	}
-	return &s.Snapshot, checkSubject(subject, ProgressSubject(s.Run))
+	return nil
 }
 
-type wireAnnouncement struct {
-	Protocol uint32 `json:"protocol"`
-	run.Announcement
-}
-
-func encodeAnnouncement(a *run.Announcement) ([]byte, error) {
-	return json.Marshal(wireAnnouncement{Protocol, *a})
-}
-
-// decodeAnnouncement returns the valid announcement of the subject's run.
-func decodeAnnouncement(subject string, data []byte) (run.Announcement, error) {
-	var a wireAnnouncement
-	if err := unmarshalJSON(data, &a); err != nil {
-		return run.Announcement{}, err
+// hasUnknown reports whether a message, or one within it, has unknown fields.
+func hasUnknown(m protoreflect.Message) bool {
+	found := len(m.GetUnknown()) > 0
+	if found {
+		return true
 	}
-	return a.Announcement, checkSubject(subject, announcementSubject(a.Run))
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		switch {
+		case field.Message() == nil:
+		case field.IsList():
+			for i, list := 0, value.List(); i < list.Len() && !found; i++ {
+				found = hasUnknown(list.Get(i).Message())
+			}
+		default:
+			found = hasUnknown(value.Message())
+		}
+		return !found
+	})
+	return found
+}
+
+// decoder checks what was read from a message, and keeps the first thing wrong with it.
+type decoder struct{ err error }
+
+// check notes what is wrong unless ok is true.
+func (d *decoder) check(ok bool, format string, args ...any) {
+	if !ok && d.err == nil {
+		d.err = fmt.Errorf(format, args...)
+	}
+}
+
+func (d *decoder) valid(err error) { d.err = cmp.Or(d.err, err) }
+
+func (d *decoder) ticket(data []byte) (t queens.Ticket) {
+	d.check(len(data) == len(t), "a ticket of %d bytes, not %d", len(data), len(t))
+	copy(t[:], data)
+	return t
+}
+
+func (d *decoder) tasks(first, tasks uint64) queens.Range {
+	r := queens.Range{First: first, Tasks: tasks}
+	d.valid(r.Validate(maxTasks))
+	return r
+}
+
+func (d *decoder) duration(nanoseconds uint64) time.Duration {
+	d.check(nanoseconds <= math.MaxInt64, "a time of %d ns", nanoseconds)
+	return time.Duration(nanoseconds)
+}
+
+func (d *decoder) instance(instance uint64) uint64 {
+	d.check(instance != 0, "a coordinator without an instance")
+	return instance
+}
+
+func (d *decoder) name(what, name string) string {
+	d.valid(queens.ValidateName(what, name))
+	return name
+}
+
+// text returns a text for people, cleaned.
+func (d *decoder) text(text string) string {
+	d.check(len(text) <= maxText, "a text of %d bytes, more than %d", len(text), maxText)
+	return queens.Sanitize(text)
+}
+
+// encodeText returns a text for people that a decoder accepts.
+func encodeText(text string) string {
+	clean := []rune(queens.Sanitize(text))
+	for len(string(clean)) > maxText {
+		clean = clean[:len(clean)*3/4]
+	}
+	return string(clean)
 }

@@ -1,7 +1,8 @@
 package bus
 
 import (
-	"encoding/json"
+	"errors"
+	"math/big"
 	"reflect"
 	"strings"
 	"testing"
@@ -11,233 +12,190 @@ import (
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
-	"nqueens/pkg/identity/identitytest"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
-	"nqueens/pkg/testkit"
 )
 
-func TestRoundTrips(t *testing.T) {
-	rng := testkit.Rand(t)
-	for range 500 {
-		c, r, a, h := randomChunk(rng), randomResult(rng), randomAnnouncement(rng), randomHeartbeat(rng)
-		arrives(t, c, taskSubject(c.Run), must(encodeChunk(&c)), decodeChunk)
-		data := must(encodeResult(&r))
-		r.Counted = r.Counted.UTC()
-		arrives(t, r, resultSubject(r.Run), data, decodeResult)
-		arrives(t, a, announcementSubject(a.Run), must(encodeAnnouncement(&a)), decodeAnnouncement)
-		data = must(encodeHeartbeat(&h, identitytest.Of("w")))
-		h.Key = identitytest.Of("w").Key()
-		arrives(t, h, "", data, decodeHeartbeat)
+// Messages with every field set. The decoders return what was encoded.
+var (
+	someRequest = queens.WorkRequest{
+		Number: 3, Version: "v1", Kernel: "avx2", Threads: 8, Searchers: 2, Want: 4,
+		Held: []queens.Held{{Range: queens.Range{First: 5, Tasks: 2}, Ticket: queens.Ticket{1, 2}, Searched: time.Second}, {Range: queens.Range{Tasks: 1}}},
+	}
+	someDelivery = queens.Delivery{Results: []queens.Result{{
+		Range: queens.Range{First: 5, Tasks: 3}, Ticket: queens.Ticket{15: 9}, Counted: queens.Range{First: 6, Tasks: 2},
+		Hash: 1 << 63, Counts: []uint64{0, 1<<64 - 1}, Kernel: "generic", Searched: 1,
+	}}}
+	someReply = queens.WorkReply{
+		Number: 3, Instance: 9, Drop: []queens.Range{{First: 1, Tasks: 1}},
+		Chunks: []queens.Chunk{{
+			Range: queens.Range{First: 7, Tasks: 2}, Ticket: queens.Ticket{5}, Board: queens.FullBoard(4),
+			Prefixes: [][]queens.Prefix{{{}, {Row: 1, Cols: 1, Left: 2, Right: 0}}, {{Row: 4, Cols: 15}}},
+		}, {
+			Range: queens.Range{First: 9, Tasks: 1}, Board: queens.FullBoard(32),
+			Prefixes: [][]queens.Prefix{{{Row: 1, Cols: 1 << 31, Right: 1 << 30}, {Row: 1, Cols: 1, Left: 2}}},
+		}},
+		Refused: "a ban",
+	}
+	someReceipts     = queens.DeliveryReply{Instance: 9, Receipts: []queens.Receipt{{Recorded: true}, {Refused: "wrong ticket"}}}
+	someAnnouncement = queens.Announcement{Run: "r", Instance: 1, State: queens.Complete, Recorded: 7, Work: true}
+)
+
+func someSnapshot() *queens.Snapshot {
+	return &queens.Snapshot{
+		Run: "r", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 5, Done: 2, Solutions: (*queens.Decimal)(big.NewInt(40)),
+		WorkerList: []queens.Worker{{Machine: "m", Process: "p", Threads: 2}},
 	}
 }
 
-// arrives checks that a message is decoded to that value.
-func arrives[T any](t *testing.T, want T, subject string, data []byte, decode func(subject string, data []byte) (T, error)) {
-	t.Helper()
-	if got, err := decode(subject, data); err != nil || !reflect.DeepEqual(got, want) {
-		t.Fatalf("%+v arrives as %+v (error %v)", want, got, err)
-	}
-}
-
-// A chunk of tasks costs little more than 12 bytes a prefix: the rows and the board are sent
-// once. A kernel's name is sent once a result.
-func TestMessagesAreSmall(t *testing.T) {
-	board := queens.FullBoard(20)
-	c := run.Chunk{Run: "n20-a", ID: 1, Board: board}
-	r := run.ChunkResult{Run: "n20-a", Chunk: 1, Worker: "w"}
-	for range 64 {
-		prefixes := make([]queens.Prefix, 50)
-		for i := range prefixes {
-			prefixes[i] = queens.Prefix{}.Place(&board, 1<<(i%20))
+func TestRoundTrip(t *testing.T) {
+	same := func(name string, got, want any, errs ...error) {
+		if err := errors.Join(errs...); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v (error %v), want %+v", name, got, err, want)
 		}
-		c.Tasks = append(c.Tasks, prefixes)
-		r.Counts = append(r.Counts, run.TaskCount{Hash: 1 << 63, Count: 1 << 40, Elapsed: time.Second, Kernel: strings.Repeat("k", 50)})
 	}
-	if size := len(must(encodeChunk(&c))); size > 64*(50*12+30)+200 {
-		t.Errorf("a chunk of 64 tasks of 50 prefixes has %d bytes", size)
+	data, err1 := EncodeRequest(&someRequest)
+	m, err2 := DecodeFromWorker(data)
+	same("work request", m, FromWorker{Request: &someRequest}, err1, err2)
+
+	data, err1 = EncodeDelivery(&someDelivery)
+	m, err2 = DecodeFromWorker(data)
+	same("delivery", m, FromWorker{Delivery: &someDelivery}, err1, err2)
+
+	data, err1 = EncodeWorkReply(&someReply)
+	reply, err2 := DecodeWorkReply(data)
+	same("work reply", reply, &someReply, err1, err2)
+	if most := EncodedChunkBytes(2, 3) + EncodedChunkBytes(1, 2); len(data) > most {
+		t.Errorf("a reply of %d bytes, which the bounds of its chunks say is at most %d", len(data), most)
 	}
-	if size := len(must(encodeResult(identitytest.Seal(&r)))); size > 64*30+200 {
-		t.Errorf("a result of 64 counts has %d bytes", size)
+
+	data, err1 = EncodeDeliveryReply(&someReceipts)
+	receipts, err2 := DecodeDeliveryReply(data)
+	same("delivery reply", receipts, &someReceipts, err1, err2)
+
+	data, err1 = EncodeAnnouncement(&someAnnouncement)
+	announcement, err2 := DecodeAnnouncement(data)
+	same("announcement", announcement, someAnnouncement, err1, err2)
+
+	data, err1 = encodeSnapshot(someSnapshot())
+	snapshot, err2 := DecodeSnapshot("r", data)
+	same("snapshot", snapshot, someSnapshot(), err1, err2)
+}
+
+// A snapshot whose list of workers is too long for a message is sent without it.
+func TestLongSnapshot(t *testing.T) {
+	s := someSnapshot()
+	for range queens.MaxSnapshotBytes / 100 {
+		s.WorkerList = append(s.WorkerList, queens.Worker{Machine: strings.Repeat("m", 60), Process: "p"})
+	}
+	data, err := encodeSnapshot(s)
+	if err != nil || len(data) > queens.MaxSnapshotBytes {
+		t.Fatalf("%d bytes, error %v", len(data), err)
+	}
+	if got, err := DecodeSnapshot("r", data); err != nil || got.Done != s.Done || len(got.WorkerList) > 0 {
+		t.Errorf("decoded %+v, error %v", got, err)
+	}
+	if len(s.WorkerList) == 0 {
+		t.Error("the snapshot itself has lost its workers")
 	}
 }
 
-// Worker names that are invalid UTF-8 or contain control characters are sanitized, so that
-// the result is not lost.
-func TestWorkerNamesAreSanitized(t *testing.T) {
-	r, h := randomResult(testkit.Rand(t)), run.Heartbeat{Worker: "rack\xff7\x1b[2J", Threads: 1, Sent: time.Unix(0, 1)}
-	r.Worker = h.Worker
-	identitytest.Seal(&r)
-	got, err := decodeResult(resultSubject(r.Run), must(encodeResult(&r)))
-	if err != nil || got.Worker != "rack?7?[2J" {
-		t.Errorf("the result's worker is %q (error %v)", got.Worker, err)
+// Every decoder refuses a message of another version with both versions, before it looks at the rest, and a message without
+// a version.
+func TestVersions(t *testing.T) {
+	decoders := map[string]func([]byte) error{
+		"from worker":    func(data []byte) error { _, err := DecodeFromWorker(data); return err },
+		"work reply":     func(data []byte) error { _, err := DecodeWorkReply(data); return err },
+		"delivery reply": func(data []byte) error { _, err := DecodeDeliveryReply(data); return err },
+		"announcement":   func(data []byte) error { _, err := DecodeAnnouncement(data); return err },
 	}
-	announcement, err := decodeHeartbeat("", must(encodeHeartbeat(&h, identitytest.Of("w"))))
-	if err != nil || announcement.Worker != "rack?7?[2J" {
-		t.Errorf("the heartbeat's worker is %q (error %v)", announcement.Worker, err)
-	}
-}
-
-func TestMessagesOnAnotherSubjectAreRejected(t *testing.T) {
-	rng := testkit.Rand(t)
-	chunk, result, announcement := randomChunk(rng), randomResult(rng), randomAnnouncement(rng)
-	chunk.Run, result.Run, announcement.Run = "n8-a", "n8-a", "n8-a"
-	identitytest.Seal(&result)
-	decode := map[string]func(subject string) error{
-		taskSubject("n8-a"): func(subject string) error {
-			_, err := decodeChunk(subject, must(encodeChunk(&chunk)))
-			return err
-		},
-		resultSubject("n8-a"): func(subject string) error {
-			_, err := decodeResult(subject, must(encodeResult(&result)))
-			return err
-		},
-		announcementSubject("n8-a"): func(subject string) error {
-			_, err := decodeAnnouncement(subject, must(encodeAnnouncement(&announcement)))
-			return err
-		},
-	}
-	for right, read := range decode {
-		for _, subject := range []string{
-			"", "n8-a", "nq.task.", "nq.result.", "nq.live.", "nq.task.n8", "nq.result.n8-a-b", "nq.live.n8-b",
-			"nq.task.*", "nq.result.>", "nq.task.n8-a.x", "nq.hb.n8-a", "nq.task.N8-A",
-			taskSubject("n8-a"), resultSubject("n8-a"), announcementSubject("n8-a"),
-		} {
-			if err := read(subject); (err == nil) != (subject == right) {
-				t.Errorf("the message for %s is read on subject %q: error %v", right, subject, err)
+	for name, decode := range decoders {
+		var version *VersionError
+		if err := decode([]byte{1 << 3, Protocol + 1, 0xff}); !errors.As(err, &version) || version.Version != Protocol+1 ||
+			!strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "version 6") {
+			t.Errorf("%s of another version: %v", name, err)
+		}
+		for _, data := range [][]byte{nil, {0x80}, {1 << 3}, {2 << 3, Protocol}, {1<<3 | 2, 1, Protocol}} {
+			if err := decode(data); err == nil || errors.As(err, &version) {
+				t.Errorf("%s of % x: %v", name, data, err)
 			}
 		}
 	}
+	var version *VersionError
+	if _, err := DecodeSnapshot("r", []byte(`{"protocol":5,"x":1}`)); !errors.As(err, &version) || version.Version != 5 {
+		t.Errorf("snapshot of another version: %v", err)
+	}
+	// What answers a message that can't be read tells a worker of another version which one this is.
+	data, err := EncodeWorkReply(&queens.WorkReply{Refused: "unreadable"})
+	if err != nil || data[0] != 1<<3 || data[1] != Protocol {
+		t.Errorf("an answer begins with % x (error %v)", data[:2], err)
+	}
 }
 
-// A chunk is rejected if any part of it differs from what was hashed.
-func TestChunksWithAWrongHashAreRejected(t *testing.T) {
-	for name, change := range map[string]func(*nqueensv1.Chunk){
-		"hash":            func(m *nqueensv1.Chunk) { m.Tasks[1].Hash++ },
-		"no hash":         func(m *nqueensv1.Chunk) { m.Tasks[0].Hash = 0 },
-		"first id":        func(m *nqueensv1.Chunk) { m.First++ },
-		"side":            func(m *nqueensv1.Chunk) { m.N++; m.Allow = append(m.Allow, 0) },
-		"allowed squares": func(m *nqueensv1.Chunk) { m.Allow[7] ^= 1 },
-		"diagonal":        func(m *nqueensv1.Chunk) { m.Tasks[1].Left[1] ^= 1 },
-		"other diagonal":  func(m *nqueensv1.Chunk) { m.Tasks[1].Right[0] ^= 1 },
-		"column":          func(m *nqueensv1.Chunk) { m.Tasks[0].Cols[0] = 8 },
-		"order of columns": func(m *nqueensv1.Chunk) {
-			m.Tasks[0].Cols[0], m.Tasks[0].Cols[1] = m.Tasks[0].Cols[1], m.Tasks[0].Cols[0]
-		},
-		"order of tasks": func(m *nqueensv1.Chunk) { m.Tasks[0], m.Tasks[1] = m.Tasks[1], m.Tasks[0] },
-		"a task twice":   func(m *nqueensv1.Chunk) { m.Tasks = append(m.Tasks, m.Tasks[0]); m.Size++ },
-		"a first task less": func(m *nqueensv1.Chunk) {
-			m.Tasks = m.Tasks[1:]
-			m.Size--
-		},
-		"a prefix less":   func(m *nqueensv1.Chunk) { cut(m.Tasks[1], 1) },
-		"a prefix twice":  func(m *nqueensv1.Chunk) { add(m.Tasks[1], m.Tasks[1].Cols[1], m.Tasks[1].Left[1], m.Tasks[1].Right[1]) },
-		"an empty prefix": func(m *nqueensv1.Chunk) { m.Tasks[0].Row = []uint32{1, 1, 0}; add(m.Tasks[0], 0, 0, 0) },
-	} {
-		m := chunkMessage()
+// The decoders refuse what no program of this version sends.
+func TestRefused(t *testing.T) {
+	request := func(change func(*nqueensv1.WorkRequest)) error {
+		m := &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1, Held: []*nqueensv1.Held{{Tasks: 1, Ticket: make([]byte, 16)}}}
 		change(m)
-		_, err := decodeChunk(taskSubject(m.Run), must(proto.Marshal(m)))
-		if err == nil || !strings.Contains(err.Error(), "says hash") {
-			t.Errorf("a chunk with another %s than was hashed: error %v", name, err)
-		}
+		data, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: m})
+		_, err := DecodeFromWorker(data)
+		return err
 	}
-}
-
-// cut keeps that many prefixes of a task.
-func cut(m *nqueensv1.TaskPrefixes, keep int) {
-	m.Cols, m.Left, m.Right = m.Cols[:keep], m.Left[:keep], m.Right[:keep]
-}
-
-func add(m *nqueensv1.TaskPrefixes, cols, left, right uint32) {
-	m.Cols, m.Left, m.Right = append(m.Cols, cols), append(m.Left, left), append(m.Right, right)
-}
-
-// A chunk's row is that of all its prefixes, or there is one a prefix: both are read.
-func TestRowsOfPrefixesMayDiffer(t *testing.T) {
-	m := chunkMessage()
-	m.Tasks[0].Row = []uint32{1, 1}
-	got, err := decodeChunk(taskSubject(m.Run), must(proto.Marshal(m)))
-	want, wantErr := decodeChunk(taskSubject(m.Run), must(proto.Marshal(chunkMessage())))
-	if err != nil || wantErr != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("with a row a prefix %+v arrives as %+v (errors %v, %v)", want, got, wantErr, err)
+	result := func(change func(*nqueensv1.Result)) error {
+		m := &nqueensv1.Result{First: 5, Tasks: 2, Ticket: make([]byte, 16), Counted: 5, Counts: []uint64{1, 2}, Kernel: "k"}
+		change(m)
+		data, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Delivery: &nqueensv1.Delivery{Results: []*nqueensv1.Result{m}}})
+		_, err := DecodeFromWorker(data)
+		return err
 	}
-}
-
-// A bit that flips in transit never changes what is counted. A worker that reads the hash of
-// another manifest signs that one, and the coordinator refuses its counts.
-func TestFlippedBitsNeverChangeWhatIsCounted(t *testing.T) {
-	m := chunkMessage()
-	subject, data := taskSubject(m.Run), must(proto.Marshal(m))
-	want, err := decodeChunk(subject, data)
-	if err != nil {
+	chunk := func(change func(*nqueensv1.Chunk)) error {
+		c := encodeChunk(&someReply.Chunks[0])
+		change(c)
+		data, _ := proto.Marshal(&nqueensv1.WorkReply{Protocol: Protocol, Instance: 1, Chunks: []*nqueensv1.Chunk{c}})
+		_, err := DecodeWorkReply(data)
+		return err
+	}
+	if err := errors.Join(request(func(*nqueensv1.WorkRequest) {}), result(func(*nqueensv1.Result) {}), chunk(func(*nqueensv1.Chunk) {})); err != nil {
 		t.Fatal(err)
 	}
-	for bit := range 8 * len(data) {
-		data[bit/8] ^= 1 << (bit % 8)
-		got, err := decodeChunk(subject, data)
-		data[bit/8] ^= 1 << (bit % 8)
-		if err != nil {
-			continue
-		}
-		got.ID, got.Suspect, got.Manifest = want.ID, want.Suspect, want.Manifest // are not what is counted
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("with bit %d flipped, %+v arrives as %+v", bit, want, got)
-		}
-	}
-}
-
-// A truncated chunk or result is always rejected; other truncated messages are rejected or valid.
-func TestTruncatedMessagesAreRejected(t *testing.T) {
-	chunk := chunkMessage()
-	data := must(proto.Marshal(chunk))
-	for end := range data {
-		if _, err := decodeChunk(taskSubject(chunk.Run), data[:end]); err == nil {
-			t.Errorf("the first %d of a chunk's %d bytes are read as a chunk", end, len(data))
-		}
-	}
-	result := resultMessage()
-	result.Admission = nil // would be optional
-	data = must(proto.Marshal(result))
-	for end := range data {
-		if _, err := decodeResult(resultSubject("n8-a"), data[:end]); err == nil {
-			t.Errorf("the first %d of a result's %d bytes are read as a result", end, len(data))
-		}
-	}
-	data = must(proto.Marshal(heartbeatMessage()))
-	for end := range data {
-		if h, err := decodeHeartbeat("", data[:end]); err == nil && h.Validate() != nil {
-			t.Errorf("the first %d of a heartbeat's %d bytes: %v", end, len(data), h.Validate())
-		}
-	}
-	announcement := announcementMessage()
-	data = must(json.Marshal(announcement))
-	for end := range data {
-		if b, err := decodeAnnouncement(announcementSubject(announcement.Run), data[:end]); err == nil && b.Validate() != nil {
-			t.Errorf("the first %d of an announcement's %d bytes: %v", end, len(data), b.Validate())
+	both, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1}, Delivery: &nqueensv1.Delivery{}})
+	_, errBoth := DecodeFromWorker(both)
+	_, errNeither := DecodeFromWorker([]byte{1 << 3, Protocol})
+	_, errUnknown := DecodeAnnouncement([]byte{1 << 3, Protocol, 15 << 3, 1})
+	for name, err := range map[string]error{
+		"a request and a delivery": errBoth, "neither": errNeither, "an unknown field": errUnknown,
+		"no number":         request(func(m *nqueensv1.WorkRequest) { m.Number = 0 }),
+		"no threads":        request(func(m *nqueensv1.WorkRequest) { m.Threads = 0 }),
+		"too many wanted":   request(func(m *nqueensv1.WorkRequest) { m.Want = maxThreads + 1 }),
+		"leaving with work": request(func(m *nqueensv1.WorkRequest) { m.Leaving = true }),
+		"a control kernel":  request(func(m *nqueensv1.WorkRequest) { m.Kernel = "\x1b" }),
+		"a short ticket":    request(func(m *nqueensv1.WorkRequest) { m.Held[0].Ticket = make([]byte, 15) }),
+		"an empty range":    request(func(m *nqueensv1.WorkRequest) { m.Held[0].Tasks = 0 }),
+		"a range that wraps": request(func(m *nqueensv1.WorkRequest) {
+			m.Held[0].First, m.Held[0].Tasks = 1<<64-1, 2
+		}),
+		"a negative time":     request(func(m *nqueensv1.WorkRequest) { m.Held[0].Searched = 1 << 63 }),
+		"no counts":           result(func(m *nqueensv1.Result) { m.Counts = nil }),
+		"counts beyond":       result(func(m *nqueensv1.Result) { m.Counted = 6 }),
+		"counts before":       result(func(m *nqueensv1.Result) { m.Counted = 4 }),
+		"no kernel":           result(func(m *nqueensv1.Result) { m.Kernel = "" }),
+		"a large delivery":    result(func(m *nqueensv1.Result) { m.Tasks, m.Counts = MaxDelivery, make([]uint64, MaxDelivery) }),
+		"a board of 33 rows":  chunk(func(m *nqueensv1.Chunk) { m.Allow = make([]uint32, 33) }),
+		"no board":            chunk(func(m *nqueensv1.Chunk) { m.Allow = nil }),
+		"squares beyond":      chunk(func(m *nqueensv1.Chunk) { m.Allow = []uint32{16, 0, 0, 0} }),
+		"no tasks":            chunk(func(m *nqueensv1.Chunk) { m.Prefixes = nil }),
+		"too many tasks":      chunk(func(m *nqueensv1.Chunk) { m.Prefixes = make([]uint32, queens.MaxChunkTasks+1) }),
+		"an empty task":       chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{3, 0} }),
+		"prefixes of no task": chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{1, 1} }),
+		"too few prefixes":    chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{2, 1<<32 - 1} }),
+		"uneven masks":        chunk(func(m *nqueensv1.Chunk) { m.Left = m.Left[1:] }),
+		"rows for some":       chunk(func(m *nqueensv1.Chunk) { m.Row = m.Row[1:] }),
+		"a prefix of 5 rows":  chunk(func(m *nqueensv1.Chunk) { m.Row = []uint32{0, 1, 5} }),
+		"a prefix of 2^31 rows": chunk(func(m *nqueensv1.Chunk) {
+			m.Row = []uint32{0, 1, 1 << 31}
+		}),
+	} {
+		if err == nil {
+			t.Errorf("%s is accepted", name)
 		}
 	}
-}
-
-func TestGarbageIsRejected(t *testing.T) {
-	rng := testkit.Rand(t)
-	for length := range 300 {
-		data := make([]byte, length)
-		for i := range data {
-			data[i] = byte(rng.Uint32())
-		}
-		_, chunkErr := decodeChunk("nq.task.x", data)
-		_, resultErr := decodeResult("nq.result.x", data)
-		_, heartbeatErr := decodeHeartbeat("", data)
-		_, announcementErr := decodeAnnouncement("nq.live.x", data)
-		if chunkErr == nil || resultErr == nil || heartbeatErr == nil || announcementErr == nil {
-			t.Errorf("garbage %x: errors %v, %v, %v, %v", data, chunkErr, resultErr, heartbeatErr, announcementErr)
-		}
-	}
-}
-
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -38,29 +39,26 @@ func FlagGroup(flags *pflag.FlagSet, heading string, register func(*pflag.FlagSe
 	group.SortFlags = false
 	register(group)
 	group.VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[headingOf] == nil {
-			_ = group.SetAnnotation(f.Name, headingOf, []string{heading}) // fails only for unknown flags
-		}
+		_ = group.SetAnnotation(f.Name, headingOf, []string{heading}) // fails only for unknown flags
 	})
 	flags.SortFlags = false
 	flags.AddFlagSet(group)
 }
 
 // helpWidth is the width of help in columns.
-const helpWidth = 80
+const helpWidth = 100
 
-// writeHelp prints the help of a command: what it does, how to call it, examples, the commands below it and
-// its flags.
+// writeHelp prints the help of a command: what it does, how to call it, examples, the commands below it and its flags. The
+// flags of all commands are in the help of the program only.
 func writeHelp(w io.Writer, cmd *cobra.Command) {
 	var headings []string
 	sections := make(map[string]*pflag.FlagSet)
-	flags := cmd.Flags()
-	if !cmd.HasParent() { // those of a default command are in its help
-		flags = cmd.PersistentFlags()
+	flags := cmd.LocalFlags()
+	if cmd.HasParent() {
+		flags = cmd.NonInheritedFlags()
 	}
-	flags.SortFlags = false
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "help" || f.Name == "version" || f.Hidden || cmd.HasParent() && cmd.Root().PersistentFlags().Lookup(f.Name) == f {
+		if f.Hidden || f.Name == "help" || f.Name == "version" {
 			return
 		}
 		heading := "Flags"
@@ -74,23 +72,14 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 		sections[heading].AddFlag(f)
 	})
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nUsage:\n", cmp.Or(cmd.Long, cmd.Short))
-	below := len(cmd.Commands()) > 0
-	if !below || len(headings) > 1 {
-		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", cmp.Or(cmd.Long, cmd.Short), cmd.UseLine())
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
-	if below {
-		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
-	}
-	fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
-	others := "Commands"
-	if len(cmd.Groups()) > 0 {
-		others = "Others"
-	}
-	for _, g := range append(slices.Clone(cmd.Groups()), &cobra.Group{Title: others}) {
+	for _, g := range append(slices.Clone(cmd.Groups()), &cobra.Group{Title: "Other commands"}) {
 		heading := "\n" + g.Title + ":\n"
 		for _, c := range cmd.Commands() {
-			if c.GroupID == g.ID && (c.IsAvailableCommand() || c.Name() == "help") {
+			if c.GroupID == g.ID && c.IsAvailableCommand() {
 				fmt.Fprintf(&b, "%s  %-10s  %s\n", heading, c.Name(), c.Short)
 				heading = ""
 			}
@@ -99,12 +88,8 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 	for _, heading := range headings {
 		fmt.Fprintf(&b, "\n%s:\n%s", heading, sections[heading].FlagUsagesWrapped(helpWidth))
 	}
-	last := "More flags: " + cmd.Root().Name() + " --help. "
-	if !cmd.HasParent() {
-		last = "Help on a command: " + cmd.Root().Name() + " COMMAND --help. "
-	}
-	fmt.Fprintf(&b, "\n%sFrom the environment: %s is --log-level.\n", last, EnvVar("log-level"))
-	_, _ = io.WriteString(w, asInstalled(cmd.Root(), b.String()))
+	fmt.Fprintf(&b, "\nA variable such as %s sets a flag that the command line does not set.\n", EnvVar("log-level"))
+	_, _ = io.WriteString(w, b.String())
 }
 
 // customizeHelp has all help printed by writeHelp, with commands and flags in the order in which they were added.
@@ -113,67 +98,39 @@ func customizeHelp(root *cobra.Command) {
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeHelp(cmd.OutOrStdout(), cmd) })
 }
 
-// commandLines matches what a person types to start one of the programs: its name before a command or a flag.
-var commandLines = regexp.MustCompile(`(^|[^-\w])(coordinator|worker)( (?:count|estimate|solve|runs|watch|resume|stop|cancel|prune|verify|ledger|backup|` +
-	`restore|keys|reset|health|run|bench|kernels|task|key)\b| --)`)
+// Set by the linker, where the build has no repository to read them from:
+//
+//	-ldflags "-X nqueens/pkg/cli.version=v1.2.3 -X nqueens/pkg/cli.commit=ab12cd3"
+var version, commit string
 
-// asInstalled returns a text with the names of the programs as they are installed: nqueens-coordinator
-// and nqueens-worker, if this one is called so.
-func asInstalled(root *cobra.Command, text string) string {
-	prefix, _ := strings.CutSuffix(root.Name(), "coordinator")
-	if prefix == root.Name() {
-		prefix, _ = strings.CutSuffix(root.Name(), "worker")
+// Version returns the version of this program: as the linker set it, or else that of its module, or else "devel".
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "(devel)" {
+		return cmp.Or(version, "devel")
 	}
-	if prefix == root.Name() || prefix == "" {
-		return text
-	}
-	return commandLines.ReplaceAllString(text, "${1}"+prefix+"$2$3")
+	return cmp.Or(version, info.Main.Version, "devel")
 }
 
-// loadScript says how shells load scripts of completions.
-var loadScript = map[string]string{
-	"bash":       "in a file of /etc/bash_completion.d,\nwith the package bash-completion.",
-	"zsh":        "in a file of ${fpath[1]}, with its\nname after an underscore, and autoload -U compinit; compinit in ~/.zshrc.",
-	"fish":       "in a file of\n~/.config/fish/completions that ends in .fish.",
-	"powershell": "in your profile.",
-}
-
-// addDefaultCommands adds the commands help and completion of cobra, once the root has its
-// own commands. Unknown arguments are usage errors to them too.
-func addDefaultCommands(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "help":
-			c.Example = "  " + root.Name() + " help health"
-			c.PersistentPreRun = func(*cobra.Command, []string) {} // a wrong --log-level does not matter
-			c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error { return printHelp(root, args) }
-		case "completion":
-			c.Short = "Print a script that completes commands in a shell"
-			c.Long = c.Short + `. The help of each shell says how to load it.`
-			c.Example = "  source <(" + root.Name() + " completion bash)"
-			c.Args, c.RunE = NoArguments, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-			for _, shell := range c.Commands() {
-				shell.Short = "Print the script for " + shell.Name()
-				shell.Long = shell.Short + ". Load it whenever the shell starts: " + loadScript[shell.Name()]
-				shell.Example = "  " + shell.CommandPath() + " > FILE"
-				shell.Args = NoArguments
+// VersionCommand returns the command that says what the program is, as its --version does: its version, and the formats that
+// it reads and writes.
+func VersionCommand(app *App, formats string) *cobra.Command {
+	revision := commit
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = cmp.Or(revision, s.Value[:min(len(s.Value), 12)])
 			}
 		}
 	}
-}
-
-// printHelp prints the help of the command that the arguments name.
-func printHelp(root *cobra.Command, args []string) error {
-	cmd, rest, err := root.Find(args)
-	if err == nil {
-		err = NoArguments(cmd, rest)
+	text := fmt.Sprintf("%s version %s %s\n%s %s/%s, %s\n", app.root.Name(), Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH, formats)
+	app.root.Version = Version()
+	app.root.SetVersionTemplate(text)
+	return &cobra.Command{
+		Use: "version", Short: "Print the version of this program", Args: NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := io.WriteString(cmd.OutOrStdout(), text)
+			return err
+		},
 	}
-	if err != nil {
-		return err
-	}
-	cmd.InitDefaultHelpFlag()
-	cmd.InitDefaultVersionFlag()
-	return cmd.Help()
 }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Signal is the cause of a context that SIGINT, as by Ctrl-C, or SIGTERM has ended.
+// Signal is the cause of a context that SIGINT, as by Ctrl-C, SIGTERM or SIGHUP has ended.
 type Signal struct{ Number syscall.Signal }
 
 func (s Signal) Error() string {
@@ -19,8 +19,8 @@ func (s Signal) Error() string {
 	return "terminated"
 }
 
-// isOnlySignal reports whether an error says nothing but that a signal has ended the program, which
-// the sender of the signal knows.
+// isOnlySignal reports whether an error says nothing but that a signal has ended the program, which the sender of the signal
+// knows.
 func isOnlySignal(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !isOnlySignal(err) })
@@ -32,16 +32,19 @@ func isOnlySignal(err error) bool {
 	return ok
 }
 
-// withSignals returns a context that the first interrupt or SIGTERM ends, with a [Signal]
-// as its cause; so does interrupt. The second ends the process at once, with its exit code, also after stop.
-func withSignals(parent context.Context) (ctx context.Context, interrupt, stop func()) {
+// withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [Signal] as its cause. The second ends
+// the process at once, with its exit code, also after stop. SIGHUP stays ignored where it is, as under nohup.
+func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	go func() {
 		cancel(Signal{(<-signals).(syscall.Signal)})
 		os.Exit(exitSignal + int((<-signals).(syscall.Signal)))
 	}()
-	return ctx, func() { cancel(Signal{syscall.SIGINT}) }, func() { cancel(nil) }
+	return ctx, func() { cancel(nil) }
 }

@@ -1,224 +1,184 @@
+// Package coordinator hands out the tasks of a run to workers, records their counts, and decides when the run is done.
+//
+// [Core] is the state machine: inputs go in, commands come out. It has no I/O, no goroutine and no clock: each input
+// carries the time of a monotonic clock of the caller. The same inputs give the same commands.
 package coordinator
 
 import (
-	"context"
+	"fmt"
 	"time"
 
-	"nqueens/pkg/coordinator/agreement"
-	"nqueens/pkg/coordinator/flight"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
-	"nqueens/pkg/split"
 )
 
-// core carries events between the ledger and the two state machines of a run: flight, which knows what is
-// published and where it is, and agreement, which knows what must be counted again, and by whom. It starts
-// no goroutine and reads no clock; of files it uses only the ledger's. One goroutine at a time may use it.
-type core struct {
-	cfg       *Config
-	run       string
-	manifest  queens.Manifest
-	shares    []float64 // of the run's work, of one task of each class
-	ledger    *ledger.Ledger
-	index     *split.Index
-	flight    *flight.Flight
-	agreement *agreement.Agreement
-	trust     trust
-	figures   figures
-	journal   journal
+const (
+	// listenFirst is how long a coordinator that resumes a run listens for another one before it says or answers anything.
+	listenFirst = 3 * time.Second
+	// adoptFirst is how long it hands nothing out, so that workers can say what they hold.
+	adoptFirst = 6 * time.Second
+	// announceEvery is the time between two announcements without a change.
+	announceEvery = 2 * time.Second
+	// adviseEvery is the time between two lines that say that another machine is needed.
+	adviseEvery = 10 * time.Minute
+	// markEvery is the time between two marks, if results came.
+	markEvery = 5 * time.Second
+	// checksAtEnd is the part of the run's time for which spot checks may delay its end.
+	checksAtEnd = 0.02
+)
 
-	own   []ownCount // what the coordinator is to count itself
-	alone alone
-	lifts []lift // that wait until everything is revoked
-
-	before  time.Duration // what coordinators before this one took
-	started time.Time
-	sweptAt time.Time
-	// blockedSince is zero while the workers connected can do something.
-	blockedSince time.Time
-	caughtUp     time.Time          // all results that the server had at this time are recorded
-	reconciled   bool               // so are those that it had at the start: tasks are published
-	lastRead     run.StreamPosition // of the last result received
-	greet        func()             // has an announcement published at once
+// Core decides all that concerns a run. It is not safe for concurrent use. After each input the caller takes the commands
+// and executes them. It calls Tick about four times a second.
+type Core struct {
+	options Options
+	state   *ledger.State
+	queue   *queue
+	fleet   *fleet
+	judge   *judge
+	clock   clock
+	numbers numbers
+	out     Commands
+	changed bool   // tasks may wait that did not: kept requests are looked at
+	totalOf uint64 // number of results when the total was asked for, plus 1; 0 while none is awaited
+	notice  string
+	over    *End // nil until the end
 }
 
-// newCore returns the core of a run whose ledger is open. It takes up what the ledger holds: of 10^7 tasks
-// in about a second.
-func newCore(ctx context.Context, now time.Time, cfg *Config, l *ledger.Ledger) (*core, error) {
-	h := l.Header()
-	c := &core{
-		cfg: cfg, run: h.Run, manifest: h.Manifest, shares: split.Shares(&h.Manifest), ledger: l,
-		trust: newTrust(cfg, l), alone: alone{failed: make(map[uint64]error)}, journal: newJournal(now), greet: func() {}, before: l.Wall(), started: now, lastRead: l.Position(),
-	}
-	var err error
-	if c.index, err = split.NewIndex(ctx, &c.manifest); err != nil {
-		return nil, err
-	}
-	newID := cfg.newID
-	if newID == nil {
-		newID = newChunkID
-	}
-	c.flight = flight.New(flight.Config{
-		Manifest: &c.manifest, Parts: c.shares, CheckAfter: cfg.CheckAfter, RepublishAfter: cfg.RepublishAfter, NewID: newID,
-	})
-	c.agreement = agreement.New(c.agreementConfig())
-	c.figures = figures{ledger: l, resumed: l.Len()}
-	if err := c.load(ctx, now); err != nil {
-		return nil, err
-	}
-	c.restart(now)
-	return c, c.checkKnownTotal()
+// clock has the times of the core.
+type clock struct {
+	start      time.Duration
+	open       time.Duration // from then on it says and answers something
+	handOut    time.Duration // from then on it hands work out
+	wall       time.Duration // for which coordinators have worked on the run, pauses left out
+	onlyChecks time.Duration // wall time when nothing but spot checks was left; 0 before
+	mark       time.Duration // when the last mark was recorded
+	marked     uint64        // the number of results then
+	announced  time.Duration
+	said       queens.Announcement // as announced
+	advised    time.Duration       // when it said last that another machine is needed
 }
 
-func (c *core) agreementConfig() agreement.Config {
-	t := &c.trust
-	a := agreement.Config{
-		Manifest: &c.manifest, Redundancy: t.Redundancy, Share: t.SpotCheck.Share, Seed: t.Seed, Bounded: t.SpotCheck.Bounded,
-		Referee: c.cfg.Referee != nil, Patience: c.cfg.DisputeTimeout,
+// numbers counts since this start.
+type numbers struct{ repeated, refused, lost uint64 }
+
+// New returns the core of a run whose log has been folded, and records its start.
+func New(now time.Duration, state *ledger.State, options Options) *Core {
+	c := &Core{options: options, state: state, judge: newJudge(state, options.Kernels), fleet: newFleet(now)}
+	c.clock = clock{start: now, open: now, handOut: now, mark: now, announced: now - announceEvery, advised: now}
+	if mark := state.Mark(); mark != nil {
+		c.clock.wall = mark.Wall
 	}
-	if c.cfg.Check != nil {
-		a.EndThreads = max(c.cfg.CheckThreads, 1)
-		if a.CheckThreads = 1; !a.Bounded {
-			a.CheckThreads = a.EndThreads
+	if state.Starts() > 0 && !options.Alone {
+		c.clock.open, c.clock.handOut = now+listenFirst, now+adoptFirst
+	}
+	m := &state.Header().Manifest
+	ends := make([]uint64, len(m.Classes))
+	for class := range ends {
+		ends[class] = m.Classes[class].First + m.TasksOf(class)
+	}
+	c.queue = newQueue(ends)
+	c.fill()
+	c.record(now, &ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}, queens.Process{})
+	c.checkRecounts(now)
+	c.checkMachine(now)
+	c.after(now)
+	return c
+}
+
+// at returns a time of the core as a time of day, by the clock of the day when it started.
+func (c *Core) at(now time.Duration) time.Time { return c.options.At.Add(now - c.clock.start).UTC() }
+
+// Take returns what is to be done since the last call.
+func (c *Core) Take() Commands {
+	out := c.out
+	c.out = Commands{}
+	return out
+}
+
+// advance lets time pass, at the begin of each input. It reports whether the core says and answers something.
+func (c *Core) advance(now time.Duration) bool {
+	c.clock.wall += c.fleet.advance(now)
+	return now >= c.clock.open
+}
+
+// after does what follows from an input, whatever it was.
+func (c *Core) after(now time.Duration) {
+	if c.over == nil && c.changed && now >= c.clock.handOut {
+		c.changed = false
+		for _, w := range c.fleet.waiting() {
+			c.answer(now, w, c.give(now, w))
 		}
+	}
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && len(w.drops) > 0 }) {
+		c.answer(now, w, nil)
+	}
+	if c.over == nil {
+		c.startRecount(now)
+		c.finish(now)
+	}
+}
+
+// Connected says whether the coordinator is connected to its server. It is when it starts.
+func (c *Core) Connected(now time.Duration, connected bool) {
+	c.advance(now)
+	c.fleet.connect(now, connected)
+	c.after(now)
+}
+
+// HeardOther handles an announcement of another instance of this run. A coordinator that has just started leaves the run to
+// the other one. Of two that run, the one with fewer results ends.
+func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
+	c.advance(now)
+	if c.over != nil || other.Instance == c.options.Instance || other.State != queens.Running {
+		return
+	}
+	mine := c.state.Results()
+	if now >= c.clock.open && (mine > other.Recorded || mine == other.Recorded && c.options.Instance > other.Instance) {
+		return
+	}
+	c.Stop(now, fmt.Errorf("%w: another coordinator has it, with %d results; this one has %d", queens.ErrIncomplete, other.Recorded, mine))
+}
+
+// Tick lets time pass.
+func (c *Core) Tick(now time.Duration) {
+	open := c.advance(now)
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return c.fleet.isSilent(now, w) }) {
+		c.line(true, "worker %s on %s is silent, and holds %d tasks, which wait again", w.process.Name, w.process.Machine, c.queue.tasksOf(w.process))
+		c.giveBack(w, true)
+		c.fleet.set(w, silent)
+	}
+	c.fleet.forget(now)
+	if now >= c.clock.handOut && c.queue.waits() > 0 {
+		c.changed = true
+	}
+	if c.over == nil && now >= c.clock.handOut {
+		c.doubleLast(now)
+		c.advise(now)
+	}
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && now-w.asked >= longestKept }) {
+		c.answer(now, w, nil)
+	}
+	c.after(now)
+	if c.over == nil && now-c.clock.mark >= markEvery && c.state.Results() != c.clock.marked {
+		c.mark(now, queens.Running, nil)
+	}
+	if said := c.Announcement(); open && (now-c.clock.announced >= announceEvery || said.State != c.clock.said.State || said.Work != c.clock.said.Work) {
+		c.clock.announced, c.clock.said, c.out.Announce = now, said, true
+	}
+}
+
+// Announcement returns what the coordinator says to all now.
+func (c *Core) Announcement() queens.Announcement {
+	a := queens.Announcement{Run: c.state.Header().Run, Instance: c.options.Instance, State: queens.Running, Recorded: c.state.Results()}
+	if c.over != nil {
+		a.State = c.over.State
+	} else {
+		a.Work = c.queue.waits() > 0
 	}
 	return a
 }
 
-// load takes up what the ledger holds.
-func (c *core) load(ctx context.Context, now time.Time) error {
-	for id := range c.manifest.Tasks {
-		if id%(1<<16) == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if s := c.ledger.Standing(id); s.Counted {
-			c.agreement.Load(id, s, false)
-		}
-	}
-	for _, id := range c.ledger.EarlyTasks(c.trust.isOwn) {
-		c.agreement.Load(id, c.ledger.Standing(id), true)
-	}
-	for _, q := range c.ledger.Quarantined() {
-		c.agreement.LoadQuarantine(q.Task)
-	}
-	for _, d := range c.ledger.Disputes() {
-		c.agreement.LoadDispute(now, d.Task, c.ledger.Standing(d.Task), &d)
-	}
-	if c.trust.Redundancy > 1 {
-		if err := c.loadLacking(now); err != nil {
-			return err
-		}
-	}
-	c.acquit(now)
-	return c.carryOut(now)
-}
-
-// loadLacking takes up the tasks that too few voters have counted.
-func (c *core) loadLacking(now time.Time) error {
-	for id := range c.manifest.Tasks {
-		if !c.ledger.Has(id) || c.agreement.State(id) != agreement.Open {
-			continue
-		}
-		counts, err := c.ledger.Supporters(id)
-		if err != nil {
-			return err
-		}
-		c.agreement.LoadLacking(now, id, counts)
-	}
-	return nil
-}
-
-// isComplete reports whether enough voters agree on every task, no dispute is open, no spot check is due, and
-// nothing is left to be revoked.
-func (c *core) isComplete() bool { return c.agreement.IsComplete() && !c.ledger.IsRevoking() }
-
-// advance does what is to be done between two events: it revokes some results, and plans chunks. It reports
-// whether there is more to do.
-func (c *core) advance(now time.Time) (more bool, err error) {
-	if c.ledger.IsRevoking() {
-		if err := c.revoke(now); err != nil {
-			return false, err
-		}
-		more = c.ledger.IsRevoking()
-	}
-	if c.reconciled && c.agreement.Lacking() < agreement.MaxLacking { // before, the server may have results of the tasks to publish
-		more = c.flight.Fill(c.agreement.Beside(), c.needsFirstCount) || more
-	}
-	return more, nil
-}
-
-// needsFirstCount reports whether a task has no accepted count.
-func (c *core) needsFirstCount(id uint64) bool { return c.agreement.State(id) == agreement.Open }
-
-// tick takes up that time has passed. It is called a few times a second.
-func (c *core) tick(now time.Time) error {
-	c.flight.Resize(max(c.cfg.Roster.Present().Threads, 1))
-	c.observeVoters(now)
-	c.agreement.Tick(now, c.wall(now), c.flight.LongestSearch(), c.ledger.IsRevoking())
-	if err := c.carryOut(now); err != nil {
-		return err
-	}
-	if now.Sub(c.sweptAt) < c.cfg.CheckAfter/sweeps {
-		return nil
-	}
-	c.sweptAt = now
-	return c.sweep(now)
-}
-
-// sweeps is the number of sweeps in [Config.CheckAfter].
-const sweeps = 4
-
-// wall returns how long the run has taken so far, with all its coordinators.
-func (c *core) wall(now time.Time) time.Duration { return c.before + now.Sub(c.started) }
-
-// observeVoters takes up which voters are connected.
-func (c *core) observeVoters(now time.Time) {
-	if c.trust.observe(c.cfg.Roster.Identities()) {
-		c.agreement.Connected(now, c.trust.connected())
-	}
-}
-
-// carryOut carries out the commands of agreement.
-func (c *core) carryOut(now time.Time) error {
-	for {
-		commands := c.agreement.Commands()
-		if len(commands) == 0 {
-			return nil
-		}
-		c.journal.disputes(c, commands)
-		for i := range commands {
-			if err := c.carryOutOne(now, &commands[i]); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-func (c *core) carryOutOne(now time.Time, o *agreement.Command) error {
-	switch o.Op {
-	case agreement.Settle:
-		c.flight.Settled(now, o.Task)
-	case agreement.Reopen:
-		c.flight.Reopen(o.Task)
-	case agreement.Again:
-		c.flight.Again(o.Task, 1)
-	case agreement.Referee:
-		c.own = append(c.own, ownCount{kind: quickCount, task: o.Task, kernels: o.Kernels})
-		if o.Unlimited {
-			c.own[len(c.own)-1].kind = longCount
-		}
-	case agreement.Check:
-		c.own = append(c.own, ownCount{kind: checkCount, task: o.Task, kernels: o.Kernels})
-	case agreement.Look:
-		counts, err := c.ledger.Supporters(o.Task)
-		if err != nil {
-			return err
-		}
-		c.agreement.Seen(o.Task, counts)
-	case agreement.Quarantine:
-		return c.quarantine(now, &o.Vote, o.Right)
-	case agreement.Opened, agreement.Outvoted, agreement.Closed: // the journal has noted them
-	}
-	return nil
+// line adds a line to the log.
+func (c *Core) line(warn bool, format string, args ...any) {
+	c.out.Log = append(c.out.Log, Line{Warn: warn, Text: fmt.Sprintf(format, args...)})
 }

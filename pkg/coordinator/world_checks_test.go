@@ -1,194 +1,267 @@
 package coordinator
 
 import (
-	"context"
-	"math"
+	"bytes"
+	"errors"
+	"math/big"
 	"slices"
+	"time"
 
-	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
 )
 
-// hasWrong reports whether a ledger has a wrong accepted count.
-func (w *world) hasWrong(l *ledger.Ledger) (wrong bool) {
-	for r, err := range l.Range(0, math.MaxUint64) {
-		if err != nil {
-			w.fatalf("the ledger: %v", err)
-		}
-		wrong = wrong || r.Count != w.setup.board.tasks[r.Task].count
-	}
-	return wrong
-}
+// The rules that hold after every event of a simulated life.
 
-// checkLedger checks what is always true of a ledger, and, once the run is complete, its accepted counts.
-func (w *world) checkLedger(h *host, complete bool) {
-	l := h.ledger
-	for _, q := range l.Quarantined() {
-		if !w.lies.has(q.Key) && !w.isOutvoted(l, q.Task) {
-			w.fatalf("%s is quarantined, and has never lied: %s", q.Key, q.Reason)
-		}
+// check checks what must hold at every moment.
+func (w *world) check() {
+	if w.host == nil {
+		return
 	}
-	for id := range w.setup.board.manifest.Tasks {
-		supporters, err := l.Supporters(id)
-		if err != nil {
-			w.fatalf("task %d: %v", id, err)
-		}
-		for i := range supporters {
-			r := &supporters[i]
-			one := lie{id, r.Count}
-			if _, lied := w.lies[one][r.Key]; r.Count != w.setup.board.tasks[id].count && (r.IsOwn() || !lied) {
-				w.fatalf("task %d has the count %d by %s, who has not counted that", id, r.Count, r.Voter())
+	c := w.host.core
+	q := c.queue
+	var undone, waits, held, recounting, waiting uint64
+	for task := range w.header.Manifest.Tasks {
+		need, by := c.judge.need(task), counters(c.state.Counters(task))
+		waitsIn := 0
+		for group, set := range q.groups {
+			if set.has(task) {
+				waitsIn++
+				waiting++
+				if group != by {
+					w.fail("task %d, which %v have counted, waits as if %v had", task, by, group)
+				}
 			}
 		}
-		if complete && len(supporters) == 0 {
-			w.fatalf("task %d has no count, and the run ends", id)
+		holds := q.holders[task]
+		wanted := need == needCount || need == needCheck
+		switch {
+		case waitsIn > 1, waitsIn == 1 && len(holds) > 0:
+			w.fail("task %d waits %d times and is held %d times", task, waitsIn, len(holds))
+		case wanted && waitsIn == 0 && len(holds) == 0:
+			w.fail("task %d neither waits nor is held", task)
+		case !wanted && (waitsIn > 0 || len(holds) > 0):
+			w.fail("task %d, which needs no worker, waits or is held", task)
 		}
-		if complete {
-			w.checkAccepted(l, lie{id, supporters[0].Count})
+		for _, h := range holds {
+			if by.has(h.holder.Machine) {
+				w.fail("task %d is held by machine %s, which has counted it", task, h.holder.Machine)
+			}
+			if q.holds[h.holder][h.Range] != h || !h.Contains(queens.Range{First: task, Tasks: 1}) {
+				w.fail("the hold %v of %v is not known", h.Range, h.holder)
+			}
+			if c.state.Banned(h.holder.Machine) {
+				w.fail("the banned machine %s holds task %d", h.holder.Machine, task)
+			}
 		}
-	}
-}
-
-// checkAccepted checks the accepted count of a task: it is right, unless as many keys lied alike as must agree.
-func (w *world) checkAccepted(l *ledger.Ledger, one lie) {
-	if one.count == w.setup.board.tasks[one.task].count {
-		return
-	}
-	standing, admitted := l.Standing(one.task), w.lies.admitted(one)
-	switch {
-	case w.setup.redundancy > 1 && admitted < w.setup.redundancy || len(w.lies[one]) == 0:
-		w.fatalf("the count of task %d is %d, and %d admitted keys lied alike", one.task, one.count, admitted)
-	case standing.Own || standing.Voters > admitted:
-		w.fatalf("the wrong count %d of task %d seems to be checked: %+v", one.count, one.task, standing)
-	}
-	d := l.Dispute(one.task)
-	if d == nil {
-		return
-	}
-	refereed := w.setup.referee == works && w.faults.kinds["own count fails"] == 0 && !w.setup.deadly[one.task]
-	for _, v := range d.Votes {
-		if v.Count == w.setup.board.tasks[one.task].count && (admitted < d.Quorum || refereed) {
-			w.fatalf("the dispute about task %d is settled with the wrong count %d, and %d admitted keys lied alike", one.task, one.count, admitted)
-		}
-	}
-}
-
-// isOutvoted reports whether as many admitted keys lied alike on a task as settle a dispute, and the coordinator has
-// not counted it.
-func (w *world) isOutvoted(l *ledger.Ledger, task uint64) bool {
-	d := l.Dispute(task)
-	return d != nil && !d.HasReferee() && w.isLie(task, d.Quorum)
-}
-
-// isLie reports whether so many admitted keys lied alike on a task.
-func (w *world) isLie(task uint64, keys int) bool {
-	for one := range w.lies {
-		if one.task == task && w.lies.admitted(one) >= keys {
-			return true
-		}
-	}
-	return false
-}
-
-// checkDelivered checks that every result is recorded that is right, and not refused because of its key, and that the
-// coordinator's spot checks stay within their share of the core time.
-func (h *host) checkDelivered(batch []delivery) {
-	for i := range batch {
-		r := &batch[i].result
-		for k := range r.Counts {
-			h.searched += r.Counts[k].Elapsed.Seconds()
-		}
-		if r.Sealed == nil || len(r.Admission) == 0 || h.ledger.IsQuarantined(r.Sealed.Key) {
+		if c.state.Done(task) {
 			continue
 		}
-		for k := range r.Counts {
-			if id := r.First + uint64(k); !batch[i].wrong && !h.ledger.Has(id) && !h.ledger.IsRevoking() {
-				h.w.fatalf("a count of task %d by %s is not recorded", id, r.Worker)
-			}
+		undone++
+		switch {
+		case need == needRecount:
+			recounting++
+		case waitsIn > 0:
+			waits++
+		case len(holds) > 0:
+			held++
+		}
+		if _, recount := c.state.NeedsRecount(task); recount != (need == needRecount) {
+			w.fail("task %d needs a recount: %v, and awaits one: %v", task, recount, !recount)
 		}
 	}
-	s := &h.w.setup
-	if most := h.searched/50 + 3*s.search.Seconds(); s.spotCheck.Bounded && h.checked.Seconds() > most {
-		h.w.fatalf("epoch %d has spent %v on spot checks, more than %v s", h.epoch, h.checked, most)
+	if undone != waits+held+recounting || undone != w.header.Manifest.Tasks-c.state.NumberDone() {
+		w.fail("%d tasks are not done; %d wait, %d are held, %d are recounted", undone, waits, held, recounting)
 	}
-	if len(batch) > 0 && batch[len(batch)-1].caughtUp.IsZero() && !h.ledger.Position().Stored.Equal(batch[len(batch)-1].position.Stored) {
-		h.w.fatalf("the ledger is at %+v after a result at %+v", h.ledger.Position(), batch[len(batch)-1].position)
+	if q.waits() != waiting {
+		w.fail("%d tasks wait, not %d", waiting, q.waits())
+	}
+	if c.over == nil && recounting > 0 && c.judge.running == nil {
+		w.fail("a task is in dispute and no recount runs")
+	}
+	w.checkHolds(q)
+	w.checkFleet(c)
+	for _, b := range c.state.Bans() {
+		if w.machine(b.Machine).lies == honest {
+			w.fail("the honest machine %s is banned", b.Machine)
+		}
 	}
 }
 
-// checkTotal checks the total of a complete run, and what is said of its spot checks.
-func (w *world) checkTotal(h *host) {
-	s := &w.setup
-	wrong := w.hasWrong(h.ledger)
-	total, err := audit.Total(context.Background(), h.ledger, h.cfg.Known)
-	if !wrong && (err != nil || total.Cmp(s.board.total) != 0) {
-		w.fatalf("the total is %v, error %v; it should be %v", total, err, s.board.total)
-	}
-	if wrong && h.cfg.Known != nil && err == nil {
-		w.fatalf("the total %v is wrong, and the audit finds nothing", total)
-	}
-	due, missed := h.core.agreement.Checks()
-	unchecked, own := uint64(0), uint64(0)
-	for id := range s.board.manifest.Tasks {
-		if t := h.ledger.Standing(id); t.Voters <= s.redundancy && !t.Own {
-			unchecked++
-			w.note("task %d is not checked: %+v", id, t)
-			if r, _, _ := h.ledger.Result(id); r.Key == "" { // the coordinator can't check itself
-				own++
+func (w *world) checkHolds(q *queue) {
+	for p, holds := range q.holds {
+		for r, h := range holds {
+			left := uint64(0)
+			for task := r.First; task < r.End(); task++ {
+				if slices.Contains(q.holders[task], h) {
+					left++
+				}
+			}
+			if left != h.left || left == 0 || h.Range != r || h.holder != p {
+				w.fail("the hold %v of %v has %d tasks left, not %d", r, p, left, h.left)
 			}
 		}
 	}
-	if s.spotCheck.Share == 1 && unchecked > missed {
-		w.fatalf("%d tasks are not checked, and %d checks are missed", unchecked, missed)
-	}
-	if w.canCheckAll() && missed > own {
-		w.fatalf("%d checks are missed, and the coordinator could make all but %d", missed, own)
-	}
-	w.note("complete: %d due, %d missed, %d unchecked; wrong %v", due, missed, unchecked, wrong)
 }
 
-// canCheckAll reports whether no spot check can be missed: the coordinator makes every one that no voter makes in time,
-// and no task is one that must not be checked.
-func (w *world) canCheckAll() bool {
-	s := &w.setup
-	return !s.spotCheck.Bounded && s.check == works && s.patience > 2*s.search && w.left > 0 && len(s.deadly) == 0 && !w.deadLetters &&
-		w.faults.kinds["own count fails"] == 0
-}
-
-// mayFail reports whether a run may end without a total although there are no more faults: if every task that is not
-// done kills workers, or is given up because workers of three keys were lost with it, or has a dispute that takes no more votes.
-func (w *world) mayFail(h *host, err error) bool {
-	if w.gives != nil {
-		return w.gives(err)
-	}
-	given := h.core.flight.DeadLettered()
-	for id := range w.setup.board.manifest.Tasks {
-		d := h.ledger.Dispute(id)
-		if !h.core.agreement.IsDone(id) && !w.setup.deadly[id] && !slices.Contains(given, id) && !(d != nil && d.Full) {
-			return false
+// checkFleet checks that nobody is silent too early, and that no request is kept for long or while work waits for it.
+func (w *world) checkFleet(c *Core) {
+	for _, p := range c.fleet.workers {
+		since := w.now - w.heard[p.process.Name].at
+		if p.presence == silent && w.host.lastTick == w.now && (since >= silence) != true {
+			w.fail("worker %s is silent, and was heard %v ago", p.process.Name, since)
+		}
+		if p.presence == silent && p.heard+silence > w.host.gap && w.now-w.host.gap < graceTime && w.now < p.heard+silence+time.Second/2 {
+			w.fail("worker %s is silent %v after a gap", p.process.Name, w.now-w.host.gap)
+		}
+		if c.over == nil && p.presence == present && len(c.queue.holds[p.process]) > 0 && !w.host.cut && w.now >= w.host.frozen &&
+			since > silence+graceTime+time.Second && w.now-w.host.gap > graceTime+silence+time.Second {
+			w.fail("worker %s was heard %v ago and is not silent", p.process.Name, since)
+		}
+		if !p.kept || w.now < w.host.frozen {
+			continue
+		}
+		if w.now-p.asked > longestKept+time.Second && w.now-w.host.gap > longestKept {
+			w.fail("a request of %s is kept for %v", p.process.Name, w.now-p.asked)
+		}
+		if _, _, found := c.queue.lowest(p.process.Machine); found && c.over == nil && p.wants() && w.now > c.clock.handOut+time.Second/2 && w.now-w.host.gap > time.Second {
+			w.fail("work waits for %s, whose request is kept", p.process.Name)
 		}
 	}
-	return true
 }
 
-// mayWait reports whether a run may wait for ever, after enough voters have lied alike to have honest ones quarantined,
-// or because only tasks are left that kill workers, which the coordinator does not count itself: see countLost.
-func (w *world) mayWait() bool {
-	for _, h := range w.hosts {
-		for _, q := range h.ledger.Quarantined() {
-			// The coordinator may have counted the task since then.
-			if d := h.ledger.Dispute(q.Task); d != nil && !w.lies.has(q.Key) && w.isLie(q.Task, d.Quorum) {
-				return true
+// checkReply checks what is handed out.
+func (w *world) checkReply(h *host, r *Reply) {
+	c := h.core
+	if len(r.Chunks) == 0 {
+		return
+	}
+	if h.resumed && !w.setup.alone && w.now < h.started+adoptFirst {
+		w.fail("%v is handed out %v after a start", r.Chunks, w.now-h.started)
+	}
+	_, _, waits := c.queue.lowest(r.To.Machine)
+	for _, chunk := range r.Chunks {
+		if w.header.Manifest.ClassOf(chunk.First) != w.header.Manifest.ClassOf(chunk.End()-1) {
+			w.fail("chunk %v is of two classes", chunk)
+		}
+		if c.queue.holds[r.To][chunk] == nil {
+			w.fail("%v is handed out to %s and not held by it", chunk, r.To.Name)
+		}
+		for task := chunk.First; task < chunk.End(); task++ {
+			holds := c.queue.holders[task]
+			if len(holds) > 1 && waits {
+				w.fail("task %d is handed out again while other work waits", task)
+			}
+			if _, lost := c.queue.losses[task]; lost && chunk.Tasks > 1 && len(holds) < 2 {
+				w.fail("the lost task %d is handed out in %v", task, chunk)
 			}
 		}
-		if w.setup.alone == works && w.setup.redundancy == 1 {
-			return false
+	}
+}
+
+// checkRecord checks what is recorded.
+func (w *world) checkRecord(r ledger.Record) {
+	switch r := r.(type) {
+	case *ledger.Result:
+		w.trace("%v record %v by %s: %v", w.now, r.Range, r.Machine, r.Counts)
+	case *ledger.Ban:
+		if w.machine(r.Machine).lies == honest {
+			w.fail("the honest machine %s is banned", r.Machine)
 		}
-		for id := range w.setup.board.manifest.Tasks {
-			if !h.core.agreement.IsDone(id) && !w.setup.deadly[id] {
-				return false
-			}
+	case *ledger.Mark:
+		if w.host == nil {
+			return
+		}
+		if r.State == queens.Complete && w.mustBeExact() && w.total.Cmp((*big.Int)(r.Total)) != 0 {
+			w.fail("the total is %v, not %v", (*big.Int)(r.Total), w.total)
 		}
 	}
-	return true
+}
+
+// checkDisk checks that a log has every count for which a worker has a receipt.
+func (w *world) checkDisk(state *ledger.State) {
+	for _, f := range w.acked {
+		if !slices.ContainsFunc(state.Counts(f.task), func(c ledger.Count) bool { return c.Count == f.count }) {
+			w.fail("a receipt was given for task %d by %s: %d, and the log does not have that count", f.task, f.machine, f.count)
+		}
+	}
+}
+
+// checkEnd checks how the run has ended.
+func (w *world) checkEnd() {
+	if w.failure != "" {
+		return
+	}
+	state, notes, err := ledger.Fold(bytes.NewReader(w.disk), int64(len(w.disk)), "the world's")
+	if err != nil || notes.Torn > 0 {
+		w.fail("the log of the end can't be read: %v", err)
+		return
+	}
+	w.checkDisk(state)
+	switch w.end.State {
+	case queens.Complete:
+		switch {
+		case state.Ended() != queens.Complete:
+			w.fail("the run is complete, and its log says %q", state.Ended())
+		case w.mustBeExact() && w.end.Total.Cmp(w.total) != 0:
+			w.fail("the total is %v, not %v", w.end.Total, w.total)
+		case w.setup.published && w.end.Total.Cmp(w.total) != 0:
+			w.fail("the total %v contradicts the published one", w.end.Total)
+		}
+		for task := range w.truth {
+			if count, done := state.Count(uint64(task)); !done {
+				w.fail("the run is complete without task %d", task)
+			} else if count != w.truth[task] && w.mustBeExact() {
+				w.fail("task %d has %d", task, count)
+			}
+		}
+		if w.header.Redundancy > 1 {
+			if c := state.Confirmation(); c.Checked != c.Tasks {
+				w.fail("%d of %d tasks are confirmed", c.Checked, c.Tasks)
+			}
+		}
+	case queens.Contradicted:
+		if !w.setup.published || w.mustBeExact() {
+			w.fail("the run ends with a contradiction: %v", w.end.Err)
+		}
+	default:
+		_, broken := state.Broken()
+		own := state.Banned(w.setup.machines[0].name)
+		switch {
+		case !errors.Is(w.end.Err, queens.ErrIncomplete):
+			w.fail("the run ends with %v", w.end.Err)
+		case broken && w.setup.wrong != "":
+			if len(state.Bans()) > 0 && !w.hasLiar() {
+				w.fail("machines are banned: %v", state.Bans())
+			}
+		case own && w.setup.machines[0].lies != honest:
+		case w.setup.dying["all"], w.setup.dying[generic]:
+		default:
+			w.fail("the run ends with %v", w.end.Err)
+		}
+	}
+}
+
+// mustBeExact reports whether no wrong count can stay unseen: more machines must agree than agree on lies.
+func (w *world) mustBeExact() bool {
+	agree := 0
+	for _, m := range w.setup.machines {
+		if m.lies == agreeing {
+			agree++
+		}
+	}
+	return agree < w.setup.redundancy && (w.setup.redundancy > 1 || !w.hasLiar())
+}
+
+func (w *world) hasLiar() bool {
+	return slices.ContainsFunc(w.setup.machines, func(m machine) bool { return m.lies != honest })
+}
+
+func (w *world) machine(name string) *machine {
+	for i := range w.setup.machines {
+		if w.setup.machines[i].name == name {
+			return &w.setup.machines[i]
+		}
+	}
+	return &machine{}
 }

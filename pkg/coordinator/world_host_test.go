@@ -1,280 +1,320 @@
 package coordinator
 
 import (
-	"context"
+	"bytes"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/rs/zerolog"
-
-	"nqueens/pkg/coordinator/flight"
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
-// host plays the goroutines of a coordinator around its core.
+// host is a process of the coordinator with its log.
 type host struct {
-	w        *world
-	core     *core
-	cfg      Config
-	ledger   *ledger.Ledger
-	folder   string
-	epoch    uint64
-	revision uint64 // of the record, as the coordinator knows it
-	reader   reader
-	commands []flight.Command // that are to be carried out
-	outcomes []outcome        // that the event loop has yet to take up
-	counting []ownCount       // that the coordinator counts
-	ends     []time.Time      // of these counts
-	inbox    []delivery
-	checked  time.Duration // spent on spot checks while tasks were left
-	searched float64       // seconds, of the results delivered
-	tickAt   time.Time
-	renewAt  time.Time
-	cutOff   time.Time // until when it cannot renew its claim
-	lifted   chan error
-	stopped  bool
+	w         *world
+	core      *Core
+	state     *ledger.State
+	started   time.Duration
+	resumed   bool
+	dead      bool
+	frozen    time.Duration // until then it does not run
+	cut       bool          // it is not connected
+	gap       time.Duration // when the last gap ended
+	unsynced  []byte
+	onDisk    []func()
+	syncing   bool
+	lastTick  time.Duration
+	announced queens.Announcement
 }
 
-// record is a model of the record of the run, which is replaced by compare-and-set.
-type record struct {
-	revision, epoch uint64
-	done, lost      uint64
-	renewed         time.Time
-}
-
-// start starts a coordinator with the ledger in a folder. Chunks of the last one may stay in the queue.
-func (w *world) start(folder string) {
-	l, err := ledger.Open(context.Background(), folder, nil)
-	if err != nil {
-		w.fatalf("the ledger can't be opened: %v", err)
-	}
-	w.startWith(l, folder)
-}
-
-func (w *world) startWith(l *ledger.Ledger, folder string) {
-	w.record = record{revision: w.record.revision + 1, epoch: w.record.epoch + 1, done: l.Len(), lost: l.Lost(), renewed: time.Now()}
-	h := &host{w: w, ledger: l, folder: folder, epoch: w.record.epoch, revision: w.record.revision, lifted: make(chan error, 16)}
-	h.cfg = w.setup.config(w)
-	h.cfg.Epoch = h.epoch
-	w.note("epoch %d begins with %d tasks, %d lost, at %d", h.epoch, l.Len(), l.Lost(), l.Position().Sequence)
-	w.hosts = append(w.hosts, h)
-	h.reader.at = l.Position()
-	if !w.fault("queue is not purged", 0.2) {
-		w.queue.messages = nil
-	}
-	var err error
-	h.core, err = newCore(context.Background(), time.Now(), &h.cfg, l)
-	if err != nil {
-		w.finish(h, err)
+// startHost starts a coordinator on what is on the disk.
+func (w *world) startHost() {
+	state, notes, err := ledger.Fold(bytes.NewReader(w.disk), int64(len(w.disk)), "the world's")
+	if err != nil || len(notes.Dropped) > 0 {
+		w.fail("the log can't be read: %v, %v", err, notes)
 		return
 	}
-	h.core.greet = func() {}
-	for _, p := range w.workers {
-		p.greet(h)
-	}
-	h.settle()
-}
-
-// config returns the configuration of a coordinator. The functions that count are not called: see endCount.
-func (s *setup) config(w *world) Config {
-	count := func(context.Context, *queens.Task, ...string) (run.TaskCount, error) { panic("see endCount") }
-	c := Config{
-		Roster: progress.NewRoster(), CheckAfter: s.checkAfter, RepublishAfter: s.republishAfter, DisputeTimeout: s.patience,
-		CheckThreads: s.checkThreads, OnSnapshot: func(run.Snapshot) {}, ReportEvery: time.Second, Log: zerolog.Nop(),
-		Admits: func(_ string, admission []byte) (admitted, byToken bool) { return len(admission) > 0, true },
-		newID:  func() uint64 { return w.newID()<<16 | w.rng.Uint64N(1<<16) },
-	}
-	for _, p := range w.workers {
-		if p.own {
-			c.OwnKeys = append(c.OwnKeys, p.key)
-		}
-	}
-	if s.known {
-		c.Known = s.board.total
-	}
-	if s.referee != absent {
-		c.Referee = count
-	}
-	if s.check != absent {
-		c.Check = count
-	}
-	if s.alone != absent {
-		c.Alone = func(context.Context, *queens.Task) (run.TaskCount, error) { panic("see endCount") }
-	}
-	return c
-}
-
-// stop ends the coordinator between two events. What was on its way to it is lost.
-func (h *host) stop() {
-	if h.stopped {
+	w.disk = w.disk[:notes.Size]
+	w.checkDisk(state)
+	if state.Ended() != "" {
+		w.fail("a run that has ended is started again")
 		return
 	}
-	h.stopped = true
-	if err := h.ledger.Close(); err != nil {
-		h.w.fatalf("the ledger can't be closed: %v", err)
+	w.starts++
+	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour, lastTick: w.now}
+	shares := testShares(&w.header.Manifest)
+	sizes := make([]int, len(shares))
+	for i := range sizes {
+		sizes[i] = 100
+	}
+	h.core = New(w.now, state, Options{
+		Instance: w.starts, Version: "v", At: time.Unix(1e9, 0).Add(w.now), Alone: w.setup.alone, Machine: w.setup.machines[0].name,
+		Kernels: w.setup.kernels, Shares: shares, TaskBytes: sizes, ReplyBytes: 1000,
+	})
+	w.host = h
+	w.trace("%v start %d: %d done", w.now, w.starts, state.NumberDone())
+	h.execute()
+	h.tick()
+	if w.now < w.setup.end {
+		w.after(w.faults.between(0, 2*w.setup.end), func() { h.fault() })
 	}
 }
 
-// check takes up the error of an event, and then does what the event loop does between two events.
-func (h *host) check(err error) {
-	if err != nil {
-		h.w.finish(h, err)
-		return
-	}
-	h.settle()
-}
-
-// settle does what the event loop does between two events.
-func (h *host) settle() {
-	if h.stopped {
-		return
-	}
-	if h.core.isComplete() {
-		h.w.finish(h, nil)
-		return
-	}
-	if _, err := h.core.advance(time.Now()); err != nil {
-		h.w.finish(h, err)
-		return
-	}
-	for len(h.commands)+len(h.outcomes) < dispatchers {
-		c, ok := h.core.flight.Next()
-		if !ok {
-			break
-		}
-		h.commands = append(h.commands, c)
-	}
-	for i := range h.core.own {
-		h.startCount(&h.core.own[i])
-	}
-	h.core.own = h.core.own[:0]
-	if h.core.isComplete() {
-		h.w.finish(h, nil)
-	}
-}
-
-// tick does what happens a few times a second.
+// tick lets the core tick four times a second.
 func (h *host) tick() {
-	now := time.Now()
-	if h.stopped || now.Before(h.tickAt) {
+	if h.dead {
 		return
 	}
-	h.tickAt = now.Add(h.w.setup.checkAfter / sweeps / 2)
-	for len(h.inbox) > 0 && !h.stopped { // a task whose result is here is not overdue
-		h.deliver(len(h.inbox))
-	}
-	if h.stopped {
-		return
-	}
-	if s := h.core.measure(now); s.Validate() != nil {
-		h.w.fatalf("a snapshot is refused: %v", s.Validate())
-	}
-	h.check(h.core.tick(now))
-	h.w.deadLetters = h.w.deadLetters || len(h.core.flight.DeadLettered()) > 0
-	if h.stopped || now.Before(h.renewAt) {
-		return
-	}
-	h.renewAt = now.Add(renewInterval)
-	announcement := h.core.announcement()
-	slices.Sort(announcement.Obsolete)
-	for _, p := range h.w.workers {
-		p.hear(h, &announcement)
-	}
-	h.renew(now)
+	h.w.after(time.Second/4, h.tick)
+	h.input(func() { h.core.Tick(h.w.now) })
 }
 
-// renew renews the claim and trims the stream, unless another coordinator has claimed the run.
-func (h *host) renew(now time.Time) {
-	w := h.w
-	if now.Before(h.cutOff) || w.fault("record not reached", 0.1) {
-		return
-	}
-	if w.record.epoch != h.epoch {
-		w.note("epoch %d has lost its claim", h.epoch)
-		h.stop()
-		return
-	}
-	if w.record.revision != h.revision { // its own renewal of which the reply was lost
-		h.revision = w.record.revision
-	}
-	w.record.revision++
-	w.record.done, w.record.lost, w.record.renewed = h.ledger.Len(), h.ledger.Lost(), now
-	if !w.fault("reply of the record lost", 0.1) {
-		h.revision = w.record.revision
-	}
-	if len(w.stream.entries) > maxEntries/2 {
-		w.stream.trim(h.ledger.Position())
-		w.stream.full = w.stream.full && len(w.stream.entries) > maxEntries
-	}
-}
-
-// resume starts a coordinator, after the last one has stopped, with its ledger.
-func (w *world) resume() { w.start(w.current) }
-
-// fork starts another coordinator with a copy of the ledger of one that goes on, and does not know that yet.
-func (w *world) fork(h *host) {
-	folder := w.copyOf(h)
-	h.cutOff = time.Now().Add(w.pause() * 10)
-	w.current = folder
-	w.start(folder)
-}
-
-// copyOf copies the ledger of a coordinator to a new folder.
-func (w *world) copyOf(h *host) string {
-	folder := filepath.Join(w.folder, fmt.Sprint(w.newID()))
-	if _, err := h.ledger.CopyTo(folder); err != nil {
-		w.fatalf("the ledger can't be copied: %v", err)
-	}
-	return folder
-}
-
-// restore stops a coordinator and starts one with an older copy of its ledger, if that may be.
-func (w *world) restore(h *host) {
-	backup := w.backup
-	w.backup = ""
-	if backup == "" || len(w.hosts) > 1 {
-		return
-	}
-	h.stop()
-	l, err := ledger.Open(context.Background(), backup, nil)
-	if err != nil {
-		w.fatalf("the backup can't be opened: %v", err)
-	}
-	// Without a takeover, a session refuses an older ledger while the record is active.
-	if w.record.done+w.record.lost > l.Len()+l.Lost() && w.rng.IntN(2) == 0 {
-		if err := l.Close(); err != nil {
-			w.fatalf("the backup can't be closed: %v", err)
+// input gives something to the core, when the process runs.
+func (h *host) input(do func()) {
+	switch {
+	case h.dead:
+	case h.w.now < h.frozen:
+		if len(h.w.events) < 1e5 {
+			h.w.after(h.frozen-h.w.now, func() { h.input(do) })
 		}
-		w.start(w.current)
+	default:
+		if h.w.now-h.lastTick > longestStep {
+			h.gap = h.w.now
+		}
+		h.lastTick = h.w.now
+		do()
+		h.execute()
+		if h.w.faults.pick(2, h.w.faulty(0.0005)) == 1 {
+			h.kill()
+		}
+	}
+}
+
+// receive gives a message to the core: a request with its number, or a delivery. A late request is no sign of life.
+func (h *host) receive(from queens.Process, number uint64, do func()) {
+	if h == nil || h.cut {
 		return
 	}
-	w.current = backup
-	w.startWith(l, backup)
+	h.input(func() {
+		if last := h.w.heard[from.Name]; number == 0 || number > last.number {
+			h.w.heard[from.Name] = heard{h.w.now, max(number, last.number)}
+		}
+		do()
+	})
 }
 
-// state describes what is in flight, and where the tasks stand.
-func (h *host) state() string {
-	f, a := h.core.flight, h.core.agreement
-	due, missed := a.Checks()
-	open, stuck := a.Disputes()
-	text := fmt.Sprintf("%d chunks with %d bytes; tasks in flight %v, dead-lettered %v, republished %d\n"+
-		"%d checks due, %d missed; %d disputes, %d stuck; %d tasks lack voters\n",
-		f.Chunks(), f.Bytes(), f.InFlightByClass(), f.DeadLettered(), f.Republished(), due, missed, open, stuck, a.Lacking())
-	for id := range h.core.manifest.Tasks {
-		text += a.State(id).String() + " "
+// fault lets something happen to the coordinator.
+func (h *host) fault() {
+	w := h.w
+	if h.dead || w.now >= w.setup.end {
+		return
 	}
-	return text
+	switch w.faults.pick(5, 0.2) {
+	case 1:
+		h.kill()
+	case 2:
+		h.frozen = max(h.frozen, w.now+w.faults.between(0, time.Minute))
+		w.trace("%v frozen until %v", w.now, h.frozen)
+	case 3:
+		h.input(func() { h.core.Connected(w.now, false) })
+		h.cut = true
+		w.trace("%v cut off", w.now)
+		w.after(w.faults.between(0, time.Minute), func() {
+			if !h.cut {
+				return
+			}
+			h.cut = false
+			h.input(func() { h.gap = w.now; h.core.Connected(w.now, true) })
+		})
+	case 4:
+		h.input(func() { h.core.Stop(w.now, nil) })
+	}
+	w.after(w.faults.between(0, w.setup.end), h.fault)
 }
 
-// dump adds the state of a coordinator to the trace.
-func (h *host) dump() {
-	_, _ = h.w.trace.hash.Write([]byte(h.state())) // it never fails
+// kill kills the process: what is not on the disk is lost, or any part of it is on the disk.
+func (h *host) kill() {
+	if h.dead {
+		return
+	}
+	h.dead = true
+	w := h.w
+	keep := 0
+	if len(h.unsynced) > 0 {
+		keep = int(w.faults.between(0, time.Duration(len(h.unsynced)+1)))
+	}
+	w.disk = append(w.disk, h.unsynced[:keep]...)
+	w.trace("%v killed: %d of %d bytes are on disk", w.now, keep, len(h.unsynced))
+	w.host = nil
+	if w.setup.alone { // one process
+		for _, p := range slices.Clone(w.procs) {
+			p.kill()
+		}
+	}
+	w.after(w.faults.between(0, 40*time.Second), w.startHost)
 }
 
-var errCount = errors.New("the count failed")
+// execute does what the core wants.
+func (h *host) execute() {
+	w := h.w
+	c := h.core.Take()
+	for _, line := range c.Log {
+		w.trace("%v log %s", w.now, line.Text)
+	}
+	for _, r := range c.Records {
+		frame, err := ledger.AppendFrame(h.unsynced, r)
+		if err != nil {
+			w.fail("a record that can't be written: %v", err)
+		}
+		h.unsynced = frame
+		w.checkRecord(r)
+	}
+	for _, r := range c.Receipts {
+		h.whenOnDisk(func() { h.sendReceipts(r) })
+	}
+	for _, r := range c.Replies {
+		h.reply(r)
+	}
+	if c.Recount != nil {
+		r := *c.Recount
+		w.after(w.faults.between(0, 10*time.Second), func() { h.recounted(r) })
+	}
+	if c.Total {
+		h.whenOnDisk(func() { w.after(w.faults.between(0, time.Second), h.total) })
+	}
+	if c.Announce {
+		a := h.core.Announcement()
+		for _, p := range w.procs {
+			if !h.cut {
+				w.send(func() { p.announced(a) })
+			}
+		}
+	}
+	if c.End != nil {
+		h.whenOnDisk(func() { h.ended(c.End) })
+	}
+}
+
+// whenOnDisk does something when all that was written so far is on the disk.
+func (h *host) whenOnDisk(do func()) {
+	h.onDisk = append(h.onDisk, do)
+	if !h.syncing {
+		h.syncing = true
+		h.w.after(h.w.faults.between(0, 20*time.Millisecond), h.sync)
+	}
+}
+
+func (h *host) sync() {
+	if h.dead {
+		return
+	}
+	h.syncing = false
+	h.w.disk = append(h.w.disk, h.unsynced...)
+	h.unsynced = nil
+	do := h.onDisk
+	h.onDisk = nil
+	for _, f := range do {
+		f()
+	}
+}
+
+// reply sends the reply to a work request.
+func (h *host) reply(r Reply) {
+	w := h.w
+	w.checkReply(h, &r)
+	reply := &queens.WorkReply{Number: r.Number, Instance: h.core.options.Instance, Drop: r.Drop, Refused: r.Refused}
+	for _, of := range r.Chunks {
+		class := w.header.Manifest.ClassOf(of.First)
+		reply.Chunks = append(reply.Chunks, queens.Chunk{Range: of, Ticket: ticket(r.To.Machine, of), Board: w.header.Manifest.Classes[class].Board})
+	}
+	w.trace("%v reply to %s/%s #%d %v drop %v %s", w.now, r.To.Machine, r.To.Name, r.Number, r.Chunks, r.Drop, r.Refused)
+	if p := r.Origin.(*proc); !h.cut {
+		w.send(func() { p.input(func() { p.core.Replied(w.now, w.header.Run, reply) }) })
+	}
+}
+
+// sendReceipts sends the reply to a delivery.
+func (h *host) sendReceipts(r Receipts) {
+	w, sent := h.w, r.Origin.(delivered)
+	for i, receipt := range r.Receipts {
+		result := &sent.results[i]
+		if !receipt.Recorded {
+			w.trace("%v refused to %s/%s: %v %s", w.now, r.To.Machine, r.To.Name, result.Counted, receipt.Refused)
+			continue
+		}
+		for j, count := range result.Counts {
+			w.acked = append(w.acked, fact{r.To.Machine, result.Counted.First + uint64(j), count})
+		}
+	}
+	if !h.cut {
+		w.send(func() {
+			sent.by.input(func() {
+				sent.by.core.Receipted(w.now, w.header.Run, sent.number, &queens.DeliveryReply{Instance: h.core.options.Instance, Receipts: slices.Clone(r.Receipts)})
+			})
+		})
+	}
+}
+
+// delivered is a delivery that awaits its receipts.
+type delivered struct {
+	by      *proc
+	number  uint64
+	results []queens.Result
+}
+
+// recounted ends a recount.
+func (h *host) recounted(r Recount) {
+	w := h.w
+	result := &RecountResult{Recount: r, Count: w.truth[r.Task]}
+	switch {
+	case w.setup.dying[r.Kernel] || w.setup.dying["all"]:
+		result.Err = errors.New("killed")
+	case w.setup.wrong == r.way():
+		result.Count += 1 << 40
+	}
+	w.trace("%v recount %d by %s: %d %v", w.now, r.Task, r.way(), result.Count, result.Err)
+	h.input(func() { h.core.RecountDone(w.now, result) })
+}
+
+// total computes the total from the log on the disk.
+func (h *host) total() {
+	w := h.w
+	if h.dead {
+		return
+	}
+	state, _, err := ledger.Fold(bytes.NewReader(w.disk), int64(len(w.disk)), "the world's")
+	if err != nil {
+		w.fail("the log can't be read: %v", err)
+		return
+	}
+	result := &TotalResult{Total: state.Solutions()}
+	switch {
+	case state.NumberDone() < w.header.Manifest.Tasks:
+		result = &TotalResult{Err: fmt.Errorf("%d tasks are done", state.NumberDone())}
+		if h.state.Results() == h.core.totalOf-1 {
+			w.fail("a total was asked for while %d tasks are done", state.NumberDone())
+		}
+	case w.setup.published && result.Total.Cmp(w.total) != 0:
+		result = &TotalResult{Err: fmt.Errorf("%w: the published total is another", queens.ErrContradiction)}
+	}
+	h.input(func() { h.core.TotalDone(w.now, result) })
+}
+
+// ended ends the process, and the run unless it was stopped so that it is resumed.
+func (h *host) ended(end *End) {
+	w := h.w
+	w.trace("%v end %s: %v", w.now, end.State, end.Err)
+	if end.State == queens.Stopped && end.Err == nil {
+		h.kill()
+		return
+	}
+	w.end = end
+}
+
+// ticket is the ticket of a range for a machine.
+func ticket(machine string, of queens.Range) (t queens.Ticket) {
+	copy(t[:], fmt.Sprintf("%s%v", machine, of))
+	return t
+}

@@ -1,264 +1,215 @@
 package coordinator
 
 import (
-	"errors"
+	"container/heap"
 	"fmt"
+	"math/big"
 	"math/rand/v2"
-	"runtime/debug"
-	"testing"
-	"testing/synctest"
 	"time"
 
 	"nqueens/pkg/ledger"
-	"nqueens/pkg/run"
+	"nqueens/pkg/queens"
 )
 
-// world is a run in one process, on a fake clock: coordinators with real ledgers, and models of the queue, of
-// the stream of results, of the record of the run, and of workers, some of which lie. A seed determines all that
-// happens. First there are faults; then they stop, and the run must come to its end.
+// The simulated world is a whole system in one goroutine, in which time is a number: the real core on a real log and fold,
+// and real cores of workers. Messages are lost, doubled, late and out of order; everything is killed, stopped and cut off;
+// machines lie. After every event the rules of world_checks_test.go are checked. One world is one life of a run.
 type world struct {
-	t           *testing.T
-	rng         *rand.Rand
-	setup       setup
-	folder      string // of the ledgers
-	queue       queue
-	stream      stream
-	record      record
-	hosts       []*host // the last one has the newest claim
-	workers     []*worker
-	lies        lies
-	trace       trace
-	faults      faults
-	quiet       bool   // no more faults
-	left        uint64 // tasks that were not done when the faults stopped
-	deadLetters bool   // a task was dead-lettered
-	ended       bool
-	err         error  // with which the last coordinator ended
-	ids         uint64 // given to chunks, folders and processes
-	current     string // folder of the ledger of the newest coordinator
-	backup      string // folder of an older copy; empty if there is none
-	// disturb, unless nil, is called before each step of a named scenario, and last when a coordinator ends.
-	disturb func()
-	last    func(*host, *ledger.Ledger)
-	gives   func(error) bool // unless nil, reports whether a run may end with an error that wraps run.ErrIncomplete
+	setup   setup
+	faults  faults
+	now     time.Duration
+	events  events
+	number  uint64 // of the last event
+	header  ledger.Header
+	truth   []uint64 // the true count of each task
+	total   *big.Int
+	disk    []byte // what is on the disk
+	host    *host  // the coordinator, or nil while none runs
+	starts  uint64
+	procs   []*proc
+	spawned int
+	acked   []fact           // counts for which a worker has a receipt
+	heard   map[string]heard // by process: when the coordinator got its last message
+	counted map[uint64]int   // by task: how often it was counted to the end
+	end     *End             // of the run
+	failure string           // the first rule that was broken
+	trace   func(format string, args ...any)
 }
 
-// faults counts what went wrong in a life.
-type faults struct {
-	intensity float64 // factor of all chances
-	count     int
-	kinds     map[string]int
+// setup is what a life is about.
+type setup struct {
+	published  bool
+	classes    []uint64 // tasks of each
+	redundancy int
+	spot       float64
+	alone      bool // the machine of the coordinator is the only one
+	machines   []machine
+	seconds    []float64 // that a task takes on a machine of speed 1
+	poison     map[uint64]bool
+	kernels    []string
+	dying      map[string]bool // kernels on which a child that recounts dies
+	wrong      string          // the way to recount that gives another count, or ""
+	end        time.Duration   // from then on there are no faults
 }
 
-// life is what a life of a world came to.
-type life struct {
-	seed   uint64
-	hash   uint64 // of the trace
-	faults faults
-	steps  int
-	took   time.Duration // simulated
+// machine is a computer with worker processes.
+type machine struct {
+	name      string
+	kernel    string
+	processes int
+	searchers int
+	together  bool
+	speed     float64
+	lies      lie
+	offset    uint64        // what it adds when it lies
+	from      time.Duration // when its processes start
 }
 
-// maxQuiet is the simulated time within which a run must end after the last fault.
-const maxQuiet = 6 * time.Hour
+// lie is how a machine is wrong.
+type lie byte
 
-// playLife plays a life in a bubble of synctest. It stops the test if a property does not hold.
-func playLife(t *testing.T, seed uint64, change func(*world)) (l life) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, seed)
-		if change != nil {
-			change(w)
-		}
-		begun := time.Now()
-		defer func() {
-			l = life{seed: seed, hash: w.trace.sum(), faults: w.faults, steps: w.trace.steps, took: time.Since(begun)}
-			if p := recover(); p != nil {
-				w.fatalf("panic: %v\n%s", p, debug.Stack())
-			}
-		}()
-		w.begin()
-		w.play()
-	})
-	return l
+const (
+	honest   lie = iota
+	constant     // each count is wrong
+	rare         // one count in five
+	random       // half of the counts, another one each time
+	agreeing     // each count is wrong, and equal to that of other machines that agree
+)
+
+// faults decides when something goes wrong.
+type faults interface {
+	// pick returns 0, or from 1 to less than n with the given probability each.
+	pick(n int, p float64) int
+	// between returns a duration.
+	between(low, high time.Duration) time.Duration
 }
 
-// fatalf ends the life: a property does not hold.
-func (w *world) fatalf(format string, args ...any) {
-	w.t.Helper()
-	w.t.Fatalf("%s\n%s\nThe last events:\n%s", fmt.Sprintf(format, args...), w.describe(), w.trace.last())
+// events are the future, the next one first.
+type events []event
+
+type event struct {
+	at     time.Duration
+	number uint64
+	do     func()
 }
 
-// describe returns what a reader needs to understand a failure.
-func (w *world) describe() string {
-	text := fmt.Sprintf("The setup: %+v\n", w.setup)
-	for _, p := range w.workers {
-		text += fmt.Sprintf("%s, key %s, admission %v, gone %v, %s\n", p.name, p.key, p.admission, p.gone, p.traits)
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].number < e[j].number
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+// heard is when the coordinator heard a process.
+type heard struct {
+	at     time.Duration
+	number uint64 // of the last request
+}
+
+// fact is a count that was acknowledged.
+type fact struct {
+	machine     string
+	task, count uint64
+}
+
+// after lets something happen later.
+func (w *world) after(d time.Duration, do func()) {
+	w.number++
+	heap.Push(&w.events, event{w.now + max(d, 0), w.number, do})
+}
+
+// fail notes that a rule was broken.
+func (w *world) fail(format string, args ...any) {
+	if w.failure == "" {
+		w.failure = fmt.Sprintf("at %v: ", w.now) + fmt.Sprintf(format, args...)
 	}
-	if len(w.hosts) > 0 {
-		h := w.hosts[len(w.hosts)-1]
-		for _, q := range h.ledger.Quarantined() {
-			text += fmt.Sprintf("quarantined %s: %s\n", q.Key, q.Reason)
-		}
-		text += fmt.Sprintf("messages %d; results %d, read up to %d; commands %d, outcomes %d, counts %d, unrecorded deliveries %d\n%s",
-			len(w.queue.messages), len(w.stream.entries), h.reader.at.Sequence, len(h.commands), len(h.outcomes), len(h.counting), len(h.inbox),
-			h.state())
+}
+
+// faulty returns the probability if there are still faults, or else 0.
+func (w *world) faulty(p float64) float64 {
+	if w.now >= w.setup.end {
+		return 0
 	}
-	return text
+	return p
 }
 
-// newID returns a number that was not given before.
-func (w *world) newID() uint64 {
-	w.ids++
-	return w.ids
+// newWorld begins a life.
+func newWorld(s setup, f faults, trace func(string, ...any)) *world {
+	n := queens.MaxN
+	if s.published {
+		n = 20
+	}
+	w := &world{setup: s, faults: f, trace: trace, heard: map[string]heard{}, counted: map[uint64]int{}}
+	w.header = ledger.Header{
+		Format: ledger.Format, Run: "n20-20261120-153012-ab12", Manifest: testManifest(n, s.classes), Redundancy: s.redundancy, SpotCheck: s.spot,
+	}
+	w.truth = make([]uint64, w.header.Manifest.Tasks)
+	w.total = new(big.Int)
+	for task := range w.truth {
+		w.truth[task] = uint64(1000 * (task + 1))
+		weight := uint64(w.header.Manifest.Classes[w.header.Manifest.ClassOf(uint64(task))].Weight)
+		w.total.Add(w.total, new(big.Int).SetUint64(weight*w.truth[task]))
+	}
+	var err error
+	if w.disk, err = ledger.AppendFrame(nil, &w.header); err != nil {
+		panic(err)
+	}
+	w.startHost()
+	for i := range s.machines {
+		for range s.machines[i].processes {
+			w.after(s.machines[i].from, func() { w.spawn(&s.machines[i]) })
+		}
+	}
+	return w
 }
 
-// play takes the run to its end.
-func (w *world) play() {
-	for range w.setup.steps {
-		w.step()
-		if w.ended {
+// longestLife bounds a life after the faults are over.
+const longestLife = 2 * time.Hour
+
+// live lets events happen until the run has ended.
+func (w *world) live() {
+	for w.failure == "" && w.end == nil {
+		if len(w.events) == 0 || w.now > w.setup.end+longestLife {
+			w.fail("the run does not end")
 			return
 		}
+		next := heap.Pop(&w.events).(event)
+		w.now = next.at
+		next.do()
+		w.check()
 	}
-	if !w.quiet {
-		w.calm()
-	}
-	for begun := time.Now(); !w.ended; w.round() {
-		if time.Since(begun) > maxQuiet {
-			if w.mayWait() {
-				w.abandon()
-				return
-			}
-			w.fatalf("the run has not ended %v after the last fault", maxQuiet)
-		}
+	w.checkEnd()
+}
+
+// send brings a message to its receiver: perhaps never, twice or late.
+func (w *world) send(receive func()) {
+	switch w.faults.pick(4, w.faulty(0.02)) {
+	case 0:
+		w.after(w.faults.between(time.Millisecond, 30*time.Millisecond), receive)
+	case 1:
+	case 2:
+		w.after(w.faults.between(time.Millisecond, 30*time.Millisecond), receive)
+		w.after(w.faults.between(time.Millisecond, 3*time.Second), receive)
+	case 3:
+		w.after(w.faults.between(time.Millisecond, 30*time.Second), receive)
 	}
 }
 
-// step lets one thing happen, or a fault.
-func (w *world) step() {
-	w.trace.steps++
-	if w.disturb != nil {
-		w.disturb()
+// seeded are faults drawn at random.
+type seeded struct{ *rand.Rand }
+
+func (r seeded) pick(n int, p float64) int {
+	if x := r.Float64(); x < p*float64(n-1) && p > 0 {
+		return 1 + r.IntN(n-1)
 	}
-	w.inject()
-	h := w.hosts[w.rng.IntN(len(w.hosts))]
-	switch w.rng.IntN(12) {
-	case 0, 1, 2, 3:
-		w.workers[w.rng.IntN(len(w.workers))].act()
-	case 4, 5:
-		h.execute()
-	case 6, 7:
-		h.complete()
-	case 8:
-		h.read(1 + w.rng.IntN(4))
-	case 9:
-		h.deliver(1 + w.rng.IntN(4))
-	case 10:
-		h.endCount()
-	case 11:
-		w.pass(w.pause())
-		h.tick()
-	}
-	w.endStep()
+	return 0
 }
 
-// pause is a time that passes between two events: mostly short.
-func (w *world) pause() time.Duration {
-	longest := []time.Duration{20 * time.Millisecond, 200 * time.Millisecond, time.Second, 5 * time.Second}[w.rng.IntN(4)]
-	return time.Duration(w.rng.Int64N(int64(longest)))
-}
-
-// round lets everybody do all that there is to do.
-func (w *world) round() {
-	w.trace.steps++
-	if w.disturb != nil {
-		w.disturb()
-	}
-	for _, i := range w.rng.Perm(len(w.workers)) {
-		w.workers[i].act()
-	}
-	busy := len(w.queue.messages) > 0
-	for _, h := range w.hosts {
-		for len(h.commands)+len(h.outcomes)+len(h.inbox) > 0 && !h.stopped {
-			h.execute()
-			h.complete()
-			h.deliver(8)
-			busy = true
-		}
-		h.read(64)
-		h.endCount()
-		h.tick()
-	}
-	if busy {
-		w.pass(250 * time.Millisecond)
-	} else {
-		w.pass(2 * time.Second)
-	}
-	w.endStep()
-}
-
-// endStep removes the coordinators that have stopped, and starts another one if there is none.
-func (w *world) endStep() {
-	if w.ended {
-		return
-	}
-	alive := w.hosts[:0]
-	for _, h := range w.hosts {
-		if !h.stopped {
-			alive = append(alive, h)
-		}
-	}
-	w.hosts = alive
-	if len(w.hosts) == 0 {
-		w.resume()
-	}
-	if w.trace.steps%64 == 0 {
-		for _, h := range w.hosts {
-			h.dump()
-		}
-	}
-}
-
-// pass lets time pass. Workers send heartbeats.
-func (w *world) pass(d time.Duration) {
-	time.Sleep(d)
-	for _, p := range w.workers {
-		p.sendHeartbeat()
-	}
-}
-
-// finish takes up that a coordinator has ended with a total or an error.
-func (w *world) finish(h *host, err error) {
-	w.note("epoch %d ends: %v", h.epoch, err)
-	w.err = err
-	w.checkLedger(h, err == nil)
-	if w.last != nil {
-		w.last(h, h.ledger)
-	}
-	switch {
-	case err == nil:
-		w.checkTotal(h)
-		w.ended = true
-	case errors.Is(err, run.ErrContradiction) && w.hasWrong(h.ledger):
-		w.ended = true
-	case errors.Is(err, run.ErrIncomplete) && (!w.quiet || h != w.newest()): // another coordinator goes on
-		w.faults.note("incomplete")
-	case errors.Is(err, run.ErrIncomplete) && w.mayFail(h, err):
-		w.ended = true
-	default:
-		w.fatalf("the run ends with: %v", err)
-	}
-	h.stop()
-	if w.ended {
-		w.abandon()
-	}
-}
-
-// abandon stops all coordinators.
-func (w *world) abandon() {
-	w.ended = true
-	for _, h := range w.hosts {
-		h.stop()
-	}
+func (r seeded) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(r.Int64N(int64(high-low)))
 }

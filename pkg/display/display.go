@@ -1,6 +1,5 @@
-// Package display shows a running count at a terminal: a live display on
-// the last lines, with the log above it. It sends text to the terminal and asks it for nothing but its
-// size; where there is no terminal, others log the progress.
+// Package display shows a running count at a terminal: a live display on the last lines, with the log above it. It sends text
+// to the terminal and asks it for nothing but its size. It shows snapshots, and computes nothing of a run.
 package display
 
 import (
@@ -10,16 +9,14 @@ import (
 	"sync"
 	"time"
 
-	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
-
 	"golang.org/x/term"
+
+	"nqueens/pkg/queens"
 )
 
-// Display shows a run on the last lines of a terminal, while the log scrolls above them.
-// Its methods are safe for concurrent use.
+// Display shows a run on the last lines of a terminal, while the log scrolls above them. Its methods are safe for concurrent
+// use.
 type Display struct {
-	theme  theme
 	screen *screen
 	stop   context.CancelFunc // ends the loop; nil if the terminal can't be drawn on
 	done   chan struct{}      // closed when the loop has ended
@@ -30,29 +27,26 @@ type Display struct {
 
 	mu       sync.Mutex
 	log      []byte // lines that are not on the screen yet
-	progress *run.Snapshot
-	status   string
+	snapshot *queens.Snapshot
 	closed   bool
 }
 
-// drawInterval is the minimum time from one drawing to the next.
-const drawInterval = 250 * time.Millisecond
+const (
+	// drawInterval is the least time from one drawing to the next.
+	drawInterval = 250 * time.Millisecond
+	// settleTime is how long the terminal must have kept its size before the display is drawn again. While a person drags
+	// the edge of a window, the terminal rewraps what it shows, and some, such as tmux, tell the new size up to 250 ms
+	// later: drawing in between leaves parts of the display above it.
+	settleTime = 500 * time.Millisecond
+	// suspendedAfter is the time without drawing after which this process must have been suspended, by Ctrl-Z, so that the
+	// shell may have written to the terminal.
+	suspendedAfter = 3 * time.Second
+	// closeTimeout is how long Close waits for the terminal. A person may have stopped its output, by Ctrl-S.
+	closeTimeout = 2 * time.Second
+)
 
-// settleTime is how long the terminal must have kept its size before the display is drawn again.
-// While a person drags the edge of a window, the terminal rewraps what it shows, and some, such as tmux,
-// tell the new size up to 250 ms later: drawing in between leaves parts of the display above it.
-const settleTime = 500 * time.Millisecond
-
-// suspendedAfter is the time without drawing after which this process must have been
-// suspended, by Ctrl-Z, so that the shell may have written to the terminal.
-const suspendedAfter = 3 * time.Second
-
-// closeTimeout is how long Close waits for the terminal. A person may have stopped its
-// output, by Ctrl-S.
-const closeTimeout = 2 * time.Second
-
-// New returns a display at the end of a terminal, which draws nothing before the first
-// Show. If out is not a terminal that can be drawn on, it passes on only the log.
+// New returns a display at the end of a terminal, which draws nothing before the first Show. If out is not a terminal that can
+// be drawn on, it passes on only the log.
 func New(out *os.File, color bool) *Display {
 	if !enableVT(out) {
 		return &Display{screen: &screen{out: out}, closed: true}
@@ -64,35 +58,29 @@ func New(out *os.File, color bool) *Display {
 		}
 		return width, height
 	}
-	s := &screen{out: out, size: size, isForeground: func() bool { return isForeground(out) }, reflows: reflows(os.Getenv)}
-	return start(s, theme{color: color, ascii: ascii(os.Getenv)})
+	return start(&screen{
+		out: out, size: size, isForeground: func() bool { return isForeground(out) }, color: color, reflows: reflows(os.Getenv),
+	})
 }
 
 // start returns a display with its loop running.
-func start(s *screen, t theme) *Display {
+func start(s *screen) *Display {
 	ctx, stop := context.WithCancel(context.Background())
-	d := &Display{theme: t, screen: s, stop: stop, done: make(chan struct{})}
+	d := &Display{screen: s, stop: stop, done: make(chan struct{})}
 	go d.loop(ctx)
 	return d
 }
 
-// Show presents a snapshot, which must not be modified afterwards. It does not wait for
-// the terminal: the next drawing shows the latest snapshot only.
-func (d *Display) Show(p run.Snapshot) {
+// Show presents a snapshot, which must not be modified afterwards. It does not wait for the terminal: the next drawing shows
+// the latest snapshot only.
+func (d *Display) Show(s *queens.Snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.progress = &p
+	d.snapshot = s
 }
 
-// SetStatus shows a line below the bar, for what is not in the snapshot; "" removes it.
-func (d *Display) SetStatus(text string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.status = queens.Sanitize(text) // it may quote an error of the server
-}
-
-// Write takes a whole line of the log, which the next drawing writes above the display.
-// After Close it writes the line at once.
+// Write takes a whole line of the log, which the next drawing writes above the display. After Close it writes the line at
+// once.
 func (d *Display) Write(line []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,9 +94,8 @@ func (d *Display) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Close writes the rest of the log, removes the display and returns true. It returns false
-// if the terminal accepts no output: the display stays, and later lines of the log are
-// lost.
+// Close writes the rest of the log, removes the display and returns true. It returns false if the terminal accepts no output:
+// the display stays, and later lines of the log are lost.
 func (d *Display) Close() bool {
 	if d.stop == nil {
 		return true
@@ -122,8 +109,8 @@ func (d *Display) Close() bool {
 	}
 }
 
-// loop draws until ctx ends, and then removes the display. It waits from the end of one
-// drawing to the start of the next, so that a slow terminal can catch up.
+// loop draws until ctx ends, and then removes the display. It waits from the end of one drawing to the start of the next, so
+// that a slow terminal can catch up.
 func (d *Display) loop(ctx context.Context) {
 	defer close(d.done)
 	for {
@@ -139,16 +126,15 @@ func (d *Display) loop(ctx context.Context) {
 	}
 }
 
-// draw updates the screen. It holds no lock while it writes to the terminal. With final set
-// it removes the display, and closes it if nothing is left to write; it returns whether the
-// display is closed.
+// draw updates the screen. It holds no lock while it writes to the terminal. With final set it removes the display, and closes
+// it if nothing is left to write; it returns whether the display is closed.
 func (d *Display) draw(final bool) (closed bool) {
 	width, height := d.screen.size()
 	if !final && !d.isSettled(width, height) {
 		return false
 	}
 	d.mu.Lock()
-	log, progress, status := d.log, d.progress, d.status
+	log, snapshot := d.log, d.snapshot
 	d.log = nil
 	closed = final && len(log) == 0 && len(d.screen.drawn) == 0
 	d.closed = closed
@@ -158,16 +144,16 @@ func (d *Display) draw(final bool) (closed bool) {
 	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
 		d.screen.forget() // others have written below the display
 	}
-	if foreground && !final && progress != nil {
-		lines = d.theme.layout(progress, status, width, height)
+	if foreground && !final && snapshot != nil {
+		lines = layout(snapshot, width, height, d.screen.color)
 	}
-	d.screen.draw(log, lines, width, d.theme)
+	d.screen.draw(log, lines, width)
 	d.lastDraw = time.Now()
 	return closed
 }
 
-// isSettled reports whether the terminal has had this size for long enough. While it has not, nothing is
-// drawn, unless there is no display that the terminal may have rewrapped.
+// isSettled reports whether the terminal has had this size for long enough. While it has not, nothing is drawn, unless there
+// is no display that the terminal may have rewrapped.
 func (d *Display) isSettled(width, height int) bool {
 	if width != d.width || height != d.height {
 		if d.width > 0 {

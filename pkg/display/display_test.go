@@ -51,13 +51,13 @@ func usualSize() (width, height int) { return 80, 24 }
 func TestDrawsFourTimesPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &drawings{slow: 5}
-		d := start(&screen{out: out, isForeground: always, size: usualSize}, theme{})
+		d := start(&screen{out: out, isForeground: always, size: usualSize})
 		const seconds = 10
 		s := *underWay()
 		for i := range seconds * 100 {
-			s.Elapsed.Duration += time.Second
-			d.Show(s)
-			d.SetStatus(fmt.Sprint("note ", i))
+			c := s
+			c.Elapsed.Duration, c.Notice = time.Duration(i)*time.Second, fmt.Sprint("note ", i)
+			d.Show(&c)
 			logLine(t, d, fmt.Sprintf("line %d\n", i))
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -89,14 +89,14 @@ func TestResizingRedraws(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			return width, 24
-		}}, theme{})
+		}})
 		defer d.Close()
 		resize(60)
 		time.Sleep(time.Minute)
 		if drawn := len(out.times()); drawn != 0 {
 			t.Errorf("%d drawings before the first snapshot", drawn)
 		}
-		d.Show(*underWay())
+		d.Show(underWay())
 		time.Sleep(time.Minute)
 		resize(40)
 		time.Sleep(time.Minute)
@@ -114,12 +114,13 @@ func TestDraggingLeavesOneDisplay(t *testing.T) {
 		out := &lockedWriter{w: e}
 		var told atomic.Int64
 		told.Store(120)
-		d := start(&screen{out: out, isForeground: always, reflows: true, size: func() (int, int) { return int(told.Load()), 40 }}, theme{})
+		d := start(&screen{out: out, isForeground: always, reflows: true, size: func() (int, int) { return int(told.Load()), 40 }})
 		p := *underWay()
 		show := func(lasts time.Duration) {
 			for range lasts / (50 * time.Millisecond) {
 				p.Elapsed.Duration += time.Second // something new in every drawing
-				d.Show(p)
+				c := p
+				d.Show(&c)
 				time.Sleep(50 * time.Millisecond)
 			}
 		}
@@ -142,7 +143,7 @@ func TestDraggingLeavesOneDisplay(t *testing.T) {
 		out.mu.Lock()
 		shown := strings.Join(e.lines(), "\n")
 		out.mu.Unlock()
-		if strings.Count(shown, "n = 20") != 1 || strings.Count(shown, "4 workers") != 1 || strings.Count(shown, "line ") != 20 || strings.Count(shown, "resized") != 10 {
+		if strings.Count(shown, "n = 20") != 1 || strings.Count(shown, "4 workers on") != 1 || strings.Count(shown, "line ") != 20 || strings.Count(shown, "resized") != 10 {
 			t.Errorf("the terminal shows\n%s", shown)
 		}
 		d.Close()
@@ -158,14 +159,14 @@ func TestLogIsCompleteAroundClose(t *testing.T) {
 	const writers, lines = 8, 300
 	e := newEmulator(t, 80, 24, true)
 	out := &lockedWriter{w: e}
-	d := start(&screen{out: out, isForeground: always, size: usualSize, reflows: true}, theme{color: true})
+	d := start(&screen{out: out, isForeground: always, size: usualSize, reflows: true})
 	var started, ended sync.WaitGroup
 	for w := range writers {
 		started.Add(1)
 		ended.Go(func() {
 			started.Done()
 			for i := range lines {
-				d.Show(*underWay())
+				d.Show(underWay())
 				logLine(t, d, fmt.Sprintf("writer %d line %d\n", w, i))
 				time.Sleep(time.Duration(w) * 100 * time.Microsecond)
 			}
@@ -228,10 +229,9 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 func TestStoppedTerminalDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
-		d := start(&screen{out: out, isForeground: always, size: usualSize}, theme{})
+		d := start(&screen{out: out, isForeground: always, size: usualSize})
 		var want strings.Builder
 		for i := range 1000 {
-			d.SetStatus("stopped")
 			logLine(t, d, fmt.Sprintf("line %d\n", i))
 			fmt.Fprintln(&want, "line", i)
 			time.Sleep(10 * time.Millisecond)
@@ -258,8 +258,8 @@ func TestStoppedTerminalDoesNotBlock(t *testing.T) {
 func TestCloseGivesUpOnAStoppedTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
-		d := start(&screen{out: out, isForeground: always, size: usualSize}, theme{})
-		d.Show(*underWay())
+		d := start(&screen{out: out, isForeground: always, size: usualSize})
+		d.Show(underWay())
 		time.Sleep(time.Second)
 		begun := time.Now()
 		if d.Close() {
@@ -290,11 +290,11 @@ func TestOutputOfOthersRemains(t *testing.T) {
 			}
 			return 80, 24
 		}
-		d := start(&screen{out: out, isForeground: ours.Load, size: size}, theme{})
+		d := start(&screen{out: out, isForeground: ours.Load, size: size})
 		show := func() {
 			s := *underWay()
 			s.Elapsed.Duration = time.Since(time.Time{}) // different each time
-			d.Show(s)
+			d.Show(&s)
 			time.Sleep(time.Second)
 		}
 		show()

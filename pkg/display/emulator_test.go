@@ -14,18 +14,18 @@ type emulator struct {
 	t             *testing.T
 	width, height int
 	reflows       bool
-	rows          []row // all rows so far; the last ones, up to height, are on the screen
-	top           int   // the first row on the screen
-	x, y          int   // the cursor; y counts from the first of all rows
+	rows          []emulatedRow // all rows so far; the last ones, up to height, are on the screen
+	top           int           // the first row on the screen
+	x, y          int           // the cursor; y counts from the first of all rows
 }
 
-type row struct {
+type emulatedRow struct {
 	text []rune
 	more bool // the line continues in the next row
 }
 
 func newEmulator(t *testing.T, width, height int, reflows bool) *emulator {
-	return &emulator{t: t, width: width, height: height, reflows: reflows, rows: make([]row, 1)}
+	return &emulator{t: t, width: width, height: height, reflows: reflows, rows: make([]emulatedRow, 1)}
 }
 
 // Write interprets output. It fails the test if it does not know a control sequence.
@@ -79,7 +79,7 @@ func (e *emulator) interpret(parameter string, final byte) {
 			e.y = min(e.y+1, e.top+e.height-1)
 		}
 	case final == 'K' && number == 2:
-		e.rows[e.y] = row{}
+		e.rows[e.y] = emulatedRow{}
 	case final == 'J' && parameter == "":
 		if e.x == 0 && e.y == e.top {
 			e.t.Error("erases from the first cell: tmux keeps the erased text in its history")
@@ -87,12 +87,12 @@ func (e *emulator) interpret(parameter string, final byte) {
 		if e.x != 0 {
 			e.t.Error("erases from the middle of a row")
 		}
-		e.rows = append(e.rows[:min(e.y, len(e.rows))], row{})
+		e.rows = append(e.rows[:min(e.y, len(e.rows))], emulatedRow{})
 	default:
 		e.t.Errorf("unknown sequence %q %q", parameter, final)
 	}
 	for len(e.rows) <= e.y {
-		e.rows = append(e.rows, row{})
+		e.rows = append(e.rows, emulatedRow{})
 	}
 }
 
@@ -113,7 +113,7 @@ func (e *emulator) put(r rune) {
 func (e *emulator) down() {
 	e.y++
 	if e.y == len(e.rows) {
-		e.rows = append(e.rows, row{})
+		e.rows = append(e.rows, emulatedRow{})
 	}
 	e.top = max(e.top, e.y+1-e.height)
 }
@@ -128,7 +128,7 @@ func (e *emulator) resize(width int) {
 		}
 		return
 	}
-	var rows []row
+	var rows []emulatedRow
 	var whole []rune
 	below := len(e.rows) - e.y
 	for _, r := range e.rows {
@@ -137,10 +137,10 @@ func (e *emulator) resize(width int) {
 			continue
 		}
 		for len(whole) > width {
-			rows = append(rows, row{slices.Clone(whole[:width]), true})
+			rows = append(rows, emulatedRow{slices.Clone(whole[:width]), true})
 			whole = whole[width:]
 		}
-		rows = append(rows, row{slices.Clone(whole), false})
+		rows = append(rows, emulatedRow{slices.Clone(whole), false})
 		whole = nil
 	}
 	e.rows, e.y = rows, len(rows)-below // the cursor is below all wrapped lines

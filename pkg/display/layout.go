@@ -9,170 +9,164 @@ import (
 	"time"
 
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/run"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 )
 
-// maxWidth limits the lines on wide terminals, to keep together what belongs together and
-// to limit how many lines wrap when the terminal becomes narrower.
+// maxWidth limits the lines on wide terminals, to keep together what belongs together and to limit how many lines wrap when
+// the terminal becomes narrower.
 const maxWidth = 100
 
-// spaciousFrom is the number of lines from which on the first is empty, to separate the
-// display from the log.
-const spaciousFrom = 10
-
-// layout returns the display for a terminal of that size, the most important lines first.
-// No line is wider than the terminal. The lines take at most half of its rows, or three if
-// it has at least four.
-func (t theme) layout(p *run.Snapshot, status string, width, height int) []line {
+// layout returns the display for a terminal of that size, the most important lines first. No line is wider than the terminal.
+// The lines take at most half of its rows, or three if it has at least four.
+func layout(s *queens.Snapshot, width, height int, color bool) []line {
 	width = min(width, maxWidth)
 	room := max(1, min(max(3, height/2), height-1))
 	var lines []line
-	if room >= spaciousFrom {
-		lines = append(lines, nil)
+	if room >= 10 {
+		lines = append(lines, nil) // separates the display from the log
 	}
-	lines = append(lines, t.titleRow(p, width), t.progressRow(p, width))
-	if status != "" {
-		lines = append(lines, line{{t.inCharset(status), notice}})
+	lines = append(lines, titleRow(s, width), progressRow(s, width, color))
+	for i := range s.Banned {
+		lines = append(lines, line{{narrow(report.BanText(&s.Banned[i])), alarm}})
 	}
-	lines = append(lines, t.resultsRow(p, width))
-	if p.Workers > 0 || p.State == run.Running {
-		lines = append(lines, t.workersRow(p))
+	if s.Notice != "" {
+		lines = append(lines, line{{narrow(s.Notice), notice}})
 	}
-	if left := room - len(lines); left > 0 {
-		lines = append(lines, t.workersTable(p, width, left)...)
+	lines = append(lines, resultsRow(s, width))
+	if s.State == queens.Running {
+		lines = append(lines, line{{report.Fleet(s), plain}})
+		lines = append(lines, workerRows(s, width, max(0, room-len(lines)))...)
 	}
 	lines = lines[:min(len(lines), room)]
 	for i, l := range lines {
-		lines[i] = l.fit(width, t)
+		lines[i] = l.fit(width)
 	}
 	return lines
 }
 
 // titleRow says which run it is, and its state.
-func (t theme) titleRow(p *run.Snapshot, width int) line {
-	segments := []segment{
-		{0, line{{"n = " + humanize.Int(p.N), bold}}},
-		{3, line{{t.inCharset(string(p.Symmetry)) + " symmetry", faint}}},
+func titleRow(s *queens.Snapshot, width int) line {
+	styles := map[queens.State]style{queens.Running: filled, queens.Complete: good, queens.Contradicted: alarm}
+	board := string(s.Symmetry) + " symmetry"
+	if len(s.Placed) > 0 {
+		board = humanize.Plural(len(s.Placed), "queen") + " placed"
 	}
-	if placed := len(p.Placed); placed > 0 {
-		segments = append(segments, segment{4, line{{humanize.Plural(placed, "queen") + " placed", faint}}})
-	}
-	segments = append(segments,
-		segment{2, line{{t.inCharset(p.Run), plain}}},
-		segment{1, line{{t.inCharset(string(p.State)), cmp.Or(stateStyles[p.State], notice)}}},
-	)
-	return t.row(segments, width)
+	return row(width, segment{0, line{{"n = " + humanize.Int(s.N), bold}}},
+		segment{3, line{{narrow(board), faint}}},
+		segment{2, line{{narrow(s.Run), plain}}},
+		segment{1, line{{narrow(string(s.State)), cmp.Or(styles[s.State], notice)}}})
 }
 
-// stateStyles are the styles of the states; that of the others is notice.
-var stateStyles = map[run.State]style{run.Running: filled, run.Complete: good, run.Contradicted: alarm}
-
-// The bar takes a fixed share of the width, so that its length does not depend on the texts
-// beside it, and less only on narrow terminals.
-const (
-	barShare = 0.45
-	minBar   = 8
-)
-
-// progressRow has the bar, the elapsed time and the time left.
-func (t theme) progressRow(p *run.Snapshot, width int) line {
-	const gap = 2
-	done := p.WorkDone >= 1 && p.Done >= p.Tasks
-	percent := humanize.Percent(float64(p.WorkDone), done)
+// progressRow has the bar, the elapsed time and the time to go. The bar takes a fixed share of the width, so that its length
+// does not depend on the texts beside it, and less only on narrow terminals.
+func progressRow(s *queens.Snapshot, width int, color bool) line {
+	const gap, minBar = 2, 8
+	done := s.WorkDone >= 1 && s.Done >= s.Tasks
+	percent := humanize.Percent(float64(s.WorkDone), done)
 	segments := []segment{
 		{0, line{spaces(len("99.9%") - len(percent)), {percent, bold}}},
-		{2, line{{humanize.Clock(p.Elapsed.Duration), plain}, {" elapsed", faint}}},
+		{2, line{{humanize.Clock(s.Elapsed.Duration), plain}, {" elapsed", faint}}},
 	}
-	switch {
-	case done || p.State != run.Running:
-	case p.ETA == nil:
-		segments = append(segments, segment{1, line{{"estimating", faint}}})
-	default:
-		segments = append(segments, segment{1, line{{humanize.Remaining(p.ETA.Min.Duration, p.ETA.Max.Duration), plain}, {" left", faint}}})
+	if s.State == queens.Running && (s.TimeToGo != nil || s.Threads > 0 && done || s.Recounting > 0) {
+		segments = append(segments, segment{1, line{{report.Remaining(s), plain}}})
 	}
-	text := join(segments, fitSegments(segments, width-minBar-gap, gap), spaces(gap))
-	bar := min(int(barShare*float64(width)), width-gap-text.width())
+	text := join(segments, width-minBar-gap, spaces(gap))
+	bar := min(width*45/100, width-gap-text.width())
 	if bar < minBar/2 {
 		return text
 	}
-	return append(append(t.bar(float64(p.WorkDone), done, bar), spaces(gap)), text...)
+	return append(append(barOf(float64(s.WorkDone), done, bar, color), spaces(gap)), text...)
 }
 
-// bar shows a share on a number of cells, in eighths of a cell, or whole cells in ASCII. It is
-// full only if done is true.
-func (t theme) bar(share float64, done bool, width int) line {
-	full, partial, empty, rest := "█", []rune("▏▎▍▌▋▊▉"), "░", track
-	switch {
-	case t.ascii:
-		full, partial, empty, rest = "#", nil, ".", faint
-	case t.color:
-		empty = " "
-	}
-	steps, fill := len(partial)+1, 0
+// barOf shows a share on a number of cells, in eighths of a cell. It is full only if done is true.
+func barOf(share float64, done bool, width int, color bool) line {
+	fill := 0
 	switch {
 	case done:
-		fill = steps * width
+		fill = 8 * width
 	case share > 0: // excludes NaN
-		fill = int(math.Min(share*float64(steps*width), float64(steps*width-1)))
+		fill = int(math.Min(share*float64(8*width), float64(8*width-1)))
 	}
-	cells := fill / steps
-	bar := line{{strings.Repeat(full, cells), filled}}
-	if part := fill % steps; part > 0 {
-		bar = append(bar, span{string(partial[part-1]), track})
-		cells++
+	empty := "░"
+	if color {
+		empty = " "
 	}
-	return append(bar, span{strings.Repeat(empty, width-cells), rest})
+	bar := line{{strings.Repeat("█", fill/8), filled}}
+	if part := fill % 8; part > 0 {
+		bar = append(bar, span{string([]rune("▏▎▍▌▋▊▉")[part-1]), track})
+	}
+	return append(bar, span{strings.Repeat(empty, width-(fill+7)/8), track})
 }
 
 // resultsRow has what was found, and what is unusual about it.
-func (t theme) resultsRow(p *run.Snapshot, width int) line {
-	noun := " solutions"
-	if p.Solutions.String() == "1" {
-		noun = " solution"
-	}
+func resultsRow(s *queens.Snapshot, width int) line {
 	segments := []segment{
-		{1, line{{humanize.Big((*big.Int)(p.Solutions)), bold}, {noun, plain}}},
-		{2, line{{humanize.Rate(p.Rate), plain}}},
-		{3, line{{humanize.Int(p.Done) + " of " + humanize.Plural(p.Tasks, "task"), plain}}},
+		{0, line{{humanize.Big((*big.Int)(s.Solutions)), bold}, {" solutions", plain}}},
+		{3, line{{humanize.Int(s.Done) + " of " + humanize.Plural(s.Tasks, "task"), plain}}},
 	}
-	if p.Republished > 0 {
-		segments = append(segments, segment{4, line{{humanize.Int(p.Republished) + " republished", notice}}})
+	if s.Rate > 0 {
+		segments = append(segments, segment{2, line{{humanize.Rate(s.Rate), plain}}})
 	}
-	if p.Disputes > 0 {
-		segments = append(segments, segment{0, line{{humanize.Plural(p.Disputes, "dispute"), alarm}}})
+	if s.Disputes > 0 {
+		segments = append(segments, segment{1, line{{humanize.Plural(s.Disputes, "dispute"), alarm}}})
 	}
-	return t.row(segments, width)
+	return row(width, segments...)
 }
 
 // row joins the segments that fit on a line.
-func (t theme) row(segments []segment, width int) line {
-	gap := t.separator()
-	return join(segments, fitSegments(segments, width, cells(gap)), span{gap, faint})
-}
+func row(width int, segments ...segment) line { return join(segments, width, span{separator, faint}) }
 
-// joinGrace is the time within which existing workers join.
-const joinGrace = 5 * time.Second
-
-// workersRow counts workers and threads.
-func (t theme) workersRow(p *run.Snapshot) line {
-	switch {
-	case p.Workers > 0:
-		workers, threads := humanize.Plural(p.Workers, "worker"), humanize.Plural(p.Threads, "thread")
-		row := line{{workers, plain}, {t.separator(), faint}, {threads, plain}}
-		if p.PausedWorkers > 0 {
-			row = append(row, span{t.separator(), faint}, span{fmt.Sprintf("%d paused", p.PausedWorkers), notice})
-		}
-		if bound := p.Bottleneck.Phrase(); bound != "" && p.State == run.Running {
-			row = append(row, span{t.separator(), faint}, span{bound, notice})
-		}
-		if others := len(p.Sharing); others == 1 {
-			row = append(row, span{t.separator(), faint}, span{"shared with " + p.Sharing[0], notice})
-		} else if others > 1 {
-			row = append(row, span{t.separator(), faint}, span{fmt.Sprintf("shared with %d other runs", others), notice})
-		}
-		return row
-	case p.Elapsed.Duration < joinGrace:
-		return line{{"no workers yet", faint}}
+// workerRows returns a line for each worker, in columns. If there are more than room allows, a last line counts the others.
+func workerRows(s *queens.Snapshot, width, room int) []line {
+	list, all := s.WorkerList, max(len(s.WorkerList), s.Workers)
+	if all > room {
+		list = list[:max(0, min(room-1, len(list)))]
 	}
-	return line{{"no workers", notice}}
+	rows, widths := make([][]segment, len(list)), [6]int{}
+	for i := range list {
+		rows[i] = workerRow(&list[i], max(12, min(28, width/3)))
+		for c, cell := range rows[i] {
+			widths[c] = max(widths[c], cell.text.width())
+		}
+	}
+	lines := make([]line, 0, len(rows)+1)
+	for _, cells := range rows { // all have the same widths, so that the same columns fit
+		for c, cell := range cells {
+			padding := line{spaces(widths[c] - cell.text.width())}
+			if cells[c].text = append(padding, cell.text...); c == 0 || c == 2 { // name and kernel
+				cells[c].text = append(cell.text, padding...)
+			}
+		}
+		lines = append(lines, append(line{spaces(2)}, join(cells, width-2, spaces(2))...))
+	}
+	if more := all - len(list); len(list) > 0 && more > 0 {
+		lines = append(lines, line{{fmt.Sprintf("  %s and %s", ellipsis, humanize.Plural(more, "more worker")), faint}})
+	}
+	return lines
 }
+
+// workerRow returns the columns of a worker, whose name takes at most a number of cells.
+func workerRow(w *queens.Worker, room int) []segment {
+	rate, held, age := line{{"-", faint}}, line{{humanize.Plural(w.Held, "task"), faint}}, line{{"for " + humanize.Clock(w.Longest.Duration), plain}}
+	if w.Rate > 0 {
+		rate = line{{humanize.Rate(w.Rate), plain}}
+	}
+	if w.Held == 0 {
+		held, age = nil, line{{"idle", faint}}
+	}
+	if w.LastSeen.Duration >= silentAfter {
+		age = line{{"silent for " + humanize.Clock(w.LastSeen.Duration), notice}}
+	}
+	return []segment{
+		{0, line{{narrow(w.Machine + "/" + w.Process), plain}}.fit(room)},
+		{3, line{{humanize.Plural(w.Threads, "thread"), faint}}},
+		{4, line{{narrow(w.Kernel), faint}}.fit(16)},
+		{2, rate},
+		{5, held},
+		{1, age},
+	}
+}
+
+// silentAfter is how long a worker must not have been heard before its row says so.
+const silentAfter = 10 * time.Second

@@ -14,91 +14,90 @@ import (
 	"unicode"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // text returns lines as the terminal gets them.
-func text(lines []line, t theme) string {
+func text(lines []line, color bool) string {
 	var b strings.Builder
 	for _, l := range lines {
-		b.WriteString(l.render(t) + "\n")
+		b.WriteString(l.render(color) + "\n")
 	}
 	return b.String()
 }
 
 // underWay is a run of n = 20 with four workers, one of them idle.
-func underWay() *run.Snapshot {
-	s := &run.Snapshot{
-		Run: "n20-20261120-170938-7274", N: 20, Symmetry: queens.Full, State: run.Running,
-		Done: 104, Tasks: 308, WorkDone: 0.264, Solutions: (*run.Decimal)(big.NewInt(4130085116)), Rate: 206435540,
-		Elapsed: run.Seconds{Duration: 20 * time.Second}, ETA: &run.ETA{Min: run.Seconds{Duration: 48 * time.Second}, Max: run.Seconds{Duration: 65 * time.Second}},
-		Workers: 4, Threads: 20,
-		WorkerList: []run.Worker{
-			{Name: "attic-3f02", Kernel: "generic", Threads: 1, Held: 0},
-			{Name: "node-17-a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, Oldest: run.Seconds{Duration: 2 * time.Second}},
-			{Name: "node-18-0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8, Oldest: run.Seconds{Duration: 1500 * time.Millisecond}},
-			{Name: "old-laptop-77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1, Oldest: run.Seconds{Duration: 95 * time.Second}},
+func underWay() *queens.Snapshot {
+	s := &queens.Snapshot{
+		Run: "n20-20261120-170938-7274", N: 20, Symmetry: queens.Full, State: queens.Running,
+		Done: 104, Tasks: 308, WorkDone: 0.264, Solutions: (*queens.Decimal)(big.NewInt(4130085116)), Rate: 206435540,
+		Elapsed: queens.Seconds{Duration: 20 * time.Second}, TimeToGo: &queens.TimeToGo{Least: queens.Seconds{Duration: 48 * time.Second}, Most: queens.Seconds{Duration: 65 * time.Second}},
+		Machines: 4, Workers: 4, Threads: 20, IdleThreads: 1,
+		WorkerList: []queens.Worker{
+			{Machine: "attic", Process: "3f02", Kernel: "generic", Threads: 1, Held: 0},
+			{Machine: "node-17", Process: "a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, Longest: queens.Seconds{Duration: 2 * time.Second}},
+			{Machine: "node-18", Process: "0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8, Longest: queens.Seconds{Duration: 1500 * time.Millisecond}},
+			{Machine: "old-laptop", Process: "77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1, Longest: queens.Seconds{Duration: 95 * time.Second}},
 		},
 	}
 	return s
 }
 
 // troubled is the same run with all that is rarely shown.
-func troubled() *run.Snapshot {
+func troubled() *queens.Snapshot {
 	s := underWay()
-	s.Republished, s.Disputes, s.Placed = 3, 1, make([]queens.Square, 2)
+	s.Disputes, s.Recounts, s.Placed, s.Notice = 1, 1, make([]queens.Square, 2), "the server is away since 12s"
+	s.Banned = []queens.Ban{{Machine: "basement", Task: 1234, Count: 5678, Recount: 5680}}
+	s.WorkerList[0].LastSeen.Duration = 12 * time.Second
 	return s
 }
 
 // ended is the same run when it is complete.
-func ended() *run.Snapshot {
+func ended() *queens.Snapshot {
 	s := underWay()
-	s.State, s.Done, s.WorkDone, s.Total = run.Complete, s.Tasks, 1, (*run.Decimal)(big.NewInt(39029188884))
-	s.Solutions, s.WorkerList, s.Workers, s.ETA = s.Total, nil, 0, nil
+	s.State, s.Done, s.WorkDone, s.Total = queens.Complete, s.Tasks, 1, (*queens.Decimal)(big.NewInt(39029188884))
+	s.Solutions, s.WorkerList, s.Workers, s.TimeToGo = s.Total, nil, 0, nil
 	s.Elapsed.Duration = 4*time.Minute + 12*time.Second
 	return s
 }
 
 // crowd is the same run with many workers, of which it lists as many as a snapshot may.
-func crowd(workers int) *run.Snapshot {
+func crowd(workers int) *queens.Snapshot {
 	s := underWay()
-	s.Workers, s.Threads, s.WorkerList = workers, 64*workers, nil
-	for i := range min(workers, run.MaxWorkers) {
-		s.WorkerList = append(s.WorkerList, run.Worker{
-			Name: fmt.Sprintf("node-%04d", i), Kernel: "avx512", Threads: 64, Rate: 8e9, Held: 64, Oldest: run.Seconds{Duration: time.Second},
+	s.Machines, s.Workers, s.Threads, s.WorkerList = workers, workers, 64*workers, nil
+	for i := range min(workers, queens.MaxWorkers) {
+		s.WorkerList = append(s.WorkerList, queens.Worker{
+			Machine: fmt.Sprintf("node-%04d", i), Process: "x", Kernel: "avx512", Threads: 64, Rate: 8e9, Held: 64, Longest: queens.Seconds{Duration: time.Second},
 		})
 	}
-	s.WorkerList[len(s.WorkerList)-1].Oldest.Duration = time.Hour
+	s.WorkerList[len(s.WorkerList)-1].Longest.Duration = time.Hour
 	return s
 }
 
 // The display looks like the golden files, on terminals of different widths. The flag
 // -update rewrites the files, for review.
 func TestLayoutMatchesGoldenFiles(t *testing.T) {
-	usual := []int{80, 200}
+	usual := []int{60, 80, 120}
 	for _, tt := range []struct {
 		name   string
-		s      *run.Snapshot
-		note   string
-		theme  theme
+		s      *queens.Snapshot
+		color  bool
 		height int
 		widths []int
 	}{
-		{"under-way", underWay(), "", theme{}, 24, usual},
-		{"colors", troubled(), "", theme{color: true}, 24, usual},
-		{"ascii", underWay(), "", theme{ascii: true}, 24, usual},
-		{"troubled", troubled(), "server away since 12s", theme{}, 24, []int{20, 40, 80, 120, 200}},
-		{"ended", ended(), "", theme{}, 24, usual},
-		{"beginning", &run.Snapshot{Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: run.Running, Tasks: 12345678, Solutions: (*run.Decimal)(new(big.Int))}, "", theme{}, 24, usual},
-		{"crowd", crowd(1000), "", theme{}, 24, usual},
-		{"low", crowd(12), "", theme{}, 8, usual},
+		{"under-way", underWay(), false, 24, usual},
+		{"colors", troubled(), true, 24, usual},
+		{"troubled", troubled(), false, 24, []int{20, 40, 60, 80, 120}},
+		{"ended", ended(), false, 24, usual},
+		{"beginning", &queens.Snapshot{Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: queens.Running, Tasks: 12345678, Solutions: (*queens.Decimal)(new(big.Int))}, false, 24, usual},
+		{"crowd", crowd(1000), false, 24, usual},
+		{"low", crowd(12), false, 8, usual},
 	} {
 		for _, width := range tt.widths {
 			file := filepath.Join("testdata", fmt.Sprintf("%s-%d.txt", tt.name, width))
 			t.Run(filepath.Base(file), func(t *testing.T) {
-				got := text(tt.theme.layout(tt.s, tt.note, width, tt.height), tt.theme)
+				got := text(layout(tt.s, width, tt.height, tt.color), tt.color)
 				if *update {
 					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 						t.Fatal(err)
@@ -113,37 +112,6 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-// A worker is not called idle beside its rate: one that has just begun has a rate before it says
-// what it searches.
-func TestNoWorkerIsIdleWithARate(t *testing.T) {
-	p := underWay()
-	p.WorkerList = []run.Worker{
-		{Name: "begun", Kernel: "avx2", Threads: 1, Rate: 1.9e7},
-		{Name: "waiting", Kernel: "avx2", Threads: 1},
-	}
-	shown := text(theme{}.layout(p, "", 80, 24), theme{})
-	for name, idle := range map[string]bool{"begun": false, "waiting": true} {
-		row := regexp.MustCompile(name + ".*").FindString(shown)
-		if strings.Contains(row, "idle") != idle || strings.Contains(row, "M/s") == idle {
-			t.Errorf("the row is %q; idle: %v", row, idle)
-		}
-	}
-}
-
-// A worker that pauses says why, and has no rate and no task; the fleet has a number of them.
-func TestPausedWorkers(t *testing.T) {
-	p := underWay()
-	p.PausedWorkers, p.WorkerList = 1, []run.Worker{{Name: "lab-1", Kernel: "avx2", Threads: 8, Paused: "other programs use more than 25% of the CPU"}}
-	shown := text(theme{}.layout(p, "", 100, 24), theme{})
-	row := regexp.MustCompile("lab-1.*").FindString(shown)
-	if !strings.Contains(row, "paused: other programs use more than") || strings.Contains(row, "task") || strings.Contains(row, "/s") {
-		t.Errorf("the row is %q", row)
-	}
-	if !strings.Contains(shown, "1 paused") {
-		t.Errorf("the display is\n%s", shown)
 	}
 }
 
@@ -164,13 +132,10 @@ func TestOnlyACompleteRunIsFull(t *testing.T) {
 		{-1, 0, 10, false},
 		{1, 10, 10, true},
 	} {
-		s := &run.Snapshot{State: run.Running, WorkDone: run.Fraction(tt.work), Done: tt.done, Tasks: tt.tasks}
-		for _, l := range []theme{{}, {ascii: true}} {
-			bar := text([]line{l.progressRow(s, 80)}, l)
-			full := strings.Contains(bar, strings.Repeat("█", 36)) || strings.Contains(bar, strings.Repeat("#", 36))
-			if full != tt.full || strings.Contains(bar, "100.0%") != tt.full {
-				t.Errorf("%v of the work, %d of %d tasks: %s", tt.work, tt.done, tt.tasks, bar)
-			}
+		s := &queens.Snapshot{State: queens.Running, WorkDone: queens.Fraction(tt.work), Done: tt.done, Tasks: tt.tasks}
+		bar := text([]line{progressRow(s, 80, false)}, false)
+		if strings.Contains(bar, strings.Repeat("█", 36)) != tt.full || strings.Contains(bar, "100.0%") != tt.full {
+			t.Errorf("%v of the work, %d of %d tasks: %s", tt.work, tt.done, tt.tasks, bar)
 		}
 	}
 }
@@ -180,7 +145,7 @@ func TestBarGrowsByEighths(t *testing.T) {
 	const width = 10
 	seen := make(map[string]bool)
 	for i := range 8*width + 1 {
-		bar := text([]line{theme{}.bar(float64(i)/(8*width), i == 8*width, width)}, theme{})
+		bar := text([]line{barOf(float64(i)/(8*width), i == 8*width, width, false)}, false)
 		if seen[bar] || cells(strings.TrimSuffix(bar, "\n")) != width {
 			t.Errorf("%d eighths of %d cells: %q", i, width, bar)
 		}
@@ -193,11 +158,11 @@ func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 	more := regexp.MustCompile(`and ([0-9,]+) more workers?`)
 	for _, workers := range []int{1, 2, 12, 256, 1000} {
 		for height := 1; height < 100; height++ {
-			lines := theme{}.layout(crowd(workers), "", 80, height)
+			lines := layout(crowd(workers), 80, height, false)
 			if limit := max(1, min(max(3, height/2), height-1)); len(lines) > limit {
 				t.Errorf("%d lines of %d, at most %d", len(lines), height, limit)
 			}
-			shown := text(lines, theme{})
+			shown := text(lines, false)
 			named := strings.Count(shown, "  node-")
 			hidden := 0
 			if m := more.FindStringSubmatch(shown); m != nil {
@@ -208,26 +173,6 @@ func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 			if named > 0 && named+hidden != workers {
 				t.Errorf("%d rows: %d workers named and %d counted of %d:\n%s", height, named, hidden, workers, shown)
 			}
-		}
-	}
-}
-
-// What bounds a run is beside its workers, while it runs, and the search is not mentioned.
-func TestBoundIsBesideTheWorkers(t *testing.T) {
-	for _, c := range []struct {
-		bound run.Bottleneck
-		state run.State
-		want  string
-	}{
-		{"", run.Running, "4 workers - 20 threads\n"},
-		{run.BySearch, run.Running, "4 workers - 20 threads\n"},
-		{run.ByLedger, run.Running, "4 workers - 20 threads - bounded by the ledger\n"},
-		{run.ByTail, run.Complete, "4 workers - 20 threads\n"},
-	} {
-		p, th := underWay(), theme{ascii: true}
-		p.Bottleneck, p.State = c.bound, c.state
-		if got := text(th.layout(p, "", 80, 24), th); !strings.Contains(got, c.want) {
-			t.Errorf("%q, %s: no line %q in\n%s", c.bound, c.state, c.want, got)
 		}
 	}
 }
@@ -244,32 +189,32 @@ func FuzzLayout(f *testing.F) {
 	f.Fuzz(func(t *testing.T, id, name, note string, work, rate float64, number uint64, age int64, width, height, workers int, kind byte) {
 		id, name, note = queens.Sanitize(id), queens.Sanitize(name), queens.Sanitize(note) // as decoders do
 		width, height, workers = 1+abs(width)%250, 1+abs(height)%100, abs(workers)%400
-		s := &run.Snapshot{
-			Run: id, N: int(number % 33), Symmetry: queens.Symmetry(name), State: run.State(note), Placed: make([]queens.Square, kind),
-			Done: number, Tasks: number / 3, WorkDone: run.Fraction(work), Rate: rate, Elapsed: run.Seconds{Duration: time.Duration(age)},
-			ETA: &run.ETA{Min: run.Seconds{Duration: time.Duration(age / 2)}, Max: run.Seconds{Duration: time.Duration(age)}}, Workers: workers, Threads: int(number % 1e9),
-			Republished: number, Disputes: int(kind),
+		s := &queens.Snapshot{
+			Run: id, N: int(number % 33), Symmetry: queens.Symmetry(name), State: queens.State(note), Placed: make([]queens.Square, kind),
+			Done: number, Tasks: number / 3, WorkDone: queens.Fraction(work), Rate: rate, Elapsed: queens.Seconds{Duration: time.Duration(age)},
+			TimeToGo: &queens.TimeToGo{Least: queens.Seconds{Duration: time.Duration(age / 2)}, Most: queens.Seconds{Duration: time.Duration(age)}}, Workers: workers, Threads: int(number % 1e9),
+			IdleThreads: int(kind), Recounting: number % 2, Disputes: uint64(kind), Notice: note, Banned: make([]queens.Ban, kind%3),
 		}
 		if kind&1 == 0 {
-			s.Solutions = (*run.Decimal)(new(big.Int).Lsh(big.NewInt(age), uint(kind)))
+			s.Solutions = (*queens.Decimal)(new(big.Int).Lsh(big.NewInt(age), uint(kind)))
 		}
-		for i := range min(workers, run.MaxWorkers) {
-			s.WorkerList = append(s.WorkerList, run.Worker{
-				Name: name[min(i, len(name)):], Kernel: id, Threads: i * i, Rate: rate / float64(i), Held: i % 3, Oldest: run.Seconds{Duration: time.Duration(age / int64(i+1))},
+		for i := range min(workers, queens.MaxWorkers) {
+			s.WorkerList = append(s.WorkerList, queens.Worker{
+				Machine: name[min(i, len(name)):], Process: id, Kernel: id, Threads: i * i, Rate: rate / float64(i), Held: uint64(i % 3), Longest: queens.Seconds{Duration: time.Duration(age / int64(i+1))},
 			})
 		}
-		l := theme{color: kind&2 != 0, ascii: kind&4 != 0}
-		lines := l.layout(s, note, width, height)
+		color := kind&2 != 0
+		lines := layout(s, width, height, color)
 		if limit := max(1, min(max(3, height/2), height-1)); len(lines) > limit {
 			t.Errorf("%d lines in a terminal of %d rows", len(lines), height)
 		}
-		for _, painted := range strings.SplitAfter(text(lines, l), "\n") {
+		for _, painted := range strings.SplitAfter(text(lines, color), "\n") {
 			shown := sequence.ReplaceAllString(strings.TrimSuffix(painted, "\n"), "")
 			if cells(shown) > width {
 				t.Errorf("%q takes up %d cells of %d", shown, cells(shown), width)
 			}
 			for _, r := range shown {
-				if !unicode.IsPrint(r) || l.ascii && r > unicode.MaxASCII {
+				if !unicode.IsPrint(r) {
 					t.Errorf("%q has %q", shown, r)
 				}
 			}

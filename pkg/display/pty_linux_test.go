@@ -47,7 +47,7 @@ func TestRealTerminal(t *testing.T) {
 			for i := range lines {
 				s := *underWay()
 				s.Elapsed.Duration = time.Since(begun)
-				d.Show(s)
+				d.Show(&s)
 				logLine(t, d, fmt.Sprintf("writer %d line %d\n", w, i))
 				time.Sleep(5 * time.Millisecond)
 			}
@@ -56,7 +56,7 @@ func TestRealTerminal(t *testing.T) {
 	testkit.Eventually(t, "three drawings", func() bool {
 		s := *underWay()
 		s.Elapsed.Duration = time.Since(begun) // something to draw also when all lines are written
-		d.Show(s)
+		d.Show(&s)
 		return drawings.Load() >= 3
 	})
 	d.Close()
@@ -86,7 +86,7 @@ func TestNoTerminalGetsOnlyTheLog(t *testing.T) {
 	}
 	defer func() { _ = r.Close() }()
 	d := New(w, true)
-	d.Show(*underWay())
+	d.Show(underWay())
 	logLine(t, d, "line\n")
 	d.Close()
 	if err := w.Close(); err != nil {

@@ -14,7 +14,8 @@ type screen struct {
 	out          io.Writer
 	size         func() (width, height int) // in cells
 	isForeground func() bool                // whether this process may draw
-	reflows      bool                       // whether the terminal wraps lines again when it becomes narrower
+	color        bool
+	reflows      bool // whether the terminal wraps lines again when it becomes narrower
 
 	drawn []string // the lines on the screen
 	lines []line   // the same, not rendered
@@ -35,10 +36,10 @@ const (
 // draw writes lines of the log and, in place of the old display, the new one below them,
 // all in one write. It writes nothing if nothing has changed. It ignores errors: a terminal
 // that was closed can't show them.
-func (s *screen) draw(log []byte, lines []line, width int, t theme) {
+func (s *screen) draw(log []byte, lines []line, width int) {
 	rendered := make([]string, len(lines))
 	for i, l := range lines {
-		rendered[i] = l.render(t)
+		rendered[i] = l.render(s.color)
 	}
 	resized := width != s.width && len(s.drawn) > 0
 	if len(log) == 0 && slices.Equal(rendered, s.drawn) && !resized {
@@ -81,17 +82,4 @@ func (s *screen) rows(width int) int {
 // terminals, only xterm and GNU screen do not. Programs in tmux inside those are reflowed.
 func reflows(getenv func(string) string) bool {
 	return getenv("TMUX") != "" || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
-}
-
-// ascii reports whether the character set of the locale lacks block elements. Without a
-// locale it assumes UTF-8: containers have no locale, and their terminals use UTF-8.
-func ascii(getenv func(string) string) bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if locale := strings.ToLower(getenv(name)); locale != "" {
-			_, set, named := strings.Cut(locale, ".")
-			utf8 := strings.HasPrefix(set, "utf-8") || strings.HasPrefix(set, "utf8")
-			return locale == "c" || locale == "posix" || named && !utf8
-		}
-	}
-	return false
 }

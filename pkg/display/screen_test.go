@@ -34,15 +34,16 @@ func TestScreenThroughResizes(t *testing.T) {
 					if rng.IntN(10) > 0 {
 						run := crowd(1 + rng.IntN(12))
 						run.Elapsed.Duration = time.Duration(rng.IntN(3)) * time.Second
-						lines = theme{}.layout(run, strings.Repeat("?", rng.IntN(2)), e.width, height)
-						display = strings.Split(strings.TrimSuffix(text(lines, theme{}), "\n"), "\n")
+						run.Notice = strings.Repeat("?", rng.IntN(2))
+						lines = layout(run, e.width, height, false)
+						display = strings.Split(strings.TrimSuffix(text(lines, false), "\n"), "\n")
 					}
 					var news strings.Builder
 					for range rng.IntN(3) {
 						log = append(log, fmt.Sprintf("line %d %s", len(log), strings.Repeat("x", 1+rng.IntN(longest-10))))
 						news.WriteString(log[len(log)-1] + "\n")
 					}
-					s.draw([]byte(news.String()), lines, e.width, theme{})
+					s.draw([]byte(news.String()), lines, e.width)
 					wantLines(t, e, append(slices.Clone(log), display...))
 				}
 			})
@@ -70,40 +71,36 @@ func wantLines(t *testing.T, e *emulator, want []string) {
 func TestScreenDrawsOnlyChanges(t *testing.T) {
 	var out strings.Builder
 	s := &screen{out: &out}
-	lines := theme{}.layout(underWay(), "", 80, 24)
-	s.draw(nil, nil, 80, theme{})
+	lines := layout(underWay(), 80, 24, false)
+	s.draw(nil, nil, 80)
 	if out.Len() > 0 {
 		t.Errorf("%q is sent without anything to draw", out.String())
 	}
-	s.draw(nil, lines, 80, theme{})
+	s.draw(nil, lines, 80)
 	drawn := out.Len()
-	s.draw(nil, lines, 80, theme{})
+	s.draw(nil, lines, 80)
 	if drawn == 0 || out.Len() > drawn {
 		t.Errorf("%d bytes are sent, and %d more for the same again", drawn, out.Len()-drawn)
 	}
-	s.draw(nil, lines, 81, theme{})
+	s.draw(nil, lines, 81)
 	if out.Len() == drawn {
 		t.Error("nothing is sent after a resize")
 	}
 }
 
-// The environment tells whether the terminal reflows and which characters it has.
-func TestEnvironment(t *testing.T) {
-	for _, tt := range []struct {
-		env            map[string]string
-		reflows, ascii bool
+// The environment tells whether the terminal reflows.
+func TestReflows(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want bool
 	}{
-		{nil, true, false},
-		{map[string]string{"LANG": "C.UTF-8"}, true, false},
-		{map[string]string{"LANG": "C", "STY": "1.pts"}, false, true},
-		{map[string]string{"LANG": "de_DE.utf8", "XTERM_VERSION": "XTerm(390)"}, false, false},
-		{map[string]string{"LANG": "de_DE.ISO-8859-1@euro", "XTERM_VERSION": "XTerm(390)", "TMUX": "/tmp/tmux,1,0"}, true, true},
-		{map[string]string{"LANG": "en_US.UTF-8", "LC_ALL": "en_US.ISO-8859-1"}, true, true},
-		{map[string]string{"LANG": "en_US.ISO-8859-1", "LC_CTYPE": "en_US.UTF-8"}, true, false},
+		{nil, true},
+		{map[string]string{"STY": "1.pts"}, false},
+		{map[string]string{"XTERM_VERSION": "XTerm(390)"}, false},
+		{map[string]string{"XTERM_VERSION": "XTerm(390)", "TMUX": "/tmp/tmux,1,0"}, true},
 	} {
-		getenv := func(name string) string { return tt.env[name] }
-		if reflows(getenv) != tt.reflows || ascii(getenv) != tt.ascii {
-			t.Errorf("%v: reflows %v, ascii %v", tt.env, reflows(getenv), ascii(getenv))
+		if got := reflows(func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%v: reflows %v", c.env, got)
 		}
 	}
 }

@@ -1,16 +1,13 @@
 package display
 
 import (
-	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-
-	"github.com/rivo/uniseg"
+	"unicode/utf8"
 )
 
-// style is the look of a text: the parameters of an SGR sequence (ECMA-48, 8.3.117), or ""
-// for plain. The person's theme of the terminal defines all colors but the bar's track.
+// style is the look of a text: the parameters of an SGR sequence (ECMA-48, 8.3.117), or "" for plain. The person's theme of
+// the terminal defines all colors but the bar's track.
 type style string
 
 const (
@@ -24,23 +21,17 @@ const (
 	track  style = "36;48;5;238" // a partly filled cell has both colors
 )
 
-// theme is what the terminal can show and the person wants to see.
-type theme struct {
-	color bool
-	ascii bool
-}
+// separator stands between two texts on a line, and ellipsis where a text is cut off.
+const separator, ellipsis = " · ", "…"
 
-// separator stands between two texts on a line.
-func (t theme) separator() string { return t.either(" · ", " - ") }
-
-// ellipsis stands where a text is cut off.
-func (t theme) ellipsis() string { return t.either("…", "...") }
-
-func (t theme) either(unicode, ascii string) string {
-	if t.ascii {
-		return ascii
-	}
-	return unicode
+// narrow returns a text from outside in letters that take one cell each: a question mark replaces the others.
+func narrow(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 0x300 { // from here on, letters are combined, wide or right to left
+			return '?'
+		}
+		return r
+	}, text)
 }
 
 // span is text of one style, without control characters.
@@ -56,10 +47,9 @@ func spaces(n int) span { return span{strings.Repeat(" ", max(0, n)), plain} }
 type line []span
 
 // cells returns how many cells of a terminal a text takes up.
-func cells(text string) int { return uniseg.StringWidth(text) }
+func cells(text string) int { return utf8.RuneCountInString(text) }
 
-func (l line) width() int {
-	width := 0
+func (l line) width() (width int) {
 	for _, s := range l {
 		width += cells(s.text)
 	}
@@ -67,10 +57,10 @@ func (l line) width() int {
 }
 
 // render returns the line as the terminal gets it.
-func (l line) render(t theme) string {
+func (l line) render(color bool) string {
 	var b strings.Builder
 	for _, s := range l {
-		if !t.color || s.style == plain || strings.TrimSpace(s.text) == "" && s.style != track {
+		if !color || s.style == plain || strings.TrimSpace(s.text) == "" && s.style != track {
 			b.WriteString(s.text)
 			continue
 		}
@@ -79,85 +69,44 @@ func (l line) render(t theme) string {
 	return b.String()
 }
 
-// fit truncates a line to a width, with an ellipsis if there is room for it.
-func (l line) fit(width int, t theme) line {
+// fit truncates a line to a width of at least 1, with an ellipsis.
+func (l line) fit(width int) line {
 	if l.width() <= width {
 		return l
 	}
-	end := t.ellipsis()
-	if cells(end) > width {
-		end = strings.Repeat(".", max(0, width))
-	}
-	left := width - cells(end)
+	left := width - cells(ellipsis)
 	for i, s := range l {
-		if w := cells(s.text); w <= left {
-			left -= w
-			continue
+		if cells(s.text) > left {
+			return append(l[:i:i], span{string([]rune(s.text)[:left]) + ellipsis, s.style})
 		}
-		kept := ""
-		for g := uniseg.NewGraphemes(s.text); g.Next() && g.Width() <= left; left -= g.Width() {
-			kept += g.Str()
-		}
-		return append(l[:i:i], span{kept + end, s.style})
+		left -= cells(s.text)
 	}
 	return l
 }
 
-// align pads a line to a width, on its right or left side.
-func (l line) align(width int, left bool) line {
-	padding := spaces(width - l.width())
-	if left {
-		return append(l, padding)
-	}
-	return append(line{padding}, l...)
-}
-
-// inCharset returns a text in the characters of the terminal: a question mark replaces the others.
-func (t theme) inCharset(text string) string {
-	return strings.Map(func(r rune) rune {
-		if t.ascii && r > unicode.MaxASCII {
-			return '?'
-		}
-		return r
-	}, text)
-}
-
-// segment is one of several texts on a line. If there is not room for all, those with the
-// lowest priority numbers stay.
+// segment is one of several texts on a line. If there is not room for all, those with the highest priority numbers go.
 type segment struct {
 	priority int
 	text     line
 }
 
-// fitSegments returns the indices of the segments that fit into a width with a gap of so
-// many cells between them, in ascending order.
-func fitSegments(segments []segment, width, gap int) []int {
-	order := make([]int, len(segments))
-	for i := range segments {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(segments[a].priority, segments[b].priority) })
-	var chosen []int
-	width += gap // before the first there is none
-	for _, i := range order {
-		needed := gap + segments[i].text.width()
-		if needed <= width || len(chosen) == 0 { // the first is truncated, not dropped
-			chosen = append(chosen, i)
-			width -= needed
+// join puts the segments that fit into a width side by side, with a gap between them. One stays, however long.
+func join(segments []segment, width int, gap span) line {
+	for {
+		var joined line
+		last := 0 // the least important
+		for i, s := range segments {
+			if i > 0 {
+				joined = append(joined, gap)
+			}
+			joined = append(joined, s.text...)
+			if s.priority > segments[last].priority {
+				last = i
+			}
 		}
-	}
-	slices.Sort(chosen)
-	return chosen
-}
-
-// join puts the chosen segments side by side.
-func join(segments []segment, chosen []int, gap span) line {
-	var joined line
-	for k, i := range chosen {
-		if k > 0 {
-			joined = append(joined, gap)
+		if joined.width() <= width || len(segments) == 1 {
+			return joined
 		}
-		joined = append(joined, segments[i].text...)
+		segments = slices.Delete(slices.Clone(segments), last, last+1)
 	}
-	return joined
 }

@@ -1,210 +1,227 @@
-package ledger_test
+package ledger
 
 import (
-	"encoding/binary"
+	"bytes"
 	"errors"
 	"fmt"
-	"math"
+	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
-	"runtime"
-	"slices"
 	"testing"
+	"time"
 
-	"nqueens/pkg/ledger"
-	"nqueens/pkg/run"
-	"nqueens/pkg/testkit"
+	"nqueens/pkg/queens"
 )
 
-// After one bit of the file flips, the ledger never returns what was not written: the
-// file is refused, or has the same contents, or those of one transaction before if the
-// newest meta page was hit, or lists the results that are lost. The bits are all those in
-// meta pages and at the beginning of branch pages, and 2000 others.
-func TestBitFlips(t *testing.T) {
-	s := newDamageSample(t)
-	data, _ := s.last()
-	branches := 0
-	var bits []int
-	for start := 0; start < len(data); start += page {
-		end := 0
-		switch flags := binary.NativeEndian.Uint16(data[start+8:]); {
-		case start < 2*page:
-			end = 80 // the page header and the meta page
-		case flags == branch:
-			branches++
-			end = 32 // the page header and the first element
-		}
-		for bit := range end * 8 {
-			bits = append(bits, start*8+bit)
-		}
+// smallRun returns the records of a whole run with a dispute, a verdict, a ban and a total.
+func smallRun(t testing.TB) []Record {
+	t.Helper()
+	h := newHeader(t, 1)
+	rest := result("b", 3, make([]uint64, h.Manifest.Tasks-3)...)
+	at := time.UnixMilli(1e12).UTC()
+	records := []Record{
+		h, &Start{Number: 1, Instance: 7, Version: "v1", At: at},
+		result("a", 0, 1, 2, 3), mark(queens.Running), rest, result("b", 1, 7), result("c", 2, 3),
+		recounted(1, 7, "avx2"), ban("a"), result("b", 0, 1), mark(queens.Stopped),
+		&Start{Number: 2, Instance: 8, Version: "v1", At: at}, result("c", 0, 1),
 	}
-	if branches == 0 {
-		t.Error("the ledger has no branch page")
-	}
-	rng := testkit.Rand(t)
-	for range 2000 {
-		bits = append(bits, rng.IntN(len(data)*8))
-	}
-	folder, outcomes := t.TempDir(), make(map[string]int)
-	for _, bit := range testkit.Sample(t, rounds(100, len(bits)), bits) {
-		data[bit/8] ^= 1 << (bit % 8)
-		outcomes[s.tryDamaged(t, folder, data, fmt.Sprintf("bit %d of byte %d, page %d", bit%8, bit/8%page, bit/8/page))]++
-		data[bit/8] ^= 1 << (bit % 8)
-	}
-	t.Logf("outcomes: %v", outcomes)
-	if testkit.Full() && (outcomes["same"] == 0 || outcomes["refused"] == 0 || outcomes["repaired"] == 0) {
-		t.Error("some outcome never occurred")
-	}
+	s := stateOf(t, h, records[1:]...)
+	end := mark(queens.Complete)
+	end.Solutions, end.Total = (*queens.Decimal)(s.Solutions()), (*queens.Decimal)(s.Solutions())
+	return append(records, end)
 }
 
-// A truncated file is refused, unless the part that is gone was never used.
-func TestTruncation(t *testing.T) {
-	s := newDamageSample(t)
-	data, _ := s.last()
-	folder := t.TempDir()
-	rng := testkit.Rand(t)
-	lengths := []int{0, 1, 15, 16, 79, 80}
-	for length := page; length <= len(data); length += page {
-		lengths = append(lengths, length-1, length, min(length+1, len(data)), length-rng.IntN(page))
-	}
-	outcomes := make(map[string]int)
-	for _, length := range testkit.Sample(t, rounds(40, len(lengths)), lengths) {
-		outcomes[s.tryDamaged(t, folder, data[:length], fmt.Sprintf("cut to %d bytes", length))]++
-	}
-	if outcomes["repaired"] > 0 || testkit.Full() && (outcomes["refused"] == 0 || outcomes["same"] == 0) {
-		t.Errorf("outcomes: %v", outcomes)
-	}
-}
-
-// A page overwritten with zeros, noise, or another page is detected.
-func TestPagesOverwritten(t *testing.T) {
-	s := newDamageSample(t)
-	sound, _ := s.last()
-	folder := t.TempDir()
-	noise := make([]byte, page)
-	rng := rand.New(rand.NewPCG(3, 4))
-	for i := range noise {
-		noise[i] = byte(rng.Uint32())
-	}
-	pages := len(sound) / page
-	ids := make([]int, pages)
-	for id := range ids {
-		ids[id] = id
-	}
-	for _, id := range testkit.Sample(t, rounds(10, pages), ids) {
-		for i, other := range [][]byte{make([]byte, page), noise, sound[(id+1)%pages*page:][:page], sound[rng.IntN(pages)*page:][:page]} {
-			data := slices.Clone(sound)
-			copy(data[id*page:], other)
-			if outcome := s.tryDamaged(t, folder, data, fmt.Sprintf("page %d, overwritten in way %d", id, i)); outcome == "repaired" {
-				t.Errorf("page %d, overwritten in way %d, is repaired", id, i)
-			}
-		}
-	}
-}
-
-// When the power fails during a transaction, the disk may have any of its pages, but not
-// its meta page, or half of it. The file then has the contents and the position of the
-// transaction before.
-func TestPowerCut(t *testing.T) {
-	s := newDamageSample(t)
-	folder := t.TempDir()
-	rng := testkit.Rand(t)
-	for range rounds(40, 200) {
-		i := 1 + rng.IntN(len(s.files)-1)
-		data, after := slices.Clone(s.files[i-1]), s.files[i]
-		if len(after) > len(data) && rng.IntN(2) == 0 {
-			data = append(data, make([]byte, len(after)-len(data))...)
-		}
-		for start := 2 * page; start < min(len(data), len(after)); start += page {
-			if rng.IntN(2) == 0 {
-				copy(data[start:start+page], after[start:])
-			}
-		}
-		if rng.IntN(2) == 0 {
-			newest := page * (newestTransaction(after) % 2)
-			half := 16 + 48 + rng.IntN(8) // with the transaction number, without the checksum
-			copy(data[newest:newest+half], after[newest:])
-		}
-		if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
+// encode returns a log, and where each frame ends.
+func encode(t testing.TB, records ...Record) (log []byte, ends []int) {
+	t.Helper()
+	for _, r := range records {
+		var err error
+		if log, err = AppendFrame(log, r); err != nil {
 			t.Fatal(err)
 		}
-		l, err := openWriter(folder)
-		if err != nil {
-			t.Fatalf("before transaction %d: %v", i, err)
+		ends = append(ends, len(log))
+	}
+	return log, ends
+}
+
+func foldBytes(log []byte) (*State, Notes, error) {
+	return Fold(bytes.NewReader(log), int64(len(log)), "log")
+}
+
+// describe returns all that a state says.
+func describe(s *State) string {
+	s.settle()
+	text := fmt.Sprintf("%+v %v %d %d %d %q %+v", s.totals, s.Bans(), s.Results(), s.Recounts(), s.Starts(), s.Ended(), s.Mark())
+	for task := range s.Header().Manifest.Tasks {
+		text += fmt.Sprintf(" %+v %v", s.facts.outcome(task), s.Counts(task))
+	}
+	return text
+}
+
+// total returns the total of a state, or "none".
+func total(s *State) string {
+	if s.Ended() != queens.Complete {
+		return "none"
+	}
+	return s.Solutions().String()
+}
+
+// A log that is cut anywhere has the state of its whole frames, or is refused within the header.
+func TestCutAtEveryByte(t *testing.T) {
+	records := smallRun(t)
+	log, ends := encode(t, records...)
+	whole := 0
+	for size := range len(log) {
+		for whole < len(ends) && ends[whole] <= size {
+			whole++
 		}
-		if got := contentsOf(t, l); !got.equal(s.states[i-1]) {
-			t.Fatalf("before transaction %d it is at %v with %d results, want %v with %d",
-				i, got.Position, len(got.Results), s.states[i-1].Position, len(s.states[i-1].Results))
+		s, notes, err := foldBytes(log[:size])
+		if whole == 0 {
+			if err == nil {
+				t.Fatalf("%d bytes of the header are accepted", size)
+			}
+			continue
 		}
-		closed(t, l)
+		if err != nil || int(notes.Size) != ends[whole-1] || int(notes.Torn) != size-ends[whole-1] {
+			t.Fatalf("cut at %d of %d: %+v, %v", size, len(log), notes, err)
+		}
+		if want := stateOf(t, records[0].(*Header), records[1:whole]...); describe(s) != describe(want) {
+			t.Fatalf("cut at %d of %d:\n%s\nwant\n%s", size, len(log), describe(s), describe(want))
+		}
+		if total(s) != "none" {
+			t.Fatalf("cut at %d of %d: a total", size, len(log))
+		}
 	}
 }
 
-func newestTransaction(data []byte) int {
-	number := func(at int) int { return int(binary.NativeEndian.Uint64(data[at+16+48:])) }
-	return max(number(0), number(page))
-}
-
-// A file that is truncated while it is open makes the ledger unusable with an error; it
-// can still be closed.
-func TestDamagedWhileOpen(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows does not truncate a mapped file")
+// A byte that is damaged changes nothing, drops a result aloud, cuts the last frame, or is refused; it never gives another
+// total.
+func TestFlipEveryByte(t *testing.T) {
+	records := smallRun(t)
+	log, ends := encode(t, records...)
+	original, _, err := foldBytes(log)
+	if err != nil || total(original) == "none" {
+		t.Fatal(total(original), err)
 	}
-	s := newDamageSample(t)
-	data, want := s.last()
-	for name, c := range map[string]struct {
-		length int64
-		use    func(*ledger.Ledger) error
-	}{
-		"Accept, nothing left": {0, func(l *ledger.Ledger) error {
-			_, err := l.Accept([]run.Result{result(3001, 1, 1)}, 0, position(100))
-			return err
-		}},
-		"Accept, meta pages left": {2 * page, func(l *ledger.Ledger) error {
-			_, err := l.Accept([]run.Result{result(3001, 1, 1)}, 0, position(100))
-			return err
-		}},
-		"Range": {2 * page, func(l *ledger.Ledger) error {
-			for _, err := range l.Range(0, math.MaxUint64) {
-				if err != nil {
-					return err
+	rng := rand.New(rand.NewPCG(1, 2))
+	var dropped, cut, refused int
+	for i := range log {
+		for _, flip := range []byte{0xff, 1 << rng.IntN(8), byte(1 + rng.IntN(254))} {
+			damaged := bytes.Clone(log)
+			damaged[i] ^= flip
+			s, notes, err := foldBytes(damaged)
+			switch last := ends[len(ends)-2]; {
+			case err != nil:
+				if !errors.As(err, new(*DamagedError)) || i >= last {
+					t.Fatalf("byte %d: %v", i, err)
 				}
+				refused++
+			case len(notes.Dropped) == 1 && notes.Torn == 0:
+				dropped++
+			case int(notes.Size) == last && notes.Torn > 0:
+				cut++
+			default:
+				t.Fatalf("byte %d of %d: %+v", i, len(log), notes)
 			}
-			return nil
-		}},
-		"Result, nothing left": {0, func(l *ledger.Ledger) error {
-			_, _, err := l.Result(want.Results[0].Task)
-			return err
-		}},
-		"SetState, none left":  {0, func(l *ledger.Ledger) error { return l.SetState(run.Stopped) }},
-		"SetState, metas left": {2 * page, func(l *ledger.Ledger) error { return l.SetState(run.Stopped) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir()
-			if err := os.WriteFile(filepath.Join(folder, file), data, 0o600); err != nil {
-				t.Fatal(err)
+			if err == nil && total(s) != "none" && total(s) != total(original) {
+				t.Fatalf("byte %d: the total %s, not %s", i, total(s), total(original))
 			}
-			l := open(t, openWriter, folder)
-			if err := os.Truncate(filepath.Join(folder, file), c.length); err != nil {
-				t.Fatal(err)
-			}
-			var damaged *ledger.DamagedError
-			err := c.use(l)
-			if !errors.As(err, &damaged) {
-				t.Fatalf("the error is %v", err)
-			}
-			if again := c.use(l); !errors.Is(again, err) {
-				t.Errorf("the error is %v, and later %v", err, again)
-			}
-			if !l.Has(want.Results[0].Task) || l.Len() != uint64(len(want.Results)) {
-				t.Error("what was in memory is gone")
-			}
-			closed(t, l)
-			if _, err := openWriter(folder); !errors.As(err, &damaged) {
-				t.Errorf("opened again, the error is %v", err)
-			}
-		})
+		}
+	}
+	if dropped == 0 || cut == 0 || refused == 0 {
+		t.Error(dropped, cut, refused)
+	}
+}
+
+// What more than one group holds is not torn.
+func TestMuchDamageIsNotTorn(t *testing.T) {
+	log, _ := encode(t, smallRun(t)...)
+	if _, notes, err := foldBytes(append(bytes.Clone(log), make([]byte, maxGroup)...)); err != nil || notes.Torn != maxGroup {
+		t.Error(notes, err)
+	}
+	if _, _, err := foldBytes(append(bytes.Clone(log), make([]byte, maxGroup+1)...)); !errors.Is(err, errTorn) {
+		t.Error(err)
+	}
+}
+
+// Damage before a whole last frame is not torn, and cuts nothing.
+func TestDamageBeforeTheEnd(t *testing.T) {
+	log, ends := encode(t, smallRun(t)...)
+	damaged := bytes.Clone(log)
+	clear(damaged[ends[3]:ends[5]])
+	var at *DamagedError
+	if _, _, err := foldBytes(damaged); !errors.As(err, &at) || at.Offset != int64(ends[3]) {
+		t.Error(err)
+	}
+}
+
+// A log of another format says which program to use, not that it is damaged.
+func TestOtherFormat(t *testing.T) {
+	h := newHeader(t, 1)
+	log, _ := encode(t, h)
+	payload := bytes.Replace(log[headSize:len(log)-tailSize], []byte(`"format":1`), []byte(`"format":2`), 1)
+	_, err := new(decoder).decode(headerKind, payload)
+	if err = wrapDamage("log", 0, err); !errors.Is(err, ErrFormat) || errors.As(err, new(*DamagedError)) {
+		t.Error(err)
+	}
+}
+
+// Sizes that issue 40 asks for, with the longest usual names.
+func TestSizes(t *testing.T) {
+	for tasks, most := range map[int]int{1: 110, 16: 16 * 25} {
+		r := result("6f1c2a34b5d647e89fa0b1c2d3e4f506/avx512", 9_876_543, make([]uint64, tasks)...)
+		r.Process, r.At = "abcdefghijkl", time.Now()
+		for i := range r.Counts {
+			r.Counts[i] = 1 << 41
+		}
+		if log, _ := encode(t, r); len(log) > most {
+			t.Errorf("a chunk of %d tasks takes %d bytes, more than %d", tasks, len(log), most)
+		}
+	}
+}
+
+// Whatever follows the header, reading ends without a panic, and what is read can be written and read again.
+func FuzzScan(f *testing.F) {
+	records := smallRun(f)
+	header, _ := encode(f, records[0])
+	for _, r := range records[1:] {
+		log, _ := encode(f, r)
+		f.Add(byte(0), log)
+		f.Add(byte(r.kind()), log[headSize:len(log)-tailSize])
+	}
+	f.Fuzz(func(t *testing.T, k byte, data []byte) {
+		if k == 0 {
+			_, _, _ = foldBytes(append(bytes.Clone(header), data...))
+			l := Last{Header: records[0].(*Header)}
+			l.findMark(data)
+			return
+		}
+		r, err := new(decoder).decode(kind(k), data)
+		if err != nil {
+			return
+		}
+		if h, ok := r.(*Header); !ok {
+			_ = NewState(records[0].(*Header)).Add(r)
+		} else if h.validate() != nil {
+			t.Fatal("an invalid header")
+		}
+		log, err := AppendFrame(nil, r)
+		if err != nil {
+			t.Fatalf("%+v: %v", r, err)
+		}
+		again, ok := parseLast(log)
+		if !ok || again.kind != kind(k) {
+			t.Fatal("the frame does not check")
+		}
+		if second, err := new(decoder).decode(again.kind, again.payload); err != nil || fmt.Sprintf("%+v", second) != fmt.Sprintf("%+v", r) {
+			t.Fatalf("%+v, then %+v, %v", r, second, err)
+		}
+	})
+}
+
+// A file that ends while it is read is no torn log.
+func TestReadFails(t *testing.T) {
+	log, _ := encode(t, smallRun(t)...)
+	if _, _, err := Fold(bytes.NewReader(log[:len(log)-9]), int64(len(log)), "log"); !errors.Is(err, io.EOF) {
+		t.Error(err)
 	}
 }

@@ -2,66 +2,123 @@ package ledger
 
 import (
 	"cmp"
-	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
 	"nqueens/pkg/durable"
+	"nqueens/pkg/queens"
 )
 
-// How long a writer waits for readers, which finish soon, and how often it tries.
+// Holder is the process that has a log open for writing, as its lock file names it.
+type Holder struct {
+	PID    int    `json:"pid"`
+	Host   string `json:"host"`
+	Server string `json:"server,omitempty"` // address of the run's server; empty if it accepts no connections
+}
+
+// LockedError says that another process has a log open for writing.
+type LockedError struct {
+	Folder string
+	Holder Holder // zero if it is not known
+}
+
+// Error names the process.
+func (e *LockedError) Error() string {
+	if e.Holder.PID == 0 {
+		return fmt.Sprintf("another process works on %s", e.Folder)
+	}
+	return fmt.Sprintf("process %d on %s works on %s", e.Holder.PID, e.Holder.Host, e.Folder)
+}
+
 const (
-	readersTimeout   = 2 * time.Second
-	lockPollInterval = 20 * time.Millisecond
+	lockFile = "lock"
+	// lockWait is how long a writer waits: those who list runs hold the lock for a moment.
+	lockWait = 300 * time.Millisecond
+	lockPoll = 10 * time.Millisecond
+	// maxHolder bounds what is read of a lock file, in bytes.
+	maxHolder = 4096
 )
 
-// acquire locks the file: shared for a reader, exclusive for a writer, which waits for
-// readers until ctx ends or readersTimeout has passed.
-func (l *Ledger) acquire(ctx context.Context) error {
-	folder := filepath.Dir(l.path)
-	poll := time.NewTicker(lockPollInterval)
-	defer poll.Stop()
-	for start := time.Now(); ; {
-		err := durable.Lock(l.file, l.mode == readWrite)
-		if err == nil && l.mode == readWrite {
-			l.claimLockInfo()
+// lock is the lock of a folder, held.
+type lock struct {
+	file   *os.File
+	holder Holder
+}
+
+// acquire locks the folder of a run for writing. The error is a [LockedError] if another process holds the lock.
+func acquire(folder string) (*lock, error) {
+	file, err := os.OpenFile(filepath.Join(folder, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the ledger: %w", err)
+	}
+	deadline := time.Now().Add(lockWait)
+	for err = durable.Lock(file, true); errors.Is(err, durable.ErrLocked) && time.Now().Before(deadline); err = durable.Lock(file, true) {
+		time.Sleep(lockPoll)
+	}
+	if err != nil {
+		if errors.Is(err, durable.ErrLocked) {
+			err = &LockedError{Folder: folder, Holder: readHolder(file)}
 		}
-		if !errors.Is(err, durable.ErrLocked) {
-			return l.wrapIO(err)
-		}
-		writer, err := l.heldByWriter()
-		switch {
-		case err != nil:
-			return l.wrapIO(err)
-		case writer:
-			return &LockedError{Folder: folder, Holder: readLockInfo(folder)}
-		case time.Since(start) >= readersTimeout:
-			return &LockedError{Folder: folder, Readers: true}
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-poll.C:
-		}
+		return nil, errors.Join(err, file.Close())
+	}
+	host, _ := os.Hostname()
+	l := &lock{file: file, holder: Holder{PID: os.Getpid(), Host: queens.SanitizeName(cmp.Or(host, "this machine"))}}
+	l.publish("")
+	return l, nil
+}
+
+// Lock locks the folder of a run, as a writer of its log does, until unlock is called: to remove it. The error is that of
+// [Open].
+func Lock(folder string) (unlock func() error, err error) {
+	l, err := acquire(folder)
+	if err != nil {
+		return nil, err
+	}
+	return l.release, nil
+}
+
+// publish writes who holds the lock. It ignores errors: the file only informs, and a disk that fails shows in the log.
+func (l *lock) publish(server string) {
+	l.holder.Server = server
+	text, err := json.Marshal(l.holder)
+	if err == nil && l.file.Truncate(0) == nil {
+		_, _ = l.file.WriteAt(text, 0)
 	}
 }
 
-// CheckWriter returns a [LockedError] if a process has the ledger in a folder open for writing.
-func CheckWriter(folder string) error {
-	l, err := openLocked(context.Background(), filepath.Join(folder, File), readOnly)
+func (l *lock) release() error {
+	_ = l.file.Truncate(0)
+	return l.file.Close()
+}
+
+// readHolder returns what a lock file says. It is valid only while the file is locked.
+func readHolder(file *os.File) (h Holder) {
+	text := make([]byte, maxHolder)
+	size, _ := file.ReadAt(text, 0)
+	if json.Unmarshal(text[:size], &h) != nil {
+		return Holder{}
+	}
+	h.Host, h.Server = queens.SanitizeName(h.Host), queens.SanitizeName(h.Server)
+	return h
+}
+
+// Held returns a [LockedError] if a process has the log in a folder open for writing, and nil if none has.
+func Held(folder string) error {
+	file, err := os.Open(filepath.Join(folder, lockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a copy
+	}
 	if err != nil {
 		return err
 	}
-	return l.release()
-}
-
-// heldByWriter reports whether the lock that others hold is exclusive: it is if a shared
-// one can't be had.
-func (l *Ledger) heldByWriter() (bool, error) {
-	err := durable.Lock(l.file, false)
+	err = durable.Lock(file, false)
 	if errors.Is(err, durable.ErrLocked) {
-		return true, nil
+		err = &LockedError{Folder: folder, Holder: readHolder(file)}
 	}
-	return false, cmp.Or(err, durable.Unlock(l.file))
+	return errors.Join(err, file.Close())
 }

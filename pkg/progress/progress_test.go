@@ -5,280 +5,277 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"nqueens/pkg/progress"
-	"nqueens/pkg/run"
+	"nqueens/pkg/queens"
 )
 
-// The windows over which rates are measured, the time before the first forecast, and the
-// time constant of the forecast.
 const (
-	window        = 30 * time.Second
-	longWindow    = 5 * time.Minute
-	firstForecast = 5 * time.Second
-	smoothing     = 5 * time.Second
-	settled       = 6 * smoothing // after it, the forecast shows a change
+	shortWindow = 30 * time.Second
+	longWindow  = 5 * time.Minute
+	// settled is a time after which the smoothed forecast shows a change.
+	settled = time.Minute
 )
 
-// testRun is a run in fake time, whose work the test does: tasks of the same size with 10
-// solutions each.
+// testRun is a run whose work the test does: tasks of the same size with 10 solutions each.
 type testRun struct {
-	meter     *progress.Meter
-	begun     time.Time
-	before    time.Duration // for which coordinators had worked on it
-	tasks     uint64
-	done      uint64
-	solutions int64
-	latest    run.Snapshot
+	*testing.T
+	meter   progress.Meter
+	elapsed time.Duration
+	tasks   uint64
+	threads int
+	s       queens.Snapshot // the latest
 }
 
-func newRun(tasks uint64) *testRun { return resumed(tasks, 0) }
-
-// resumed returns a run that resumes after an hour with so many tasks done.
-func resumed(tasks, done uint64) *testRun { return resumedAt(tasks, done, 0) }
-
-// resumedAt returns the same with what a thread did in a second.
-func resumedAt(tasks, done uint64, threadSpeed float64) *testRun {
-	r := &testRun{begun: time.Now(), tasks: tasks, done: done, solutions: 10 * int64(done)}
-	if done > 0 {
-		r.before = time.Hour
-	}
-	r.meter = progress.NewMeter(tasks, r.observe(0), threadSpeed)
+func newRun(t *testing.T, tasks, done uint64, elapsed time.Duration) *testRun {
+	r := &testRun{T: t, elapsed: elapsed, tasks: tasks, threads: 2}
+	r.s.Done = done
+	r.measure()
+	r.s.Done++ // the first result begins the windows
+	r.measure()
 	return r
 }
 
-func (r *testRun) observe(threads int) *progress.Observation {
-	return &progress.Observation{
-		At: time.Now(), Elapsed: r.before + time.Since(r.begun), Done: r.done, WorkDone: r.share(), Solutions: big.NewInt(r.solutions), Threads: threads,
+func (r *testRun) measure() {
+	r.s = queens.Snapshot{
+		State: queens.Running, Done: r.s.Done, Tasks: r.tasks, WorkDone: queens.Fraction(r.s.Done) / queens.Fraction(r.tasks),
+		Solutions: (*queens.Decimal)(big.NewInt(10 * int64(r.s.Done))), Threads: r.threads, Elapsed: queens.Seconds{Duration: r.elapsed},
 	}
+	r.meter.Measure(&r.s)
 }
 
-func (r *testRun) share() float64 { return float64(r.done) / float64(max(r.tasks, 1)) }
-
-// work does so many tasks a second for that time, and measures after each second.
-func (r *testRun) work(tasksPerSecond uint64, long time.Duration) {
+// work does a number of tasks in each second of a time, and measures after each.
+func (r *testRun) work(perSecond uint64, long time.Duration) {
 	for range long / time.Second {
-		time.Sleep(time.Second)
-		r.done += tasksPerSecond
-		r.solutions += 10 * int64(tasksPerSecond)
+		r.elapsed += time.Second
+		r.s.Done = min(r.s.Done+perSecond, r.tasks)
 		r.measure()
 	}
 }
 
-func (r *testRun) measure() {
-	r.latest = r.meter.Measure(r.observe(2))
+// left is the time that the other tasks take at a speed.
+func (r *testRun) left(perSecond float64) time.Duration {
+	return time.Duration(float64(r.tasks-r.s.Done) / perSecond * float64(time.Second))
 }
 
-// wantRate holds the latest snapshot to a rate in solutions a second.
-func (r *testRun) wantRate(t *testing.T, when string, rate float64) {
-	t.Helper()
-	if !near(r.latest.Rate, rate) {
-		t.Errorf("%s: rate %v, want %v", when, r.latest.Rate, rate)
+func (r *testRun) wantRate(when string, rate float64) {
+	r.Helper()
+	if math.Abs(r.s.Rate-rate) > 1e-6*rate {
+		r.Errorf("%s: rate %v, want %v", when, r.s.Rate, rate)
 	}
 }
 
-// wantNoETA holds the latest snapshot to have no forecast.
-func (r *testRun) wantNoETA(t *testing.T, when string) {
-	t.Helper()
-	if r.latest.ETA != nil {
-		t.Errorf("%s: ETA %v, want none", when, r.latest.ETA)
+// wantTimeToGo wants a forecast that contains the truth, and is no wider than a number of times the truth; none if that
+// number is 0.
+func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) {
+	r.Helper()
+	got := r.s.TimeToGo
+	switch {
+	case width == 0 && got == nil:
+	case got == nil || width == 0:
+		r.Errorf("%s: time to go %v, want one: %v", when, got, width > 0)
+	case got.Least.Duration > truth || got.Most.Duration < truth:
+		r.Errorf("%s: time to go %v, the truth is %v", when, *got, truth)
+	case (got.Most.Duration - got.Least.Duration - 5*time.Second).Seconds() > width*truth.Seconds():
+		r.Errorf("%s: time to go %v is wider than %v times the truth, %v", when, *got, width, truth)
 	}
 }
 
-// wantETA holds the forecast of the latest snapshot to contain a time, and to be no
-// wider than so many times that time.
-func (r *testRun) wantETA(t *testing.T, when string, truth time.Duration, width float64) {
-	t.Helper()
-	eta := etaOf(&r.latest)
-	if eta.Min.Duration < 0 || eta.Min.Duration > truth || eta.Max.Duration < truth {
-		t.Errorf("%s: ETA %v, the truth is %v", when, eta, truth)
-	}
-	if got := (eta.Max.Duration - eta.Min.Duration - smoothing/2).Seconds(); got > width*truth.Seconds() {
-		t.Errorf("%s: ETA %v is %.2f of %v wide, want %.2f at most", when, eta, got/truth.Seconds(), truth, width)
-	}
-}
-
-// left returns the time that the remaining tasks take at a speed.
-func (r *testRun) left(tasksPerSecond float64) time.Duration {
-	return time.Duration(float64(r.tasks-r.done) / tasksPerSecond * float64(time.Second))
-}
-
-func near(got, want float64) bool { return math.Abs(got-want) <= 1e-6*math.Abs(want) }
-
-// Steady work has its rate from the first second on, and from 5 s on a forecast that
-// contains the true remaining time, and narrows.
+// Steady work has its rate at once, and from 2 s on a forecast that contains the truth and narrows.
 func TestSteadyWork(t *testing.T) {
 	for _, speed := range []uint64{1, 2, 64, 5000} {
-		synctest.Test(t, func(t *testing.T) {
-			const seconds = 600
-			r := newRun(seconds * speed)
-			for second := 1; second <= seconds; second++ {
-				r.work(speed, time.Second)
-				when := fmt.Sprintf("%d a second, second %d", speed, second)
-				r.wantRate(t, when, 10*float64(speed))
-				s := r.latest
-				if s.Done != r.done || s.Tasks != r.tasks || (*big.Int)(s.Solutions).Int64() != r.solutions || s.Elapsed.Duration != time.Duration(second)*time.Second || !near(float64(s.WorkDone), r.share()) {
-					t.Errorf("%s: %+v", when, s)
+		const seconds = 600
+		r := newRun(t, seconds*speed+1, 0, 0)
+		for second := 1; second <= seconds; second++ {
+			r.work(speed, time.Second)
+			when := fmt.Sprintf("%d a second, second %d", speed, second)
+			switch {
+			case second == seconds:
+				r.wantRate(when, 0)
+				r.wantTimeToGo(when, 0, 0)
+			case second < 2:
+				r.wantRate(when, 10*float64(speed))
+				r.wantTimeToGo(when, 0, 0)
+			default:
+				r.wantRate(when, 10*float64(speed))
+				width := 2.5
+				if second >= 20 {
+					width = 0.25 + 2.6/math.Sqrt(min(float64(second), 30)*float64(speed))
 				}
-				switch {
-				case s.Elapsed.Duration < firstForecast || second == seconds:
-					r.wantNoETA(t, when)
-				case s.Elapsed.Duration < window:
-					r.wantETA(t, when, r.left(float64(speed)), 1.2)
-				default:
-					r.wantETA(t, when, r.left(float64(speed)), 0.1+2.2/math.Sqrt(30*float64(speed)))
+				r.wantTimeToGo(when, r.left(float64(speed)), width)
+				if want := 2 * r.left(float64(speed)).Seconds(); math.Abs(r.s.Remaining-want) > 0.001*want {
+					t.Errorf("%s: %v thread-seconds left, want %v", when, r.s.Remaining, want)
 				}
 			}
-		})
-	}
-}
-
-// While nothing is done there is no rate and no forecast, from the very start.
-func TestNothingDone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRun(400)
-		r.measure()
-		r.wantRate(t, "at the start", 0)
-		r.wantNoETA(t, "at the start")
-		for second := 1; second <= 100; second++ {
-			r.work(0, time.Second)
-			when := fmt.Sprintf("second %d", second)
-			r.wantRate(t, when, 0)
-			r.wantNoETA(t, when)
 		}
-		r.work(1, time.Second)
-		if etaOf(&r.latest).Min.Duration <= 0 {
-			t.Errorf("after the first task: ETA %v", r.latest.ETA)
+	}
+}
+
+// A resumed run has the rate of what is done now.
+func TestResumed(t *testing.T) {
+	r := newRun(t, 100_001, 90_000, time.Hour)
+	r.work(20, time.Second)
+	r.wantTimeToGo("at the start", 0, 0)
+	r.work(20, 99*time.Second)
+	r.wantRate("later", 200)
+	r.wantTimeToGo("later", 400*time.Second, 0.35)
+}
+
+// The forecast follows the number of threads at once: what a thread did in the long window says what more threads do.
+func TestForecastFollowsThreads(t *testing.T) {
+	r := newRun(t, 1_000_000, 0, 0)
+	perThread := uint64(5)
+	r.work(10, longWindow)
+	for _, threads := range []int{4, 24, 6} {
+		r.threads = threads
+		now := perThread * uint64(threads)
+		r.work(now, settled)
+		r.wantTimeToGo(fmt.Sprint(threads, " threads"), r.left(float64(now)), 0.35)
+		r.wantRate(fmt.Sprint(threads, " threads"), 10*float64(now))
+		r.work(now, longWindow)
+	}
+}
+
+// For tasks of random sizes that end at random times on several threads, nearly all forecasts contain the truth, and a
+// forecast moves little in a second.
+func TestUnevenTasks(t *testing.T) {
+	forecasts, misses := 0, 0
+	var moved float64
+	for seed := range uint64(10) {
+		const tasks, threads = 2000, 8
+		rng := rand.New(rand.NewPCG(seed, 4))
+		free := make([]time.Duration, threads)
+		var ends []time.Duration
+		for range tasks {
+			i := slices.Index(free, slices.Min(free))
+			free[i] += time.Duration(rng.ExpFloat64() * float64(2*time.Second))
+			ends = append(ends, free[i])
 		}
-	})
-}
-
-// What happens in no time has no rate yet.
-func TestNoTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRun(400)
-		r.done, r.solutions = 100, 1000
-		r.measure()
-		r.wantRate(t, "at the start", 0)
-		r.wantNoETA(t, "at the start")
-	})
-}
-
-// Rates are right however rarely or often they are measured: over the whole time since the
-// last measurement, where that is more than a short window.
-func TestAnyInterval(t *testing.T) {
-	for _, interval := range []time.Duration{10 * time.Millisecond, 70 * time.Millisecond, 7 * time.Second, window, 5 * time.Minute, time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRun(1 << 20)
-			for range max(5, 3*window/interval) {
-				time.Sleep(interval)
-				r.done += 3
-				r.solutions += 30
-				r.measure()
-				r.wantRate(t, fmt.Sprintf("every %v", interval), 30/interval.Seconds())
-				if r.latest.Elapsed.Duration >= firstForecast {
-					r.wantETA(t, fmt.Sprintf("every %v", interval), r.left(3/interval.Seconds()), 2)
-				}
+		slices.Sort(ends)
+		var meter progress.Meter
+		end, found := ends[tasks-1], 0
+		var before queens.Snapshot
+		for now := time.Second; now < end; now += time.Second {
+			for found < tasks && ends[found] <= now {
+				found++
 			}
-			time.Sleep(window)
-			r.measure()
-			r.wantRate(t, fmt.Sprintf("every %v, after an idle window", interval), 0)
-		})
-	}
-}
-
-// Whatever the course of the work, also where a settled conflict revokes what was done, rate
-// and forecast are finite, never negative and never reversed. The share of the work is 1
-// exactly when all is done, and then there is no forecast.
-func TestAnyCourse(t *testing.T) {
-	for seed := range uint64(50) {
-		synctest.Test(t, func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(seed, 0))
-			tasks := 1 + rng.Uint64N(1<<rng.IntN(27))
-			r := newRun(tasks)
-			for r.done < tasks {
-				time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
-				switch rng.IntN(10) {
-				case 0, 1, 2:
-				case 3:
-					r.done -= min(r.done, 1)
-					r.solutions -= rng.Int64N(r.solutions + 1)
-				default:
-					r.done += min(tasks-r.done, rng.Uint64N(tasks/20+2))
-					r.solutions += rng.Int64N(1 << 40)
-				}
-				o := r.observe(2)
-				o.WorkDone *= 1 + 1e-12
-				r.latest = r.meter.Measure(o)
-				s := r.latest
-				if etaOf(&s).Min.Duration < 0 || etaOf(&s).Max.Duration < etaOf(&s).Min.Duration || !(s.Rate >= 0) || math.IsInf(s.Rate, 0) {
-					t.Fatalf("seed %d: %+v", seed, s)
-				}
-				if all := s.Done == tasks; s.WorkDone < 0 || s.WorkDone > 1 || all != (s.WorkDone == 1) {
-					t.Fatalf("seed %d: %d of %d done, share %v", seed, s.Done, tasks, s.WorkDone)
-				}
+			s := queens.Snapshot{State: queens.Running, Done: uint64(found), Tasks: tasks, WorkDone: queens.Fraction(found) / tasks, Threads: threads, Elapsed: queens.Seconds{Duration: now}}
+			meter.Measure(&s)
+			if s.TimeToGo == nil {
+				continue
 			}
-			r.wantNoETA(t, fmt.Sprintf("seed %d, all %d tasks done", seed, tasks))
-		})
-	}
-}
-
-// There is no forecast where all is done at the start, or there is nothing to do.
-func TestAllDone(t *testing.T) {
-	for _, tasks := range []uint64{0, 1, 105} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRun(tasks)
-			time.Sleep(2 * firstForecast)
-			r.done = tasks
-			r.measure()
-			r.wantNoETA(t, fmt.Sprintf("%d tasks", tasks))
-			if s := r.latest; s.Done != s.Tasks || s.WorkDone != 1 {
-				t.Errorf("%d tasks: %+v", tasks, s)
+			forecasts++
+			truth := end - now
+			if s.Least.Duration > truth || s.Most.Duration < truth {
+				misses++
 			}
-		})
-	}
-}
-
-// While a task remains, the share of the work is below 1, whatever the shares of the others
-// add up to.
-func TestLastTask(t *testing.T) {
-	for _, work := range []float64{1, 1 + 1e-9, 1.5} {
-		synctest.Test(t, func(t *testing.T) {
-			r := newRun(100)
-			time.Sleep(2 * firstForecast)
-			r.done = 99
-			o := r.observe(1)
-			o.WorkDone = work
-			if s := r.meter.Measure(o); s.WorkDone >= 1 || s.WorkDone < 0.99 {
-				t.Errorf("99 of 100 tasks with the share %v: %+v", work, s)
+			if before.TimeToGo != nil && truth > 20*time.Second {
+				moved = max(moved, (s.Most.Duration+time.Second-before.Most.Duration).Abs().Seconds()/before.Most.Seconds())
 			}
-		})
-	}
-}
-
-// Totals beyond 64 bits have a rate too.
-func TestHugeTotals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRun(2)
-		time.Sleep(10 * time.Second)
-		huge := new(big.Int).Lsh(big.NewInt(10), 70)
-		r.done = 1
-		o := r.observe(1)
-		o.Solutions = huge
-		s := r.meter.Measure(o)
-		if !near(s.Rate, math.Ldexp(1, 70)) || (*big.Int)(s.Solutions).Cmp(huge) != 0 || etaOf(&s).Min.Duration > 10*time.Second || etaOf(&s).Max.Duration < 10*time.Second {
-			t.Errorf("%+v", s)
+			before = s
 		}
-	})
+	}
+	if forecasts < 2000 || misses > forecasts/10 {
+		t.Errorf("%d of %d forecasts do not contain the truth", misses, forecasts)
+	}
+	if moved > 0.15 {
+		t.Errorf("a forecast moved by %v of the time to go in a second", moved)
+	}
 }
 
-// etaOf returns the remaining time that a snapshot forecasts, zero if it forecasts none.
-func etaOf(s *run.Snapshot) run.ETA {
-	if s.ETA == nil {
-		return run.ETA{}
+// When nothing more arrives, rate and forecast are unknown again.
+func TestBurst(t *testing.T) {
+	r := newRun(t, 1000, 0, 0)
+	r.work(0, 3*shortWindow)
+	r.work(60, time.Second)
+	r.wantRate("after a burst", 20)
+	r.work(0, shortWindow-time.Second)
+	r.wantRate("almost 30 s later", 20)
+	r.work(0, time.Second)
+	r.wantRate("30 s later", 0)
+	r.wantTimeToGo("30 s later", 0, 0)
+}
+
+// Time without threads, and before the first result, is no time in which little was done. What is left is still known.
+func TestNoThreads(t *testing.T) {
+	r := newRun(t, 10_000, 0, 0)
+	r.work(10, time.Minute)
+	remaining := r.s.Remaining
+	r.threads = 0
+	r.work(0, time.Minute)
+	r.wantRate("without threads", 0)
+	r.wantTimeToGo("without threads", 0, 0)
+	if r.s.Remaining != remaining {
+		t.Errorf("%v thread-seconds left without threads, want %v", r.s.Remaining, remaining)
 	}
-	return *s.ETA
+	r.threads = 2
+	r.work(0, time.Minute)
+	r.work(10, 6*time.Second)
+	r.wantRate("again", 100)
+	r.wantTimeToGo("again", r.left(10), 2)
+}
+
+// A ban voids counts: the rates begin again.
+func TestBan(t *testing.T) {
+	r := newRun(t, 10_000, 0, 0)
+	r.work(10, time.Minute)
+	r.s.Done = 50
+	r.measure()
+	r.wantRate("after a ban", 0)
+	r.wantTimeToGo("after a ban", 0, 0)
+	r.work(10, 10*time.Second)
+	r.wantRate("after a ban", 100)
+}
+
+// A forecast at the lowest speed is long, and no overflow.
+func TestCrawl(t *testing.T) {
+	r := newRun(t, 1<<40, 0, 0)
+	r.s.Done++
+	r.work(0, 10*time.Second)
+	if r.s.TimeToGo == nil || r.s.Least.Duration < 50*365*24*time.Hour || r.s.Most.Duration < r.s.Least.Duration {
+		t.Errorf("time to go %v", r.s.TimeToGo)
+	}
+}
+
+// Less than all of the tasks is less than all of the work.
+func TestWorkDone(t *testing.T) {
+	for _, c := range []struct {
+		done uint64
+		work queens.Fraction
+		less bool
+	}{{9, 1.0000001, true}, {10, 0.9999999, true}, {10, 1, false}, {0, -1e-9, true}} {
+		s := queens.Snapshot{Done: c.done, Tasks: 10, WorkDone: c.work}
+		new(progress.Meter).Measure(&s)
+		if s.WorkDone < 0 || s.WorkDone > 1 || (s.WorkDone < 1) != c.less {
+			t.Errorf("%+v: %v", c, s.WorkDone)
+		}
+	}
+}
+
+// A history has points at about even distances from the start to the latest, however long the run.
+func TestHistory(t *testing.T) {
+	for _, between := range []time.Duration{time.Second / 2, time.Second, 3 * time.Second} {
+		var h progress.History
+		if len(h.Points()) != 0 {
+			t.Error("an empty history has points")
+		}
+		for i := range 100_000 {
+			at := time.Duration(i) * between
+			h.Add(progress.Point{Elapsed: at, Work: float64(i), Solutions: 7 * float64(i)})
+			points := h.Points()
+			if n := len(points); n > progress.MaxPoints+1 || points[0].Elapsed != 0 || points[n-1].Elapsed != at || i > 1000 && n < progress.MaxPoints/2 {
+				t.Fatalf("%d times %v: %d points", i, between, n)
+			}
+		}
+		h.Add(progress.Point{Elapsed: time.Second})
+		points := h.Points()
+		for i := 2; i < len(points)-1; i++ {
+			if ratio := float64(points[i].Elapsed-points[i-1].Elapsed) / float64(points[1].Elapsed-points[0].Elapsed); ratio < 0.5 || ratio > 1.01 {
+				t.Fatalf("points %d and %d are %v apart", i-1, i, points[i].Elapsed-points[i-1].Elapsed)
+			}
+		}
+	}
 }

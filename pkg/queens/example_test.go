@@ -29,13 +29,13 @@ func ExamplePrefix() {
 }
 
 func ExampleParseSquare() {
-	square, err := queens.ParseSquare(8, "d8")
-	fmt.Println(square, square.Chess(8), err)
+	square, err := queens.ParseSquare(8, "0,3")
+	fmt.Println(square, err)
 	_, err = queens.ParseSquare(8, "8,0")
 	fmt.Println(err)
 	// Output:
-	// 0,3 d8 <nil>
-	// "8,0" is not a square of a board of side 8: it must be row,column, each from 0 to 7, counted from the top left, or file and rank, a1 to h8
+	// 0,3 <nil>
+	// "8,0" is not a square of a board of side 8: it must be row,column, each from 0 to 7, counted from the top left
 }
 
 func ExampleKnownTotal() {

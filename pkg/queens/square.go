@@ -12,42 +12,18 @@ import (
 // Square is a square of the board. Rows and columns count from 0 at the top left.
 type Square struct{ Row, Column int }
 
-// maxChessN is the largest side with a letter for each file.
-const maxChessN = 26
+var rowColumnPattern = regexp.MustCompile(`^([0-9]+),([0-9]+)$`)
 
-var (
-	rowColumnPattern = regexp.MustCompile(`^([0-9]+),([0-9]+)$`)
-	chessPattern     = regexp.MustCompile(`^([a-zA-Z])([0-9]+)$`)
-)
-
-// ParseSquare parses a square of a board of side n: row and column, such as 0,3, or up to side
-// 26 in chess notation, such as d8 or D8, where file a is column 0 and rank 1 the bottom row.
+// ParseSquare parses a square of a board of side n: row and column, such as 0,3.
 func ParseSquare(n int, text string) (Square, error) {
-	s, ok := parseSquare(n, text)
-	if !ok {
-		chess := ""
-		if n <= maxChessN {
-			chess = fmt.Sprintf(", or file and rank, a1 to %c%d", 'a'+n-1, n)
-		}
-		return Square{}, fmt.Errorf("%.80q is not a square of a board of side %d: it must be row,column, each from 0 to %d, counted from the top left%s", text, n, n-1, chess)
-	}
-	return s, nil
-}
-
-func parseSquare(n int, text string) (s Square, ok bool) {
 	if m := rowColumnPattern.FindStringSubmatch(text); m != nil {
 		row, rowErr := strconv.Atoi(m[1])
 		column, columnErr := strconv.Atoi(m[2])
-		s = Square{row, column}
-		return s, cmp.Or(rowErr, columnErr) == nil && s.onBoard(n)
+		if s := (Square{row, column}); cmp.Or(rowErr, columnErr) == nil && s.onBoard(n) {
+			return s, nil
+		}
 	}
-	if m := chessPattern.FindStringSubmatch(text); m != nil && n <= maxChessN {
-		s.Column = int(strings.ToLower(m[1])[0] - 'a')
-		rank, err := strconv.Atoi(m[2])
-		s.Row = n - rank
-		return s, err == nil && s.onBoard(n)
-	}
-	return Square{}, false
+	return Square{}, fmt.Errorf("%.80q is not a square of a board of side %d: it must be row,column, each from 0 to %d, counted from the top left", text, n, n-1)
 }
 
 // onBoard reports whether the square is on a board of side n.
@@ -57,23 +33,6 @@ func (s Square) onBoard(n int) bool {
 
 // String returns row and column, such as 0,3.
 func (s Square) String() string { return fmt.Sprintf("%d,%d", s.Row, s.Column) }
-
-// Chess returns the square in chess notation on a board of side n, such as d8, or "" if the
-// board is too large for that.
-func (s Square) Chess(n int) string {
-	if n > maxChessN {
-		return ""
-	}
-	return fmt.Sprintf("%c%d", 'a'+s.Column, n-s.Row)
-}
-
-// label returns both notations of the square: 0,3 (d8).
-func (s Square) label(n int) string {
-	if chess := s.Chess(n); chess != "" {
-		return fmt.Sprintf("%v (%s)", s, chess)
-	}
-	return s.String()
-}
 
 // Attacks reports whether queens on two different squares attack each other.
 func (s Square) Attacks(other Square) bool {
@@ -103,9 +62,9 @@ func ValidatePlaced(n int, placed []Square) error {
 		for _, other := range placed[:i] {
 			switch {
 			case other == s:
-				return fmt.Errorf("square %s is given twice", s.label(n))
+				return fmt.Errorf("square %v is given twice", s)
 			case other.Attacks(s):
-				return fmt.Errorf("the queens on %s and %s attack each other", other.label(n), s.label(n))
+				return fmt.Errorf("the queens on %v and %v attack each other", other, s)
 			}
 		}
 	}

@@ -11,47 +11,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every square of every board is parsed from row and column, and up to side 26 from its chess
-// notation in either case. No text is the notation of two squares.
+// Every square of every board is parsed from row and column.
 func TestParseSquare(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
-		named := make(map[string]bool)
 		for row := range n {
 			for column := range n {
 				want := queens.Square{Row: row, Column: column}
-				texts := []string{want.String()}
-				if chess := want.Chess(n); chess != "" {
-					texts = append(texts, chess, strings.ToUpper(chess))
-				}
-				if letters := n <= 26; letters != (len(texts) == 3) {
-					t.Fatalf("n=%d: the square %v has the names %q", n, want, texts)
-				}
-				for _, text := range texts {
-					if got, err := queens.ParseSquare(n, text); err != nil || got != want {
-						t.Errorf("n=%d: %q is read as %v (error %v), want %v", n, text, got, err, want)
-					}
-					if named[text] {
-						t.Errorf("n=%d: %q names two squares", n, text)
-					}
-					named[text] = true
+				if got, err := queens.ParseSquare(n, fmt.Sprintf("%d,%d", row, column)); err != nil || got != want {
+					t.Errorf("n=%d: %v is read as %v (error %v)", n, want, got, err)
 				}
 			}
-		}
-	}
-}
-
-// The corners of the board in both notations.
-func TestSquareNames(t *testing.T) {
-	for _, c := range []struct {
-		n             int
-		square, chess string
-	}{
-		{8, "7,0", "a1"}, {8, "0,0", "a8"}, {8, "7,7", "h1"}, {8, "0,7", "h8"}, {8, "0,3", "d8"},
-		{1, "0,0", "a1"}, {26, "0,25", "z26"}, {26, "25,0", "a1"}, {27, "26,0", ""}, {32, "0,31", ""},
-	} {
-		s, err := queens.ParseSquare(c.n, c.square)
-		if err != nil || s.Chess(c.n) != c.chess || s.String() != c.square {
-			t.Errorf("n=%d: %s is %v in numbers and %q in chess (error %v), want %q", c.n, c.square, s, s.Chess(c.n), err, c.chess)
 		}
 	}
 }
@@ -63,8 +32,8 @@ func TestParseInvalidSquare(t *testing.T) {
 		text string
 	}{
 		{8, ""}, {8, "8,0"}, {8, "0,8"}, {8, "-1,0"}, {8, "0,-1"}, {8, "+1,0"}, {8, "1"}, {8, "1,"}, {8, ",1"}, {8, "1,2,3"}, {8, "1 2"}, {8, "1, 2"},
-		{8, "a0"}, {8, "a9"}, {8, "i1"}, {8, "A9"}, {8, "I1"}, {8, "Ａ1"}, {8, "a"}, {8, "a-1"}, {8, "aa1"}, {8, "1a"}, {8, "a1 "}, {8, "0,0\n"}, {8, "é1"}, {8, "٣,٣"},
-		{8, "99999999999999999999,0"}, {8, "0,99999999999999999999"}, {8, "a99999999999999999999"}, {27, "a1"}, {32, "z27"},
+		{8, "a1"}, {8, "0,0\n"}, {8, "٣,٣"},
+		{8, "99999999999999999999,0"}, {8, "0,99999999999999999999"},
 	} {
 		s, err := queens.ParseSquare(c.n, c.text)
 		if err == nil || s != (queens.Square{}) {
@@ -72,7 +41,7 @@ func TestParseInvalidSquare(t *testing.T) {
 			continue
 		}
 		range0 := fmt.Sprintf("from 0 to %d", c.n-1)
-		if chess := strings.Contains(err.Error(), "file and rank, a1 to"); !strings.Contains(err.Error(), range0) || chess != (c.n <= 26) {
+		if !strings.Contains(err.Error(), range0) {
 			t.Errorf("n=%d: %q: %v", c.n, c.text, err)
 		}
 	}
@@ -113,11 +82,11 @@ func TestValidatePlaced(t *testing.T) {
 		{"beside the board", at(8, queens.Square{Column: 8}), "0,8 is not on a board of side 8"},
 		{"above the board", at(8, queens.Square{Row: -1}), "-1,0 is not"},
 		{"left of the board", at(8, queens.Square{Column: -1}), "0,-1 is not"},
-		{"twice", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 4, Column: 3}, queens.Square{Row: 1, Column: 2}), "1,2 (c7) is given twice"},
-		{"a row", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 1, Column: 7}), "1,2 (c7) and 1,7 (h7) attack"},
-		{"a column", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 7, Column: 2}), "1,2 (c7) and 7,2 (c1) attack"},
+		{"twice", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 4, Column: 3}, queens.Square{Row: 1, Column: 2}), "1,2 is given twice"},
+		{"a row", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 1, Column: 7}), "1,2 and 1,7 attack"},
+		{"a column", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 7, Column: 2}), "1,2 and 7,2 attack"},
 		{"a diagonal", at(30, queens.Square{Row: 9, Column: 2}, queens.Square{Row: 1, Column: 10}), "9,2 and 1,10 attack"},
-		{"the other diagonal", at(8, queens.Square{Row: 0, Column: 0}, queens.Square{Row: 4, Column: 1}, queens.Square{Row: 6, Column: 6}), "0,0 (a8) and 6,6 (g2) attack"},
+		{"the other diagonal", at(8, queens.Square{Row: 0, Column: 0}, queens.Square{Row: 4, Column: 1}, queens.Square{Row: 6, Column: 6}), "0,0 and 6,6 attack"},
 	})
 }
 
@@ -188,7 +157,6 @@ func TestPlacedManifest(t *testing.T) {
 // Any square that is parsed is on the board, and is parsed again from its String.
 func FuzzParseSquare(f *testing.F) {
 	f.Add(8, "0,3")
-	f.Add(8, "d8")
 	f.Add(27, "26,26")
 	f.Fuzz(func(t *testing.T, n int, text string) {
 		n = 1 + int(uint(n)%queens.MaxN)
@@ -207,7 +175,7 @@ func FuzzParseSquare(f *testing.F) {
 
 // Squares are parsed in any order and with any spacing, and validated together.
 func TestParsePlaced(t *testing.T) {
-	squares, err := queens.ParsePlaced(8, "5,7  d8", " 3,2 ")
+	squares, err := queens.ParsePlaced(8, "5,7  0,3", " 3,2 ")
 	if want := []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 2}, {Row: 5, Column: 7}}; err != nil || !slices.Equal(squares, want) {
 		t.Errorf("squares %v, error %v; want %v", squares, err, want)
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // validity is the result of validating a value, and a part of the expected error, empty if the
@@ -161,13 +160,9 @@ func TestValidateRun(t *testing.T) {
 // An error about a value is one short line, even if the value is long.
 func TestErrorsAreShort(t *testing.T) {
 	huge := strings.Repeat("\x00\n", 1<<20)
-	task, result := queens.Task{Run: huge}, run.Result{Run: huge}
-	anonymous := run.Result{Run: "a", Attempt: 1, Worker: huge, Kernel: "k"}
-	chunk, nothing := run.Chunk{Run: huge}, run.ChunkResult{Run: huge}
-	counted := run.ChunkResult{Run: huge, Chunk: 1, Counts: make([]run.TaskCount, 1)}
+	task, snapshot := queens.Task{Run: huge}, queens.Snapshot{Run: huge}
 	errs := []error{
-		queens.ValidateRun(huge), task.Validate(), result.Validate(), anonymous.Validate(),
-		chunk.Validate(), nothing.Validate(), counted.Validate(),
+		queens.ValidateRun(huge), queens.ValidateMachine(huge), task.Validate(), snapshot.Validate(), queens.State(huge).Validate(),
 	}
 	if slices.Contains(errs, nil) {
 		t.Fatalf("an error is missing among %v", errs)

@@ -1,25 +1,21 @@
-// Package report presents what commands find out: the result of a run, its progress, the
-// result of its verification, lists of runs, and estimates. Each has the forms that fit it:
-// a table or lines of text for people, a JSON object for programs, an event of the log. The
-// package formats plain values; computing them is up to its callers.
+// Package report says in text, JSON and the log what became of a run, and how far it is. It shows snapshots and computes
+// nothing else of a run.
 package report
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
 	"strings"
 	"text/tabwriter"
-	"time"
-
-	"github.com/rs/zerolog"
 
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/run"
+	"nqueens/pkg/queens"
 )
 
-// writeJSON writes values as JSON, one a line.
-func writeJSON[T any](w io.Writer, values ...T) error {
+// WriteJSON writes values as JSON, one a line.
+func WriteJSON[T any](w io.Writer, values ...T) error {
 	out := json.NewEncoder(w)
 	for _, v := range values {
 		if err := out.Encode(v); err != nil {
@@ -29,9 +25,8 @@ func writeJSON[T any](w io.Writer, values ...T) error {
 	return nil
 }
 
-// writeTable writes rows in columns. With color, the first column is faint and the second
-// bold.
-func writeTable(w io.Writer, rows [][]string, color bool) error {
+// WriteTable writes rows in columns. With color, the first column is faint and the second bold.
+func WriteTable(w io.Writer, rows [][]string, color bool) error {
 	var b strings.Builder
 	table := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	for _, row := range rows {
@@ -43,18 +38,62 @@ func writeTable(w io.Writer, rows [][]string, color bool) error {
 		_, _ = fmt.Fprintln(table, strings.Join(row, "\t")) // a Builder returns no error
 	}
 	_ = table.Flush()
-	_, err := io.WriteString(w, b.String())
-	return err
+	for line := range strings.Lines(b.String()) {
+		if _, err := io.WriteString(w, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// logDone adds to an event how far a run has come.
-func logDone(event *zerolog.Event, s *run.Snapshot) {
-	event.Uint64("done", s.Done).Uint64("tasks", s.Tasks).Float64("percent", humanize.Percentage(float64(s.WorkDone))).
-		Str("solutions", s.Solutions.String())
-	logDuration(event, "elapsed", s.Elapsed.Duration)
+// number formats a number of solutions: 4,968,057,848; "-" for nil.
+func number(d *queens.Decimal) string { return humanize.Big((*big.Int)(d)) }
+
+// ConfirmedBy says what confirms a total, for people, in a clause.
+func ConfirmedBy(c *queens.Confirmed) string {
+	switch by := &c.By; c.Level {
+	case queens.Published:
+		return "it is the published total, OEIS A000170"
+	case queens.Redundant:
+		text := fmt.Sprintf("%s agree on every task", humanize.Plural(by.Redundancy, "machine"))
+		if by.Verdicts == by.Tasks {
+			return "recounts decided every task"
+		} else if by.Verdicts > 0 {
+			text = fmt.Sprintf("%s agree on every task but %s", humanize.Plural(by.Redundancy, "machine"), humanize.Int(by.Verdicts)) +
+				", which recounts decided"
+		}
+		return text
+	case queens.Sampled:
+		return fmt.Sprintf("%s of %s have a second count; a rare wrong count may be unseen",
+			humanize.Int(by.Checked), humanize.Plural(by.Tasks, "task"))
+	case queens.Unconfirmed:
+	}
+	return "nothing confirms it"
 }
 
-// logDuration adds a duration to an event, in seconds.
-func logDuration(event *zerolog.Event, name string, d time.Duration) {
-	event.Float64(name+"_s", d.Seconds())
+// Remaining says in a few words how long a run still takes, or what it waits for.
+func Remaining(s *queens.Snapshot) string {
+	switch {
+	case s.State != queens.Running:
+		return string(s.State)
+	case s.Done == s.Tasks:
+		return "auditing the ledger"
+	case s.Recounting > 0 && s.Waiting == 0 && s.Held == 0:
+		return humanize.Plural(s.Recounting, "task") + " to recount"
+	case s.Threads == 0:
+		return "waiting for workers"
+	case s.TimeToGo == nil:
+		return "time to go not known yet"
+	}
+	return humanize.Remaining(s.Least.Duration, s.Most.Duration) + " to go"
+}
+
+// Share returns the part of the work of a run that is done: 42.0%. It is 100.0% only when all tasks are done.
+func Share(s *queens.Snapshot) string {
+	return humanize.Percent(float64(s.WorkDone), s.Done == s.Tasks)
+}
+
+// doneOf returns the part of the work that is done, and the tasks: 42.0%, 131 of 748 tasks.
+func doneOf(s *queens.Snapshot) string {
+	return fmt.Sprintf("%s, %s of %s", Share(s), humanize.Int(s.Done), humanize.Plural(s.Tasks, "task"))
 }

@@ -1,281 +1,270 @@
-package report
+package report_test
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"nqueens/pkg/audit"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
+	"nqueens/pkg/report"
 )
 
-// written returns what a form writes.
-func written(t *testing.T, write func(*strings.Builder) error) string {
-	t.Helper()
+func seconds(s float64) queens.Seconds {
+	return queens.Seconds{Duration: time.Duration(s * float64(time.Second))}
+}
+
+func decimal(x int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(x)) }
+
+// underWay returns the snapshot of a run that counts.
+func underWay() *queens.Snapshot {
+	return &queens.Snapshot{
+		Run: "n18-aa", N: 18, Symmetry: queens.Full, State: queens.Running, Done: 131, Tasks: 748, WorkDone: 0.21, Solutions: decimal(140_000_000),
+		Rate: 98e6, Elapsed: seconds(12.3456), TimeToGo: &queens.TimeToGo{Least: seconds(80), Most: seconds(118)},
+		Machines: 2, Workers: 4, Threads: 8,
+	}
+}
+
+// complete returns the snapshot of a run of n = 8 that is complete, with what confirms it.
+func complete(total int64, c queens.Confirmation) *queens.Snapshot {
+	c.Tasks, c.Published = 16, total == 92
+	s := &queens.Snapshot{Run: "n8-aa", N: 8, Symmetry: queens.Full, Done: 16, Tasks: 16, WorkDone: 1, Solutions: decimal(total), Elapsed: seconds(252)}
+	s.SetTotal(big.NewInt(total), c)
+	return s
+}
+
+// The JSON of a result has the fields that are fixed, and no other.
+func TestResultJSON(t *testing.T) {
+	for _, c := range []struct {
+		unique *big.Int
+		want   string
+	}{
+		{nil, "confirmed,confirmed_by,known,n,run,seconds,symmetry,tasks,total,workers"},
+		{big.NewInt(12), "confirmed,confirmed_by,known,n,run,seconds,symmetry,tasks,total,unique,workers"},
+	} {
+		var b bytes.Buffer
+		r := report.NewResult(complete(92, queens.Confirmation{Machines: 2, Checked: 3}), c.unique, 1234567*time.Microsecond, 3)
+		if err := r.Write(&b, true); err != nil {
+			t.Fatal(err)
+		}
+		fields := make(map[string]json.RawMessage)
+		if err := json.Unmarshal(b.Bytes(), &fields); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for name := range fields {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, ","); got != c.want {
+			t.Errorf("fields %s, want %s", got, c.want)
+		}
+		for name, want := range map[string]string{"n": "8", "total": `"92"`, "known": `"match"`, "seconds": "1.235", "workers": "3", "confirmed": `"published"`} {
+			if got := string(fields[name]); got != want {
+				t.Errorf("%s is %s, want %s", name, got, want)
+			}
+		}
+	}
+}
+
+// Text is the total alone, and the number of fundamental solutions on a second line; nothing without a total, except the
+// JSON of a contradiction.
+func TestResultText(t *testing.T) {
+	contradicted := complete(93, queens.Confirmation{})
+	contradicted.State, contradicted.Total, contradicted.Confirmed = queens.Contradicted, nil, nil
+	for _, c := range []struct {
+		name   string
+		s      *queens.Snapshot
+		unique *big.Int
+		json   bool
+		want   string
+	}{
+		{"a total", complete(92, queens.Confirmation{}), nil, false, "92\n"},
+		{"with --unique", complete(92, queens.Confirmation{}), big.NewInt(12), false, "92\n12\n"},
+		{"running", underWay(), nil, false, ""},
+		{"running, JSON", underWay(), nil, true, ""},
+		{"contradicted", contradicted, nil, false, ""},
+		{"contradicted, JSON", contradicted, nil, true, `{"n":8,"total":null,"known":"none","run":"n8-aa","symmetry":"full","tasks":16,"seconds":1,"workers":2}` + "\n"},
+	} {
+		var b bytes.Buffer
+		if err := report.NewResult(c.s, c.unique, time.Second, 2).Write(&b, c.json); err != nil || b.String() != c.want {
+			t.Errorf("%s: %q, want %q (%v)", c.name, b.String(), c.want, err)
+		}
+	}
+}
+
+// The summary says what was counted, what confirms it, and what was unusual.
+func TestSummary(t *testing.T) {
+	s := complete(93, queens.Confirmation{Checked: 16, Redundancy: 2, Verdicts: 1, Machines: 3, Banned: 1})
+	s.N, s.Disputes, s.Recounts = 28, 1, 2
+	s.SetTotal(big.NewInt(1e18), s.By)
 	var b strings.Builder
-	if err := write(&b); err != nil {
+	if err := report.WriteTable(&b, report.NewResult(s, nil, time.Second, 5).Summary(7), false); err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
-}
-
-// words returns a text with single spaces between its words.
-func words(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// Values and remarks stand in columns.
-func TestTable(t *testing.T) {
-	got := written(t, func(b *strings.Builder) error {
-		return writeTable(b, [][]string{
-			{"solutions", "39,029,188,884", "matches the published value (OEIS A000170)"},
-			{"time", "4m12s", ""},
-			{"run", "n20-a", "again"},
-		}, false)
-	})
-	want := "" +
-		"solutions  39,029,188,884  matches the published value (OEIS A000170)\n" +
-		"time       4m12s           \n" +
-		"run        n20-a           again\n"
-	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	got = written(t, func(b *strings.Builder) error { return writeTable(b, [][]string{{"time", "4m12s"}}, true) })
-	if want := "\x1b[2mtime\x1b[0m  \x1b[1m4m12s\x1b[0m\n"; got != want {
-		t.Errorf("in colors %q, want %q", got, want)
+	const want = `
+solutions  1,000,000,000,000,000,000  n = 28
+confirmed  redundant                  2 machines agree on every task but 1, which recounts decided
+time       4m12s                      of the run, which went on with 7 tasks done
+rate       3.97 P/s                   solutions, the mean of the run
+tasks      16                         1 dispute, 2 recounts
+workers    5                          on 3 machines
+banned     1                          machines whose counts are void
+run        n8-aa                      coordinator verify n8-aa audits it again
+`
+	if got := "\n" + b.String(); got != want {
+		t.Errorf("got%s\nwant%s", got, want)
 	}
 }
 
-// decimal returns a number of solutions.
-func decimal(x int64) *run.Decimal { return (*run.Decimal)(big.NewInt(x)) }
-
-// eta returns a remaining time.
-func eta(least, most time.Duration) *run.ETA {
-	return &run.ETA{Min: run.Seconds{Duration: least}, Max: run.Seconds{Duration: most}}
-}
-
-// placedResult is the result of a board with placed queens.
-func placedResult() *Result {
-	return &Result{
-		N: 8, Total: decimal(1234), Known: queens.Unpublished, Run: "n8-a", Symmetry: queens.None,
-		Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 7}}, Tasks: 5, Seconds: 1.5, Workers: 2,
-		End: Complete, Elapsed: 2 * time.Second, CoreTime: time.Minute,
-		Confirmed: new(run.Confirmation{Redundancy: 1, Tasks: 5, Checked: 1, Sampled: true, Disputes: 1}).Confirmed(true),
-		Count: &Count{
-			Snapshot: run.Snapshot{
-				Done: 5, Tasks: 5, WorkDone: 1, Solutions: decimal(1234), Elapsed: run.Seconds{Duration: 2 * time.Second}, Republished: 3,
-			},
-			Rate: 617, Resumed: 2, Refused: 1,
-		},
-	}
-}
-
-func TestResult(t *testing.T) {
-	r := placedResult()
-	for asJSON, want := range map[bool]string{
-		false: "1234\n",
-		true: `{"n":8,"total":"1234","known":"none","run":"n8-a","symmetry":"none","placed":[[0,3],[3,7]],"tasks":5,"seconds":1.5,"workers":2,"core_hours":0,` +
-			`"confirmed":"sampled","confirmed_by":{"published":false,"keys":1,"tasks":5,"checked":1,"sampled":true,"missed":0,"unadmitted":0,"voters":0,"by_token":0,"disputes":1}}` + "\n",
+// Each level has its clause.
+func TestConfirmedBy(t *testing.T) {
+	for want, s := range map[string]*queens.Snapshot{
+		"it is the published total, OEIS A000170":                             complete(92, queens.Confirmation{}),
+		"2 machines agree on every task":                                      complete(7, queens.Confirmation{Checked: 16, Redundancy: 2}),
+		"recounts decided every task":                                         complete(7, queens.Confirmation{Checked: 16, Verdicts: 16}),
+		"3 of 16 tasks have a second count; a rare wrong count may be unseen": complete(7, queens.Confirmation{Checked: 3, Redundancy: 1}),
+		"nothing confirms it":                                                 complete(7, queens.Confirmation{Redundancy: 1}),
+		"3 machines agree on every task but 2, which recounts decided":        complete(7, queens.Confirmation{Checked: 16, Redundancy: 3, Verdicts: 2}),
 	} {
-		if got := written(t, func(b *strings.Builder) error { return r.Write(b, asJSON) }); got != want {
-			t.Errorf("JSON %v: %s, want %s", asJSON, got, want)
-		}
-	}
-	table := `solutions 1,234 confirmed sampled 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen placed 2 beforehand, on 0,3 3,7 time 2s of the run, which was resumed with 2 tasks done ` +
-		`rate 617 /s solutions core time 1m 0.0167 core-hours workers 2 that counted tasks 5 3 republished, 0 disputed run n8-a coordinator verify checks it again`
-	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != table {
-		t.Errorf("table %q, want %q", got, table)
-	}
-	line := `{"level":"warn","run":"n8-a","message":"the total is confirmed by a sample: 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen; coordinator verify n8-a --sample 100% counts every task again"}` + "\n" +
-		`{"level":"info","run":"n8-a","end":"complete","done":5,"tasks":5,"percent":100,"solutions":"1234",` +
-		`"elapsed_s":2,"core_time_s":60,"rate":617,"workers":2,"republished":3,"disputes":0,"placed":"0,3 3,7","resumed_from":2,"refused":1,` +
-		`"total":"1234","known":"none","confirmed":"sampled","keys":1,"voters":0,"by_token":0,"checked":1,"share":0.2,"missed":0,"unadmitted":0,` +
-		`"text":"1,234 solutions for n = 8 with 2 queens placed beforehand, confirmed by a sample: 1 of 5 tasks, 1 dispute; a rare wrong count may be unseen; run n8-a: 5 tasks in 2s, 617 /s, 2 workers","message":"run ended"}` + "\n"
-	if got := written(t, func(b *strings.Builder) error { r.Log(zerolog.New(b)); return nil }); got != line {
-		t.Errorf("log %s, want %s", got, line)
-	}
-}
-
-// Of a run that was finished before, the table has only what its ledger tells.
-func TestResultOfAFinishedRun(t *testing.T) {
-	r := placedResult()
-	r.Confirmed = new(run.Confirmation{Published: true}).Confirmed(true)
-	r.N, r.Known, r.Placed, r.Unique, r.Count = 10, queens.Match, nil, decimal(92), nil
-	want := `solutions 1,234 confirmed published the published total (OEIS A000170) fundamental 92 up to rotation and reflection ` +
-		`time 2s core time 1m 0.0167 core-hours workers 2 that counted tasks 5 run n8-a coordinator verify checks it again`
-	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); got != want {
-		t.Errorf("table %q, want %q", got, want)
-	}
-	r.CoreTime, r.CoreHours, r.KWh = 1234*time.Hour, 1234, 9.872
-	if got := words(written(t, func(b *strings.Builder) error { return r.WriteTable(b, false) })); !strings.Contains(got, " 1,234 core-hours, 9.87 kWh ") {
-		t.Errorf("table %q has no energy", got)
-	}
-	if got := written(t, func(b *strings.Builder) error { return r.Write(b, true) }); !strings.Contains(got, `"core_hours":1234,"kwh":9.872`) {
-		t.Errorf("JSON %s has no energy", got)
-	}
-	if got := written(t, func(b *strings.Builder) error { return r.Write(b, true) }); !strings.Contains(got, `"unique":"92"`) {
-		t.Errorf("JSON %s has no unique total", got)
-	}
-}
-
-// Without a total nothing is written, except the JSON object of a contradiction.
-func TestResultWithoutATotal(t *testing.T) {
-	for _, c := range []struct {
-		end    End
-		asJSON bool
-		writes bool
-	}{{Stopped, false, false}, {Stopped, true, false}, {Contradicted, false, false}, {Contradicted, true, true}} {
-		r := placedResult()
-		r.Total, r.End = nil, c.end
-		got := written(t, func(b *strings.Builder) error { return r.Write(b, c.asJSON) })
-		if (got != "") != c.writes || c.writes && !strings.Contains(got, `"total":null`) {
-			t.Errorf("%s, JSON %v: %q", c.end, c.asJSON, got)
+		if got := report.ConfirmedBy(s.Confirmed); got != want {
+			t.Errorf("%+v: %q, want %q", s.By, got, want)
 		}
 	}
 }
 
-// The total of a board with placed queens is shown as one, and that of a whole board does
-// not mention them.
-func TestProgressOfPlacedQueens(t *testing.T) {
+// The line on the progress has share, tasks, rate, workers, threads and time to go, or what the run waits for.
+func TestProgress(t *testing.T) {
 	for _, c := range []struct {
-		placed       []queens.Square
-		says, object string
+		change func(*queens.Snapshot)
+		want   string
 	}{
-		{nil, "", ""},
-		{[]queens.Square{{Row: 0, Column: 3}, {Row: 2, Column: 0}}, "placed 2 beforehand, on 0,3 2,0", `"n":8,"placed":[[0,3],[2,0]],`},
+		{func(*queens.Snapshot) {}, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; 1m20s to 2m to go"},
+		{func(s *queens.Snapshot) { s.TimeToGo, s.IdleThreads = nil, 1 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads (1 idle); time to go not known yet"},
+		{func(s *queens.Snapshot) { s.Workers, s.Threads, s.Rate = 0, 0, 0 }, "21.0%, 131 of 748 tasks; waiting for workers"},
+		{func(s *queens.Snapshot) { s.Recounting, s.Disputes = 3, 4 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; 3 tasks to recount; 4 disputes"},
+		{func(s *queens.Snapshot) { s.Done, s.WorkDone = 748, 1 }, "100.0%, 748 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; auditing the ledger"},
+		{func(s *queens.Snapshot) { s.State = queens.Stopped }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; stopped"},
 	} {
-		p := run.Snapshot{Run: "n8-a", N: 8, Placed: c.placed, State: run.Complete, Total: decimal(5), Solutions: decimal(5)}
-		table := words(written(t, func(b *strings.Builder) error { return LastResult(&p).WriteTable(b, false) }))
-		if marked := strings.Contains(table, "placed"); marked != (c.says != "") || !strings.Contains(table, c.says) {
-			t.Errorf("placed %v: the table is %q", c.placed, table)
-		}
-		object := written(t, func(b *strings.Builder) error { return WriteSnapshot(b, &p) })
-		if marked := strings.Contains(object, "placed"); marked != (c.object != "") || !strings.Contains(object, c.object) {
-			t.Errorf("placed %v: the object is %s", c.placed, object)
+		s := underWay()
+		if c.change(s); report.Progress(s) != c.want {
+			t.Errorf("got  %s\nwant %s", report.Progress(s), c.want)
 		}
 	}
 }
 
-// What limits a run is said unless it is the search, which only JSON has.
-func TestBottleneck(t *testing.T) {
-	for bottleneck, want := range map[run.Bottleneck]string{"": "", run.BySearch: "", run.ByLedger: "bounded by the ledger"} {
-		p := run.Snapshot{Run: "n8-a", N: 8, State: run.Running, Solutions: decimal(5), Bottleneck: bottleneck}
-		if line := written(t, func(b *strings.Builder) error { LogSnapshot(zerolog.New(b), &p); return nil }); strings.Contains(line, `"bottleneck":"ledger"`) != (want != "") {
-			t.Errorf("%q: log %s", bottleneck, line)
-		}
-		object := written(t, func(b *strings.Builder) error { return WriteSnapshot(b, &p) })
-		if strings.Contains(object, `"bottleneck":"`+string(bottleneck)+`"`) != (bottleneck != "") {
-			t.Errorf("%q: object %s", bottleneck, object)
-		}
-		r := ListedRun{Snapshot: p, Status: "running", Owner: "host"}
-		if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, []ListedRun{r}, false) }); strings.Contains(got, "host, bounded") != (want != "") || !strings.Contains(got, want) {
-			t.Errorf("%q: list %s", bottleneck, got)
-		}
+// A stopped run says how it goes on, and claims nothing of a ledger that is gone.
+func TestStopped(t *testing.T) {
+	s := underWay()
+	got := report.Stopped(s, s, "/data/n18-aa", "coordinator resume n18-aa")
+	want := "done so far:  21.0%, 131 of 748 tasks\nrecorded in:  /data/n18-aa\ntime to go:   1m20s to 2m with 8 threads\nto resume:    coordinator resume n18-aa\n"
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := report.Stopped(s, nil, "", "coordinator resume n18-aa"); strings.Contains(got, "resume") || !strings.Contains(got, "the ledger was removed") {
+		t.Errorf("of a ledger that is gone: %q", got)
 	}
 }
 
-func TestDetailsOfAListedRun(t *testing.T) {
-	r := ListedRun{
-		Snapshot: run.Snapshot{Run: "n8-a", N: 8, Placed: []queens.Square{{Row: 0, Column: 3}, {Row: 2, Column: 0}}},
-		Status:   "running", Server: "nats://a:4222", Owner: "machine, process 7",
+// lines returns what a log of several events says to people, a line each with its level.
+func lines(t *testing.T, b *bytes.Buffer) (lines []string) {
+	t.Helper()
+	for line := range bytes.Lines(b.Bytes()) {
+		fields := make(map[string]any)
+		if err := json.Unmarshal(line, &fields); err != nil {
+			t.Fatal(err)
+		}
+		text, ok := fields[humanize.LogField].(string)
+		if !ok {
+			text = fields["message"].(string)
+		}
+		lines = append(lines, fields["level"].(string)+": "+text)
 	}
-	got := written(t, func(b *strings.Builder) error { return WriteRuns(b, []ListedRun{r}, false) })
-	if want := "  nats://a:4222, machine, process 7, queens placed on 0,3 2,0\n"; !strings.HasSuffix(got, want) {
-		t.Errorf("%q does not end with %q", got, want)
-	}
+	b.Reset()
+	return lines
 }
 
-// 100% means all tasks; what is not known has a question mark.
-func TestRuns(t *testing.T) {
-	at := time.Unix(1e9, 0)
-	runs := []ListedRun{
-		{Snapshot: run.Snapshot{Run: "a", At: at, Done: 99999, Tasks: 100000, WorkDone: 0.99999, Rate: 2.06e8, Workers: 12, Sharing: []string{"d", "e", "f"}}, Status: "running"},
-		{Snapshot: run.Snapshot{Run: "d", Done: 1, Tasks: 2, Sharing: []string{"a"}}, Status: "running", Server: "s"},
-		{
-			Snapshot: run.Snapshot{
-				Run: "b", At: at, WorkDone: 1, Elapsed: run.Seconds{Duration: 252 * time.Second}, Total: decimal(92), Confirmed: &run.Confirmed{Level: run.Published},
-			},
-			Status: "complete", Created: at,
-		},
-		{Snapshot: run.Snapshot{Run: "c"}, Status: "unreadable", Ledger: "/runs/c"},
+// What happens in a burst is one line with its number. The progress is logged often at first, and then every minute.
+func TestFollower(t *testing.T) {
+	var b bytes.Buffer
+	f := report.Follower{Log: zerolog.New(&b), Progress: true}
+	s := underWay()
+	join := func(process string, threads int) {
+		s.WorkerList = append(slices.Clone(s.WorkerList), queens.Worker{Machine: "host", Process: process, Threads: threads})
+		s.Workers = len(s.WorkerList)
 	}
-	want := "" +
-		"RUN  STATE       TOTAL  STARTED       TOOK   CONFIRMED\n" +
-		"a    running     99.9%  ?             -\n" +
-		"  206 M/s, estimating, sharing 12 workers with d and 2 more\n" +
-		"d    running     ?      ?             -\n" +
-		"  s, sharing workers with a\n" +
-		"b    complete    92     Sep  9  2001  4m12s  published\n" +
-		"c    unreadable  ?      ?             -\n"
-	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs, false) }); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := written(t, func(b *strings.Builder) error { return WriteRuns(b, nil, false) }); got != "" {
-		t.Errorf("%q is written of no runs", got)
-	}
-	object := written(t, func(b *strings.Builder) error { return WriteRuns(b, runs[3:], true) })
-	var fields map[string]any
-	if err := json.Unmarshal([]byte(object), &fields); err != nil || fields["state"] != "unreadable" || fields["ledger"] != "/runs/c" {
-		t.Errorf("got %s (error %v)", object, err)
-	}
-	for _, unknown := range []string{"n", "symmetry", "at", "solutions", "created", "server", "owner", "eta_least_s", "bottleneck", "confirmed"} {
-		if _, there := fields[unknown]; there {
-			t.Errorf("a run that can't be read has the field %s: %s", unknown, object)
+	second := 0
+	follow := func(seconds int) {
+		for range seconds {
+			c := *s
+			f.Follow(time.Hour+time.Duration(second)*time.Second, &c)
+			second++
 		}
 	}
+	expect := func(when string, want ...string) {
+		t.Helper()
+		if got := lines(t, &b); !slices.Equal(got, want) {
+			t.Errorf("%s:\n%s\nwant\n%s", when, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	progress := func() string { return "info: " + report.Progress(s) }
+	join("a", 2)
+	follow(5)
+	expect("at the start", progress(), progress())
+	for i := range 6 {
+		join(string(rune('b'+i)), 1)
+	}
+	follow(3)
+	expect("a burst", "info: 6 workers joined: host/b (1 thread), host/c (1 thread), host/d (1 thread), host/e (1 thread) and 2 more; now 7 workers on 2 machines, 8 threads", progress())
+	s.WorkerList[1].LastSeen = seconds(20)
+	follow(2)
+	s.WorkerList = append(slices.Clone(s.WorkerList[:1]), s.WorkerList[3:]...)
+	s.Workers = 5
+	s.Disputes, s.Recounting, s.Notice = 2, 2, "the disk is nearly full: free some space"
+	s.Banned = []queens.Ban{{Machine: "bad", Task: 1234, Count: 5, Recount: 6}}
+	follow(2)
+	expect("trouble", "info: "+"21.0%, 131 of 748 tasks; 98.0 M/s; 7 workers on 2 machines, 8 threads; 1m20s to 2m to go",
+		"warn: 1 worker left: host/c (1 thread); 1 worker fell silent: host/b (1 thread); now 5 workers on 2 machines, 8 threads",
+		"warn: counts of 2 more tasks differ; the coordinator recounts them",
+		"error: machine bad is banned: it counted 5 in task 1,234, a recount 6; its other counts are void: check its memory and its cooling",
+		"warn: the disk is nearly full: free some space")
+	follow(48)
+	if got := lines(t, &b); len(got) != 5 {
+		t.Errorf("%d lines in the rest of the first minute: %q", len(got), got)
+	}
+	follow(600)
+	if got := lines(t, &b); len(got) != 10 || got[0] != progress() {
+		t.Errorf("%d lines in ten minutes: %q", len(got), got)
+	}
+	s.State = queens.Complete
+	s.WorkerList = nil
+	follow(5)
+	expect("at the end")
 }
 
-// A recount that was stopped says what was verified until then, with a total and without.
-func TestStoppedVerification(t *testing.T) {
-	v := audit.Verification{Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Share: 0.25, Kernels: []string{"a", "b"}, Seed: 5}, Stopped: true}
-	line := "recounted: 7 of 30 tasks, 25% of the work, with a, b (--seed 5), all agree; stopped before the end\n"
-	var out strings.Builder
-	if err := WriteVerification(&out, &v, false); err != nil || out.String() != line {
-		t.Errorf("without a total (error %v):\n%s", err, &out)
+// The log of a result says the total and what confirms it.
+func TestResultLog(t *testing.T) {
+	var b bytes.Buffer
+	report.NewResult(complete(92, queens.Confirmation{}), nil, time.Second, 1).Log(zerolog.New(&b))
+	s := complete(93, queens.Confirmation{})
+	s.N = 28
+	s.SetTotal(big.NewInt(1e18), queens.Confirmation{Tasks: 16})
+	report.NewResult(s, nil, time.Second, 1).Log(zerolog.New(&b))
+	stopped := underWay()
+	stopped.State = queens.Stopped
+	report.NewResult(stopped, nil, time.Second, 1).Log(zerolog.New(&b))
+	want := []string{
+		"info: 92 solutions for n = 8: it is the published total, OEIS A000170; run n8-aa took 4m12s",
+		"info: 1,000,000,000,000,000,000 solutions for n = 28: nothing confirms it; run n8-aa took 4m12s; coordinator verify n8-aa --sample 100% counts every task again",
+		"info: run n18-aa is stopped at 21.0%, 131 of 748 tasks",
 	}
-	v.Total = decimal(40)
-	out.Reset()
-	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasSuffix(out.String(), "\n"+line) || !strings.Contains(out.String(), "by class: 40\n") {
-		t.Errorf("with a total (error %v):\n%s", err, &out)
-	}
-}
-
-// Text about a run that is not verified says how much of it is done and why. Only the counts of an
-// incomplete run agree.
-func TestUnverified(t *testing.T) {
-	v := audit.Verification{Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Share: 0.25, Seed: 5}, Err: run.ErrIncomplete}
-	var out strings.Builder
-	want := "run r: 30 of 32 tasks, not verified: " + run.ErrIncomplete.Error() + "\nsignatures: 0 statements with 0 counts, all are right\n" +
-		"recounted: 7 of 30 tasks, 25% of the work (--seed 5), all agree\n"
-	if err := WriteVerification(&out, &v, false); err != nil || out.String() != want {
-		t.Errorf("of an incomplete run (error %v):\n%s", err, &out)
-	}
-	out.Reset()
-	v.Err = errors.Join(run.ErrIncomplete, run.ErrContradiction)
-	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasPrefix(out.String(), "run r: 30 of 32 tasks, not verified: ") || strings.Contains(out.String(), "agree") {
-		t.Errorf("of a contradicted run (error %v):\n%s", err, &out)
-	}
-	out.Reset()
-	v.Differing = 3
-	if err := WriteVerification(&out, &v, false); err != nil || !strings.HasSuffix(out.String(), "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 3 differ\n") {
-		t.Errorf("of a run with differences (error %v):\n%s", err, &out)
-	}
-}
-
-// A verification that was stopped after it has found a difference says so, and has no total.
-func TestStoppedAfterADifference(t *testing.T) {
-	v := audit.Verification{
-		Run: "r", Done: 30, Tasks: 32, Recounts: audit.Recounts{Recounted: 7, Differing: 1, Share: 0.25, Seed: 5}, Stopped: true,
-		Err: fmt.Errorf("%w: task 3 was counted 5", run.ErrContradiction),
-	}
-	var out strings.Builder
-	want := "run r: 30 of 32 tasks, not verified: " + v.Err.Error() + "\nrecounted: 7 of 30 tasks, 25% of the work (--seed 5), 1 differs; stopped before the end\n"
-	if err := WriteVerification(&out, &v, false); err != nil || out.String() != want {
-		t.Errorf("got (error %v)\n%s\nwant\n%s", err, &out, want)
+	if got := lines(t, &b); !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -5,75 +5,48 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
-// Result is the outcome of a run: its total and what confirms it.
+// Result is the outcome of a count. Its JSON fields are fixed.
 type Result struct {
-	N     int          `json:"n"`     // side of the board
-	Total *run.Decimal `json:"total"` // number of solutions; null if the run contradicts itself
-	// how the total compares with the published one: "match", "mismatch", or "none" if none is published
-	Known    queens.Comparison `json:"known"`
-	Unique   *run.Decimal      `json:"unique,omitempty"` // number of fundamental solutions, with --unique
-	Run      string            `json:"run"`              // name of the run
-	Symmetry queens.Symmetry   `json:"symmetry"`         // "full", "mirror" or "none"
-	// squares of the queens placed beforehand, each [row,column]
-	Placed  []queens.Square `json:"placed,omitempty"`
-	Tasks   uint64          `json:"tasks"`   // tasks of the run
-	Seconds float64         `json:"seconds"` // time that this command took
-	// workers with an accepted result, also for earlier coordinators of the run
-	Workers int `json:"workers"`
-	// core-hours of all accepted searches, also for earlier coordinators of the run
-	CoreHours float64 `json:"core_hours"`
-	KWh       float64 `json:"kwh,omitempty"` // energy of these, with --watts-per-thread
-	run.Confirmed
-
-	End      End           `json:"-"`
-	Elapsed  time.Duration `json:"-"` // for which coordinators worked on the run
-	CoreTime time.Duration `json:"-"` // of all accepted searches, also for earlier coordinators
-	Count    *Count        `json:"-"` // nil if the run was finished before
-	Survey   *run.Survey   `json:"-"` // nil unless one was asked for, for a [Document]
-	History  []run.Sample  `json:"-"` // of the run, for a [Document]
+	N                 int               `json:"n"`                // side of the board
+	Total             *queens.Decimal   `json:"total"`            // number of solutions; null if the run is contradicted
+	Known             queens.Comparison `json:"known"`            // how the total compares with the published one: "match", "mismatch" or "none"
+	Unique            *queens.Decimal   `json:"unique,omitempty"` // number of fundamental solutions, with --unique
+	Run               string            `json:"run"`              // name of the run
+	Symmetry          queens.Symmetry   `json:"symmetry"`         // "full", "mirror" or "none"
+	Placed            []queens.Square   `json:"placed,omitempty"` // squares of the queens placed beforehand, each [row,column]
+	Tasks             uint64            `json:"tasks"`            // tasks of the run
+	Seconds           float64           `json:"seconds"`          // time that this command took
+	Workers           int               `json:"workers"`          // worker processes whose counts are in the total
+	*queens.Confirmed                   // nil without a total
+	Last              *queens.Snapshot  `json:"-"` // of the run
 }
 
-// Count is what this coordinator contributed to a [Result].
-type Count struct {
-	Snapshot   run.Snapshot // at the end
-	Rate       float64      // solutions per second, over the whole run
-	Resumed    uint64       // tasks in the ledger at the start
-	Resumable  bool         // this machine can resume the run
-	Duplicates uint64       // results that repeat an accepted one
-	Refused    uint64       // messages and results that were refused
+// NewResult returns the result that the last snapshot of a run has. The unique number may be nil. The command has taken that
+// time, and that number of worker processes have counts in the total.
+func NewResult(last *queens.Snapshot, unique *big.Int, took time.Duration, workers int) *Result {
+	return &Result{
+		N: last.N, Total: last.Total, Known: last.Known(), Unique: (*queens.Decimal)(unique), Run: last.Run, Symmetry: last.Symmetry,
+		Placed: last.Placed, Tasks: last.Tasks, Seconds: math.Round(took.Seconds()*1e3) / 1e3, Workers: workers, Confirmed: last.Confirmed, Last: last,
+	}
 }
 
-// End is the way in which a run ends.
-type End string
-
-// The ends.
-const (
-	Complete     End = "complete"
-	Contradicted End = "contradicted"
-	Cancelled    End = "cancelled"
-	Incomplete   End = "incomplete"
-	Stopped      End = "stopped"
-	Failed       End = "failed"
-)
-
-// Write writes the total and, on a second line, the number of fundamental solutions if it was
-// requested; or the result as a JSON object. Without a total it writes nothing, except that the
-// JSON object also reports a contradiction.
+// Write writes the total and, on a second line, the number of fundamental solutions if there is one; or the result as a JSON
+// object. Without a total it writes nothing, except that the JSON object also reports a contradiction.
 func (r *Result) Write(w io.Writer, asJSON bool) error {
 	switch {
-	case r.Total == nil && !(asJSON && r.End == Contradicted):
+	case r.Total == nil && !(asJSON && r.Last.State == queens.Contradicted):
 		return nil
 	case asJSON:
-		return writeJSON(w, r)
+		return WriteJSON(w, r)
 	}
 	lines := r.Total.String() + "\n"
 	if r.Unique != nil {
@@ -83,92 +56,93 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// WriteTable writes a result with a total as a table.
-func (r *Result) WriteTable(w io.Writer, color bool) error {
-	rows := append([][]string{{"solutions", humanize.Big((*big.Int)(r.Total)), ""}}, confirmedRows(&r.Confirmed)...)
-	if len(r.Placed) > 0 {
-		rows = append(rows, []string{"placed", fmt.Sprint(len(r.Placed)), "beforehand, on " + humanize.Squares(r.Placed)})
+// Summary returns the rows of a table on a result with a total. Earlier is the number of tasks that were done before this
+// command began.
+func (r *Result) Summary(earlier uint64) [][]string {
+	s := r.Last
+	rows := [][]string{
+		{"solutions", number(r.Total), r.board()},
+		{"confirmed", string(r.Level), ConfirmedBy(r.Confirmed)},
 	}
 	if r.Unique != nil {
-		rows = append(rows, []string{"fundamental", humanize.Big((*big.Int)(r.Unique)), "up to rotation and reflection"})
+		rows = append(rows, []string{"fundamental", number(r.Unique), "solutions up to rotation and reflection"})
 	}
-	tasks := []string{"tasks", fmt.Sprint(r.Tasks), ""}
-	elapsed := []string{"time", humanize.Duration(r.Elapsed), ""}
-	rows = append(rows, elapsed)
-	if c := r.Count; c != nil {
-		if c.Resumed > 0 {
-			elapsed[2] = fmt.Sprintf("of the run, which was resumed with %d tasks done", c.Resumed)
-		}
-		if c.Rate > 0 {
-			rows = append(rows, []string{"rate", humanize.Rate(c.Rate), "solutions"})
-		}
-		tasks[2] = fmt.Sprintf("%d republished, %d disputed", c.Snapshot.Republished, c.Snapshot.Disputes)
+	rows = append(rows, []string{"time", humanize.Duration(s.Elapsed.Duration), resumed(earlier)})
+	if rate := r.meanRate(); rate > 0 {
+		rows = append(rows, []string{"rate", humanize.Rate(rate), "solutions, the mean of the run"})
 	}
-	if r.Workers > 0 { // a snapshot does not say it
-		rows = append(rows, []string{"core time", humanize.Duration(r.CoreTime), coreHours(r.CoreTime.Hours(), r.KWh, "all searches together")},
-			[]string{"workers", fmt.Sprint(r.Workers), "that counted"})
+	tasks := []string{"tasks", humanize.Int(r.Tasks), ""}
+	if s.Disputes > 0 || s.Recounts > 0 {
+		tasks[2] = fmt.Sprintf("%s, %s", humanize.Plural(s.Disputes, "dispute"), humanize.Plural(s.Recounts, "recount"))
 	}
-	return writeTable(w, append(rows, tasks, []string{"run", r.Run, "coordinator verify checks it again"}), color)
+	rows = append(rows, tasks)
+	if r.Workers > 0 {
+		rows = append(rows, []string{"workers", humanize.Int(r.Workers), "on " + humanize.Plural(r.By.Machines, "machine")})
+	}
+	if r.By.Banned > 0 {
+		rows = append(rows, []string{"banned", humanize.Int(r.By.Banned), "machines whose counts are void"})
+	}
+	return append(rows, []string{"run", r.Run, "coordinator verify " + r.Run + " audits it again"})
 }
 
-// coreHours returns the core-hours of searches, and the energy if it is known: 12.3 core-hours, 0.0984 kWh. Of too
-// few to say it returns the other text.
-func coreHours(hours, kWh float64, tooFew string) string {
-	switch {
-	case kWh > 0:
-		return humanize.Amount(hours) + " core-hours, " + humanize.Amount(kWh) + " kWh"
-	case hours >= 0.01:
-		return humanize.Amount(hours) + " core-hours"
+// board says what was counted.
+func (r *Result) board() string {
+	if len(r.Placed) > 0 {
+		return fmt.Sprintf("n = %d, with queens placed on %s", r.N, humanize.Squares(r.Placed))
 	}
-	return tooFew
+	return fmt.Sprintf("n = %d", r.N)
 }
 
-// Log logs how the run ended. It requires Count.
+func resumed(earlier uint64) string {
+	if earlier == 0 {
+		return ""
+	}
+	return fmt.Sprintf("of the run, which went on with %s done", humanize.Plural(earlier, "task"))
+}
+
+// meanRate returns the solutions per second over the whole run; 0 if it took too short to say.
+func (r *Result) meanRate() float64 {
+	const shortest = 100 * time.Millisecond
+	if r.Total == nil || r.Last.Elapsed.Duration < shortest {
+		return 0
+	}
+	total, _ := new(big.Float).SetInt((*big.Int)(r.Total)).Float64()
+	return total / r.Last.Elapsed.Seconds()
+}
+
+// Log logs how a run ended.
 func (r *Result) Log(log zerolog.Logger) {
-	c, last := r.Count, &r.Count.Snapshot
-	event := log.Info().Str("run", r.Run).Str("end", string(r.End))
-	logDone(event, last)
-	logDuration(event, "core_time", r.CoreTime)
-	event.Float64("rate", math.Round(c.Rate)).Int("workers", r.Workers).
-		Uint64("republished", last.Republished).Int("disputes", last.Disputes)
-	if len(r.Placed) > 0 {
-		event.Str("placed", humanize.Squares(r.Placed))
-	}
-	if r.KWh > 0 {
-		event.Float64("kwh", r.KWh)
-	}
-	logCount(event, "resumed_from", c.Resumed)
-	logCount(event, "duplicates", c.Duplicates)
-	logCount(event, "refused", c.Refused)
+	event := log.Info().Str("run", r.Run).Str("state", string(r.Last.State))
+	logDone(event, r.Last)
+	text := fmt.Sprintf("run %s is %s at %s", r.Run, r.Last.State, doneOf(r.Last))
 	if r.Total != nil {
-		r.logTotal(event)
-		warnUnconfirmed(log, &r.Confirmed, r.Run)
+		event.Str("total", r.Total.String()).Str("known", string(r.Known)).Str("confirmed", string(r.Level)).Interface("confirmed_by", r.By).
+			Int("workers", r.Workers).Float64("rate", math.Round(r.meanRate()))
+		text = fmt.Sprintf("%s solutions for %s: %s; run %s took %s", number(r.Total), r.board(), ConfirmedBy(r.Confirmed), r.Run,
+			humanize.Duration(r.Last.Elapsed.Duration))
+		if r.Level == queens.Unconfirmed || r.Level == queens.Sampled {
+			text += "; coordinator verify " + r.Run + " --sample 100% counts every task again"
+		}
 	}
-	event.Str(humanize.LogField, r.endLine()).Msg("run ended")
+	event.Str(humanize.LogField, text).Msg("the run ended")
 }
 
-// LogTotal logs the total of a run that was finished before.
-func (r *Result) LogTotal(log zerolog.Logger) {
-	event := log.Info().Str("run", r.Run)
-	r.logTotal(event)
-	warnUnconfirmed(log, &r.Confirmed, r.Run)
-	event.Uint64("disputes", r.By.Disputes).Str(humanize.LogField, totalLine((*big.Int)(r.Total), r.N, len(r.Placed), &r.Confirmed, r.Run)).
-		Msg("the run is complete")
-}
-
-// logTotal adds to an event the total and what confirms it, without the disputes.
-func (r *Result) logTotal(event *zerolog.Event) {
-	event.Str("total", r.Total.String()).Str("known", string(r.Known))
-	if r.Unique != nil {
-		event.Str("unique", r.Unique.String())
+// Stopped says in four lines how far a run is that was stopped, where its ledger is, how long it still takes, and how to
+// resume it. Before is the last snapshot while it counted, nil if there was none. The folder is empty if the ledger is no
+// longer there.
+func Stopped(s, before *queens.Snapshot, folder, resume string) string {
+	left := "not known"
+	if before != nil && before.TimeToGo != nil {
+		left = fmt.Sprintf("%s with %s", humanize.Remaining(before.Least.Duration, before.Most.Duration), humanize.Plural(before.Threads, "thread"))
 	}
-	event.Str("confirmed", string(r.Level)).Int("keys", r.By.Redundancy).Int("voters", r.By.Voters).Int("by_token", r.By.ByToken).
-		Uint64("checked", r.By.Checked).Float64("share", r.By.Share()).Uint64("missed", r.By.Missed).Uint64("unadmitted", r.By.Unadmitted)
-}
-
-// logCount adds a number to an event unless it is 0.
-func logCount(event *zerolog.Event, name string, number uint64) {
-	if number > 0 {
-		event.Uint64(name, number)
+	lines := []string{
+		"done so far:  " + doneOf(s),
+		"recorded in:  " + folder,
+		"time to go:   " + left,
+		"to resume:    " + resume,
 	}
+	if folder == "" {
+		lines = []string{lines[0], "lost:         the ledger was removed while the run counted, and its counts with it"}
+	}
+	return strings.Join(lines, "\n") + "\n"
 }

@@ -2,136 +2,149 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"math/big"
+	"math/rand/v2"
 	"time"
 
-	"nqueens/pkg/ledger"
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/audit"
+	"nqueens/pkg/bus"
+	"nqueens/pkg/coordinator"
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
-	"nqueens/pkg/runstore"
 	"nqueens/pkg/split"
-	"nqueens/pkg/symmetry"
+	"nqueens/pkg/worker"
 )
 
-// Job is what to count.
-type Job struct {
-	N          int // side of the board, 1 to [queens.MaxN]
-	Symmetry   queens.Symmetry
-	Placed     []queens.Square // queens placed beforehand, sorted; only with [queens.None]
-	Depth      int             // rows of all prefixes, with one prefix a task; 0 chooses tasks of a good size
-	Redundancy int             // voters that must agree on each task, 1 to [MaxRedundancy]; 0 is no choice: 1, or [ErrRedundancy]
-	SpotCheck  run.SpotCheck   // tasks that another voter counts again, or else the coordinator
-	New        bool            // start a new run even if the same count was interrupted
-	// Once audits a complete run of the same count again instead of counting, if it is confirmed as well as the job
-	// asks for.
-	Once bool
-}
-
-// isAnswered reports whether the total of a complete run is confirmed as well as the job asks for.
-func (j *Job) isAnswered(i *runstore.Info) bool {
-	switch {
-	case i.State != run.Complete || i.Confirmed == nil:
-		return false
-	case i.Level == run.Published:
-		return true
-	case j.Redundancy > 1:
-		return i.Level == run.Redundant && i.By.Redundancy >= j.Redundancy
-	case j.SpotCheck.Share > 0 && !j.SpotCheck.Bounded:
-		return i.Level != run.None
+// count runs the coordinator, and the worker of this process, until the run ends or one of them fails. It returns the last
+// snapshot.
+func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
+	if s.cfg.Threads > 0 {
+		if err := kernel.SelfTest(ctx, s.cfg.Kernel); err != nil {
+			return audit.Snapshot(s.state), err
+		}
 	}
-	return true
-}
-
-// MaxRedundancy is the greatest redundancy of a run.
-const MaxRedundancy = 5
-
-// ErrUnique says that fundamental solutions can't be counted: rotations and reflections move
-// placed queens.
-var ErrUnique = errors.New("fundamental solutions can't be counted with queens placed beforehand")
-
-// ErrPreviousContradicted says that the last run of the same count ended contradicted.
-var ErrPreviousContradicted = fmt.Errorf("%w: so ended the last run of the same count", run.ErrContradiction)
-
-// Count opens the newest unfinished run of a job in the store, or else a new run; see also [Job.Once]. Errors are
-// those of [runstore.Store], or wrap [ErrPreviousContradicted], [ErrUnique], [ErrRedundancy] or
-// [ErrVoters].
-func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
-	return open(cfg, func(s *Session) error { return s.openCount(ctx, job) })
-}
-
-func (s *Session) openCount(ctx context.Context, job Job) error {
-	if s.cfg.Unique && len(job.Placed) > 0 {
-		return ErrUnique
+	if s.server, err = s.connect(); err != nil {
+		return audit.Snapshot(s.state), err
 	}
-	slow := s.notePlanning(job.N)
-	manifest, err := Plan(ctx, job)
-	slow.Stop()
+	s.run.SetServer(s.server.url)
+	m := &s.state.Header().Manifest
+	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("symmetry", string(m.Symmetry)).Uint64("tasks", m.Tasks).Uint64("done", s.earlier).
+		Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).Str("server", s.server.name).
+		Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
+	if s.server.join != "" {
+		s.cfg.Log.Info().Str("join", s.server.join).Msg("workers join with: " + s.server.join)
+	}
+	s.cfg.OnStart(s.name)
+	wall := time.Duration(0)
+	if mark := s.state.Mark(); mark != nil {
+		wall = mark.Wall
+	}
+	s.meter = progress.NewMeter(wall)
+	group, ctx := errgroup.WithContext(ctx)
+	counting, stop := context.WithCancel(ctx)
+	defer stop()
+	group.Go(func() error { return s.server.bus.Wait(counting) })
+	listens := make(chan struct{})
+	if s.cfg.Threads > 0 {
+		group.Go(func() error { return s.work(counting, func() { close(listens) }) })
+	} else {
+		close(listens)
+	}
+	var end coordinator.End
+	group.Go(func() error {
+		defer stop()
+		select {
+		case <-listens: // the worker of this process hears the first announcement
+		case <-ctx.Done():
+		}
+		var err error
+		if s.coordinator, err = coordinator.Start(s.coordinatorConfig(&last)); err == nil {
+			end, err = s.coordinator.Run(ctx)
+		}
+		return err
+	})
+	err = group.Wait()
+	if end.State == queens.Complete {
+		s.confirm(&last, end.Total)
+	} else if last.State == queens.Running {
+		last.State = queens.Stopped
+	}
+	s.cfg.OnSnapshot(&last)
+	if err == nil && end.State == queens.Stopped {
+		err = context.Cause(ctx)
+	}
+	return last, err
+}
+
+// coordinatorConfig returns what the coordinator needs. Its snapshots are stored in last.
+func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
+	m := &s.state.Header().Manifest
+	taskBytes := make([]int, len(m.Classes))
+	for class := range taskBytes {
+		taskBytes[class] = bus.EncodedChunkBytes(1, m.Classes[class].Batch)
+	}
+	var kernels []string
+	for _, k := range kernel.Available() {
+		kernels = append(kernels, k.Name)
+	}
+	start := time.Now()
+	return coordinator.Config{
+		Log: s.run, State: s.state, Index: s.index, Wire: s.server.bus, Recount: s.cfg.Recount, Logger: s.cfg.Log,
+		Options: coordinator.Options{
+			Instance: 1 + rand.Uint64N(1<<63), Version: s.cfg.Version, Alone: s.server.alone, Machine: s.cfg.Machine, Kernels: kernels,
+			Shares: split.Shares(m), TaskBytes: taskBytes, ReplyBytes: s.server.bus.MaxPayload() / 2,
+		},
+		Total: func(ctx context.Context) (*big.Int, error) { return audit.Total(ctx, s.cfg.Store.Ledger(s.name)) },
+		OnSnapshot: func(snapshot *queens.Snapshot) {
+			s.meter.Measure(time.Since(start), snapshot)
+			*last = *snapshot
+			if snapshot.State == queens.Running {
+				s.cfg.OnSnapshot(snapshot)
+			}
+		},
+	}
+}
+
+// work runs the worker of this process, over a connection of its own. It calls listens when the worker hears announcements.
+func (s *Session) work(ctx context.Context, listens func()) error {
+	b, err := s.server.connectWorker()
 	if err != nil {
 		return err
 	}
-	var before *runstore.Info
-	if !job.New {
-		if before, err = s.cfg.Store.Resumable(&manifest, func(i *runstore.Info) bool { return job.Once && job.isAnswered(i) }); err != nil {
-			return err
-		}
+	defer b.Close()
+	s.process = worker.NewProcess(s.cfg.Machine)
+	err = worker.New(worker.Config{
+		Process: s.process, Version: s.cfg.Version, Kernel: s.cfg.Kernel, Threads: s.cfg.Threads, AtOnce: true,
+		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // the coordinator says what it does
+	}, listener{b, listens}).Run(ctx)
+	if err != nil && ctx.Err() != nil { // the count ended first: its result stands
+		s.cfg.Log.Warn().Err(err).Msg("the worker of this process ended with an error")
+		return nil
 	}
-	switch {
-	case job.Once && before != nil && job.isAnswered(before):
-		return s.openLedger(ctx, before.Run)
-	case before != nil && before.State == run.Contradicted:
-		return fmt.Errorf("%w, %s", ErrPreviousContradicted, before.Run)
-	case before == nil || before.State.Finished():
-		if err := s.checkNew(&job); err != nil {
-			return err
-		}
-		s.warnNew(&job)
-		s.created = true
-		trust := newTrust(job.Redundancy, job.SpotCheck)
-		l, err := s.cfg.Store.Create(manifest, trust, s.started)
-		if err != nil {
-			return err
-		}
-		s.answerForNew(l)
-	default:
-		if err = s.openWriting(ctx, before.Run); err == nil {
-			s.compareTrust(&job)
-			err = s.checkLedgerVoters()
-		}
+	if err == nil && ctx.Err() == nil {
+		err = errors.New("the worker of this process has ended")
 	}
-	return err
-}
-
-// notePlanning logs that the tasks are planned, unless the timer that it returns is stopped soon.
-func (s *Session) notePlanning(n int) *time.Timer {
-	return time.AfterFunc(slowAfter, func() { s.log.Info().Int("n", n).Msg("planning the tasks, which takes a while") })
-}
-
-// newTrust returns how a new run checks its counts, with a new seed.
-func newTrust(redundancy int, spotCheck run.SpotCheck) ledger.Trust {
-	t := ledger.Trust{Redundancy: min(max(redundancy, 1), MaxRedundancy), SpotCheck: spotCheck.Clamped()}
-	_, _ = rand.Read(t.Seed[:]) // never fails
-	return t
-}
-
-// compareTrust logs that an interrupted run checks its counts as it was started to, if a job asks
-// for something else.
-func (s *Session) compareTrust(job *Job) {
-	t := s.ledger.Header().Trust
-	if was := t.Redundancy; job.Redundancy != 0 && job.Redundancy != was || t.SpotCheck != job.SpotCheck {
-		s.log.Warn().Str("run", s.Name()).Int("redundancy", was).Stringer("spot_check", t.SpotCheck).
-			Msg("the interrupted run keeps the redundancy and spot checks with which it was started; --new starts another")
-	}
-}
-
-// Plan returns the manifest of a job.
-func Plan(ctx context.Context, job Job) (queens.Manifest, error) {
-	classes, err := symmetry.Classes(job.N, job.Symmetry, job.Placed...)
 	if err != nil {
-		return queens.Manifest{}, err
+		return fmt.Errorf("%w: %w", queens.ErrIncomplete, err)
 	}
-	m, err := split.Plan(ctx, job.N, job.Symmetry, classes, job.Depth)
-	m.Placed = job.Placed
-	return m, err
+	return nil
+}
+
+// listener is the connection of a worker. It says when the worker hears announcements.
+type listener struct {
+	*bus.Bus
+	listens func()
+}
+
+// Announcements subscribes as the bus does.
+func (l listener) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
+	stop, err = l.Bus.Announcements(hear)
+	l.listens()
+	return stop, err
 }

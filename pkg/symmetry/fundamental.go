@@ -6,13 +6,12 @@ import (
 	"math/big"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 )
 
 // Fundamental returns the number of solutions of side n that differ by more than a rotation or a
 // reflection (https://oeis.org/A002562), given the total. It counts the symmetric solutions on the
 // given number of threads, at least 1. That takes an instant up to n = 22, seconds for n = 27, and
-// about four times as long for each further n. The error wraps [run.ErrContradiction] if the
+// about four times as long for each further n. The error wraps [queens.ErrContradiction] if the
 // total can't be right, or is the cause of ctx.
 func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.Int, error) {
 	if err := queens.ValidateN(n); err != nil {
@@ -38,7 +37,7 @@ func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.
 // quarter for each of the two quarter turns, and none for the four reflections. docs/symmetry.md
 // says why there are none.
 //
-// If the mean is not a whole number, the error wraps [run.ErrContradiction].
+// If the mean is not a whole number, the error wraps [queens.ErrContradiction].
 func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {
 	sum := new(big.Int).SetUint64(quarter)
 	sum.Lsh(sum, 1)
@@ -47,7 +46,7 @@ func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {
 	unique, remainder := sum.QuoRem(sum, big.NewInt(8), new(big.Int))
 	if remainder.Sign() != 0 {
 		return nil, fmt.Errorf("%w: %d solutions, %d of them fixed by a half turn and %d by a quarter turn, do not make a whole number of fundamental solutions",
-			run.ErrContradiction, total, half, quarter)
+			queens.ErrContradiction, total, half, quarter)
 	}
 	return unique, nil
 }

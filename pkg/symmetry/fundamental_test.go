@@ -12,7 +12,6 @@ import (
 
 	"nqueens/pkg/oracle"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/run"
 	"nqueens/pkg/symmetry"
 )
 
@@ -97,8 +96,8 @@ func TestUniqueOfAWrongTotal(t *testing.T) {
 			if err != nil || got.Int64() != 1787+off/8 {
 				t.Errorf("off by %d: %v (error %v)", off, got, err)
 			}
-		case got != nil || !errors.Is(err, run.ErrContradiction):
-			t.Errorf("off by %d: %v (error %v), want %v", off, got, err, run.ErrContradiction)
+		case got != nil || !errors.Is(err, queens.ErrContradiction):
+			t.Errorf("off by %d: %v (error %v), want %v", off, got, err, queens.ErrContradiction)
 		}
 	}
 }

@@ -2,229 +2,296 @@ package worker
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
+	"math"
 	"slices"
 	"time"
 
-	"nqueens/pkg/backoff"
-	"nqueens/pkg/run"
+	"nqueens/pkg/queens"
 )
 
-// knownRun is a run that was heard of.
-type knownRun struct {
-	announcement run.Announcement // the newest
-	heardAt      time.Time        // when it came, or when the connection was made again
-	alive        bool
-	queued       int // chunks waiting, by the newest announcement or loan
-	// refusedAt is when an announcement last named this worker's key as not admitted; zero if none does.
-	refusedAt time.Time
+// run is what a worker knows of a run, and holds for it.
+type run struct {
+	name     string
+	instance uint64
+	silentAt time.Duration // when its coordinator is silent unless it is heard before
+	quiet    time.Duration // until when nothing is sent to a new instance
+	work     bool          // work waits, as announced
+	workFrom time.Duration // since when
+	refused  string        // why the machine is refused, if it is
+	dry      bool          // the last reply had no chunk for this machine
+	began    bool          // it had a chunk
+	left     bool          // it knows that the worker has left
+
+	asked   *asked // the outstanding request
+	number  uint64 // of the last request
+	lastAsk time.Duration
+	askAt   time.Duration // no request that wants something before
+
+	waiting   []*chunk
+	results   []kept
+	delivery  uint64 // number of the last delivery
+	inFlight  int    // results in it, the first ones; 0 if none is in flight
+	sentAt    time.Duration
+	deliverAt time.Duration // no delivery before
+
+	served time.Duration // search time of one searcher that the run got
+	mean   time.Duration // of its chunks; 0 while unknown
 }
 
-// The reasons for which the worker gives up a chunk before it is counted.
-var (
-	errStopped  = errors.New("the run is stopped")
-	errSilent   = errors.New("the run's coordinator is silent")
-	errEnded    = errors.New("the run has ended")
-	errObsolete = errors.New("the chunk is obsolete")
-	errDistrust = errors.New("the run refuses the results of this worker")
-
-	// errUnwanted ends the search of a batch of which the worker has given up all chunks.
-	errUnwanted = errors.New("no chunk of the search is wanted")
-)
-
-// removes reports whether nobody needs a chunk that is given up for that reason.
-func removes(reason error) bool {
-	return errors.Is(reason, errEnded) || errors.Is(reason, errObsolete)
+// asked is an outstanding work request.
+type asked struct {
+	number  uint64
+	want    int
+	leaving bool
+	at      time.Duration
 }
 
-const (
-	// watchInterval is how often to look at the connection and for silent runs.
-	watchInterval = time.Second / 2
-	// forgetAfter is how long to remember a run that is not alive.
-	forgetAfter = 10 * time.Minute
-	// maxRuns bounds the runs that are known: names come from outside.
-	maxRuns = 1000
-)
+// kept is a result without a receipt.
+type kept struct {
+	queens.Result
+	whole bool // it has all tasks of its chunk: the chunk is held until the receipt
+}
 
-// subscribe subscribes to announcements, and tries again until it succeeds or ctx ends.
-func (w *Worker) subscribe(ctx context.Context) (unsubscribe func()) {
-	w.setConnected()
-	retry := backoff.Backoff{Least: time.Second, Most: 30 * time.Second}
-	for {
-		unsubscribe, err := w.telemetry.SubscribeAnnouncements(w.observe)
-		if err == nil {
-			return unsubscribe
+func (c *Core) run(name string) *run {
+	i := slices.IndexFunc(c.runs, func(r *run) bool { return r.name == name })
+	if i < 0 {
+		return nil
+	}
+	return c.runs[i]
+}
+
+// add adds a run, level with the least served one.
+func (c *Core) add(name string, now time.Duration) *run {
+	r := &run{name: name}
+	r.served = c.leastServed(r, now)
+	c.runs = append(c.runs, r)
+	return r
+}
+
+// restart begins with a new instance: what was sent to the last one has no reply.
+func (r *run) restart(a queens.Announcement, quiet time.Duration) {
+	r.instance, r.quiet = a.Instance, quiet
+	r.asked, r.inFlight = nil, 0
+	r.askAt, r.deliverAt = 0, 0
+	r.refused, r.left, r.dry, r.work = "", false, !a.Work, false
+}
+
+// hear takes an announcement of the current instance.
+func (r *run) hear(a queens.Announcement, now time.Duration) {
+	r.silentAt = now + silentAfter
+	if a.State == queens.Stopped {
+		r.silentAt, r.asked, r.inFlight = now, nil, 0
+	}
+	if a.Work && !r.work {
+		r.workFrom = now
+		if r.refused == "" {
+			r.dry, r.askAt = false, 0
 		}
-		w.cfg.Log.Debug().Err(err).Msg("can't subscribe to announcements, trying again")
-		select {
-		case <-ctx.Done():
-			return func() {}
-		case <-time.After(retry.Pause()):
+	}
+	r.work = a.Work
+}
+
+func (r *run) silent(now time.Duration) bool { return now >= r.silentAt }
+
+// holds reports whether the worker holds chunks or results of a run.
+func (c *Core) holds(r *run) bool {
+	return len(r.waiting) > 0 || len(r.results) > 0 || slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.run == r })
+}
+
+// has reports whether the worker holds a chunk. It does not hold one whose search does not advance: if it gets that again,
+// another searcher searches it.
+func (c *Core) has(r *run, of queens.Range) bool {
+	same := func(h *chunk) bool { return h.Range == of }
+	return slices.ContainsFunc(r.waiting, same) || slices.ContainsFunc(r.results, func(k kept) bool { return k.Range == of }) ||
+		slices.ContainsFunc(c.searchers, func(s searcher) bool {
+			return s.run == r && s.still < stalledPolls && slices.ContainsFunc(s.chunks, same)
+		})
+}
+
+// end ends the searches of a run that has ended, and forgets it.
+func (c *Core) end(r *run) {
+	if r != nil {
+		c.giveUp(r, everything)
+		c.runs = slices.DeleteFunc(c.runs, func(other *run) bool { return other == r })
+	}
+}
+
+// everything is all tasks that a run can have.
+var everything = queens.Range{Tasks: math.MaxUint64}
+
+// giveUp ends the searches of a range whose counts nobody wants. Its results wait for their receipts, but are not listed any
+// more.
+func (c *Core) giveUp(r *run, of queens.Range) {
+	for i := range r.results {
+		r.results[i].whole = r.results[i].whole && !of.Contains(r.results[i].Range)
+	}
+	r.waiting = slices.DeleteFunc(r.waiting, func(h *chunk) bool { return of.Contains(h.Range) })
+	for i := range c.searchers {
+		s := &c.searchers[i]
+		if s.run != r {
+			continue
+		}
+		for _, h := range s.chunks {
+			h.dropped = h.dropped || of.Contains(h.Range)
+		}
+		if !slices.ContainsFunc(s.chunks, func(h *chunk) bool { return !h.dropped }) {
+			c.stop(i)
 		}
 	}
 }
 
-// observe handles an announcement. The newest coordinator of a living run is believed, and no older one.
-func (w *Worker) observe(b run.Announcement) {
-	defer wake(w.wakeFetch)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	k := w.runs[b.Run]
-	if k == nil {
-		if len(w.runs) >= maxRuns {
+// stopAll ends all searches for a run, whose counts until now are delivered.
+func (c *Core) stopAll(r *run) {
+	r.waiting = nil
+	for i := range c.searchers {
+		if c.searchers[i].run == r {
+			c.stop(i)
+		}
+	}
+}
+
+func (c *Core) stop(searcher int) {
+	if s := &c.searchers[searcher]; !s.stopped {
+		s.stopped = true
+		c.commands = append(c.commands, Stop{searcher})
+	}
+}
+
+// leaveSilent gives up the searches of a silent run if another run has had work waiting for 15 s, and its results after a
+// day.
+func (c *Core) leaveSilent(r *run, now time.Duration) {
+	if !r.silent(now) {
+		c.wait(r.silentAt)
+		return
+	}
+	if at := r.silentAt + forgetAfter; len(r.results) > 0 {
+		if now < at {
+			c.wait(at)
+		} else {
+			c.note(r, true, "the coordinator has been silent for a day: its results are forgotten")
+			r.results, r.inFlight = nil, 0
+		}
+	}
+	searched := func(s searcher) bool { return s.run == r && !s.stopped }
+	if len(r.waiting) == 0 && !slices.ContainsFunc(c.searchers, searched) {
+		return
+	}
+	for _, other := range c.runs {
+		if other.silent(now) || !other.work || other.isDry(now) {
+			continue
+		}
+		at := max(other.workFrom, r.silentAt) + giveUpAfter
+		if now >= at {
+			c.note(r, false, "the coordinator is silent, and run "+other.name+" has work: the searches end")
+			c.stopAll(r)
 			return
 		}
-		k = new(knownRun)
-		w.runs[b.Run] = k
-	}
-	if k.alive && b.Epoch < k.announcement.Epoch {
-		return
-	}
-	k.announcement, k.heardAt, k.queued = b, time.Now(), b.Waiting
-	k.announcement.Obsolete, k.announcement.Quarantined, k.announcement.Unadmitted = nil, nil, nil
-	switch {
-	case b.State == run.Running && slices.Contains(b.Quarantined, w.cfg.Identity.Key()):
-		w.quarantined(b.Run, k)
-	case b.State == run.Running && w.isRefused(&b, k):
-		w.end(b.Run, k, errDistrust)
-	case b.State == run.Running:
-		k.alive = true
-		w.shares.set(b.Run, b.Weight, k.heardAt)
-		w.recallObsolete(&b)
-	case b.State.Finished():
-		w.end(b.Run, k, errEnded)
-	default:
-		w.end(b.Run, k, errStopped)
+		c.wait(at)
 	}
 }
 
-// end gives up the chunks of a run that is not alive. w.mu is held.
-func (w *Worker) end(name string, k *knownRun, reason error) {
-	k.alive = false
-	delete(w.shares, name)
-	for h := range w.held {
-		if h.chunk.Run == name {
-			w.recall(h, reason)
+// isDry reports whether the run has no work for this machine now: its last reply had none, its coordinator keeps the
+// request, or none can be made yet.
+func (r *run) isDry(now time.Duration) bool {
+	return r.dry || now < max(r.quiet, r.askAt) || r.asked != nil && r.asked.want > 0 && now >= r.asked.at+keptAfter
+}
+
+// learn takes the search time of a chunk into the mean of its run, which forgets chunks of another size.
+func (r *run) learn(took time.Duration) {
+	if r.mean != 0 {
+		took = r.mean + (took-r.mean)/8
+	}
+	r.mean = max(took, 1)
+}
+
+// turn returns the search time that a run has got, with its searches, and with the chunks that wait if ahead is true. The
+// run with the least is served next (Waldspurger and Weihl: Stride scheduling, 1995).
+func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
+	turn, mean := r.served, cmp.Or(r.mean, time.Second)
+	if ahead {
+		turn += time.Duration(len(r.waiting)) * mean
+	}
+	for i := range c.searchers {
+		if s := &c.searchers[i]; s.run == r {
+			turn += max(now-s.began, mean)
 		}
 	}
+	return turn
 }
 
-// refusedFor is how long a key counts as not admitted after an announcement has named it, if the announcements since then
-// name as many keys as they can, and so perhaps not all.
-const refusedFor = 2 * time.Minute
-
-// isRefused reports whether a run refuses the results of this worker because its key is not admitted. The
-// worker leaves the chunks of that run alone and goes on with others. w.mu is held.
-func (w *Worker) isRefused(b *run.Announcement, k *knownRun) bool {
-	key := w.cfg.Identity.Key()
-	switch {
-	case slices.Contains(b.Unadmitted, key):
-		if k.refusedAt.IsZero() {
-			w.cfg.Log.Warn().Str("run", b.Run).Str("key", key).Msg("the run takes counts of admitted keys only, and this worker's key is not admitted: " +
-				"the worker leaves its tasks alone. coordinator keys add worker NAME --public-key " + key + " admits it, and so does the join token (--token-file)")
+// leastServed returns the least turn of the other runs that are not silent, 0 without any.
+func (c *Core) leastServed(r *run, now time.Duration) (least time.Duration) {
+	found := false
+	for _, other := range c.runs {
+		if other == r || other.silent(now) {
+			continue
 		}
-		k.refusedAt = k.heardAt
-	case len(b.Unadmitted) < run.MaxUnadmitted || k.heardAt.Sub(k.refusedAt) > refusedFor:
-		k.refusedAt = time.Time{}
-	}
-	return !k.refusedAt.IsZero()
-}
-
-// quarantined gives up the chunks of a run that refuses the results of this worker, and makes the
-// worker leave: its counts may be wrong for other runs too. w.mu is held.
-func (w *Worker) quarantined(name string, k *knownRun) {
-	w.end(name, k, errDistrust)
-	if w.quarantine != nil {
-		return
-	}
-	key := w.cfg.Identity.Key()
-	reason := fmt.Sprintf("the coordinator of run %s has proven a count of this worker wrong, and accepts nothing more from key %s: "+
-		"check the machine's memory and cooling; then coordinator keys lift %s admits it again", name, key, key)
-	w.quarantine = fmt.Errorf("%w: %s", ErrQuarantined, reason)
-	w.cfg.Log.Error().Str("run", name).Str("key", key).Msg("leaving: this worker's key is quarantined: " + reason)
-	w.leave()
-}
-
-// recallObsolete gives up the chunks that an announcement names. w.mu is held.
-func (w *Worker) recallObsolete(b *run.Announcement) {
-	if len(b.Obsolete) == 0 {
-		return
-	}
-	obsolete := make(map[uint64]bool, len(b.Obsolete))
-	for _, id := range b.Obsolete {
-		obsolete[id] = true
-	}
-	for h := range w.held {
-		if h.chunk.Run == b.Run && obsolete[h.chunk.ID] {
-			w.recall(h, errObsolete)
+		if turn := c.turn(other, now, false); !found || turn < least {
+			found, least = true, turn
 		}
 	}
+	return least
 }
 
-// recall gives up a chunk, unless its result is on its way: then it stops the report only if
-// nobody needs the result. w.mu is held.
-func (w *Worker) recall(h *heldChunk, reason error) {
-	switch h.stage {
-	case ready:
-		w.takeBack(h)
-		h.stage = leaving
-		w.giveUp(h, reason)
-	case searching:
-		h.unwanted = cmp.Or(h.unwanted, reason)
-		h.batch.endUnwanted()
-	case reporting, leaving:
-	}
-	if errors.Is(reason, errEnded) || errors.Is(reason, errDistrust) {
-		h.cancelReport(reason)
-	}
-}
-
-// watchLoop watches the connection, and ends runs that have fallen silent, until ctx ends.
-func (w *Worker) watchLoop(ctx context.Context) {
-	tick := time.NewTicker(watchInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
+// dispatch starts searches on idle searchers.
+func (c *Core) dispatch(now time.Duration) {
+	for i := range c.searchers {
+		if c.searchers[i].busy() {
+			continue
+		}
+		r := c.nextRun(now)
+		if r == nil {
 			return
 		}
-		if w.setConnected() {
-			w.endSilent()
+		load := c.load(r)
+		c.searchers[i] = searcher{run: r, chunks: load, began: now, pulse: ^uint64(0)}
+		chunks := make([]queens.Chunk, len(load))
+		for j, h := range load {
+			chunks[j] = h.Chunk
 		}
+		c.commands = append(c.commands, Search{Searcher: i, Run: r.name, Chunks: chunks})
 	}
 }
 
-// setConnected notes whether there is a connection. After a time without one, all runs that were
-// alive get their full time for the next announcement.
-func (w *Worker) setConnected() bool {
-	connected := w.telemetry.Connected() == nil // before the lock: it may take time
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if connected && !w.connected {
-		for _, k := range w.runs {
-			k.heardAt = time.Now() // of a run that is not alive it does not matter
+// nextRun returns the run whose turn it is, of those with waiting chunks.
+func (c *Core) nextRun(now time.Duration) (next *run) {
+	var least time.Duration
+	for _, r := range c.runs {
+		if len(r.waiting) == 0 {
+			continue
 		}
-		wake(w.wakeFetch)
+		if turn := c.turn(r, now, false); next == nil || turn < least {
+			next, least = r, turn
+		}
 	}
-	w.connected = connected
-	return connected
+	return next
 }
 
-// endSilent gives up the chunks of runs that have fallen silent, and forgets the runs that were
-// not heard for long; all that are not alive if it knows no further ones.
-func (w *Worker) endSilent() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	full := len(w.runs) >= maxRuns
-	for name, k := range w.runs {
-		switch silent := time.Since(k.heardAt); {
-		case k.alive && silent > run.SilentAfter:
-			w.end(name, k, errSilent)
-		case !k.alive && (full || silent > forgetAfter):
-			delete(w.runs, name)
+// load takes what a searcher searches next from the chunks that wait: a thread one chunk, a device its part of the chunks
+// that have the board of the first one.
+func (c *Core) load(r *run) []*chunk {
+	most := 1
+	if c.setup.Together {
+		most = (len(r.waiting) + c.idle() - 1) / c.idle()
+	}
+	var load []*chunk
+	first := r.waiting[0]
+	r.waiting = slices.DeleteFunc(r.waiting, func(h *chunk) bool {
+		taken := len(load) < most && h.Board == first.Board
+		if taken {
+			load = append(load, h)
+		}
+		return taken
+	})
+	return load
+}
+
+// idle returns how many searchers are idle.
+func (c *Core) idle() (idle int) {
+	for i := range c.searchers {
+		if !c.searchers[i].busy() {
+			idle++
 		}
 	}
+	return idle
 }

@@ -1,260 +1,257 @@
-// Package worker is the service that takes chunks of tasks from the queues of runs, counts the
-// tasks, and publishes the results. It keeps nothing but the chunks that it holds: a worker may
-// die at any moment, and its chunks go to others when their leases lapse. That is safe because
-// it stores a result before it acknowledges the chunk.
-//
-// What must hold, and where:
-//
-//	chunks come only from runs whose announcements say that they are alive            runs.go
-//	a search ends soon after its run, or when an announcement names its chunk          runs.go
-//	live runs get thread time by their weights, whatever their chunks take    shares.go
-//	no thread waits for the network while a queue has chunks                  shares.go
-//	a worker without work sends no requests, but lets pulls wait              fetch.go
-//	a device searches chunks of one run and board together, and never a suspect
-//	chunk with others                                                          batch.go
-//	the chunks of a batch are charged all time of the device, as threads       batch.go
-//	a kernel that fails returns its chunks, and the worker ends                batch.go
-//	a task that this key has counted goes to another first          batch.go, counted.go
-//	a heartbeat names a chunk that may kill the worker before its search      heartbeat.go
-//	the chunk is acknowledged only when its result is stored                  report.go
-//	what was counted of a chunk when the worker stops is reported              batch.go
-//	a result is signed by the thread that has counted it                       batch.go
-//	a worker that a run has proven wrong leaves                               runs.go
-//	a worker that pauses searches nothing and holds no chunk                  pause.go
-//	leases are extended only while the searches advance                       leases.go
-//
-// The package does not choose a kernel or connect to a server.
 package worker
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
+	mathrand "math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/ratelimit"
-	"nqueens/pkg/run"
 )
 
-// Queue lends chunks. It is called from one goroutine; leases are used from any, also after
-// Close.
-type Queue interface {
-	// Take takes the chunks that wait now in the queue of a run, at most most. None is not an
-	// error.
-	Take(ctx context.Context, run string, most int) ([]run.Loan, error)
-	// Park leaves a request for one chunk of a run at the server, unless one is there already.
-	// The request ends by itself after a while, and may get lost.
-	Park(run string)
-	// Parked delivers the chunks that parked requests bring, and those that come after their
-	// Take has returned.
-	Parked() <-chan run.Loan
-	// Close ends all requests, and returns to the queues the chunks that are on their way.
-	Close()
+// Transport is how a worker reaches coordinators; package bus has one.
+type Transport interface {
+	// Announcements calls hear, one call at a time, with what coordinators say to all, until stop is called.
+	Announcements(hear func(queens.Announcement)) (stop func(), err error)
+	// RequestWork and Deliver send a message to the coordinator of a run and wait for the reply, or until ctx ends.
+	RequestWork(ctx context.Context, run string, from queens.Process, r *queens.WorkRequest) (*queens.WorkReply, error)
+	Deliver(ctx context.Context, run string, from queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error)
 }
 
-// Results stores results. It is safe for concurrent use.
-type Results interface {
-	// Publish returns nil when the result is stored.
-	Publish(ctx context.Context, r *run.ChunkResult) error
+// Config says who a worker is, and with what it counts.
+type Config struct {
+	Process queens.Process
+	Version string // of the program
+	// Kernel counts. A worker has one: a process with several kernels runs a worker for each, under names of their own.
+	Kernel  kernel.Kernel
+	Threads int // at least 1: that search, or that serve the device of the kernel
+	// AtOnce answers a new coordinator at once, not after 0 to 2 s at random: for one in this process.
+	AtOnce   bool
+	IdleExit time.Duration // ends the worker when it has held nothing for so long; 0 never does
+	Log      zerolog.Logger
 }
 
-// Telemetry connects the worker with the coordinators. It is safe for concurrent use.
-type Telemetry interface {
-	PublishHeartbeat(h run.Heartbeat, by run.Signer) error
-	// SubscribeAnnouncements calls each for the announcements of all runs until unsubscribe is called.
-	SubscribeAnnouncements(each func(run.Announcement)) (unsubscribe func(), err error)
-	// Connected returns nil while there is a connection to a server.
-	Connected() error
-}
+// logEvery is the time between two log lines about what the worker does, pollEvery that between two looks at its searches.
+const (
+	logEvery  = 30 * time.Second
+	pollEvery = time.Second
+)
 
-// Identity is the worker's private key. It is safe for concurrent use.
-type Identity interface {
-	// Key returns the public key, an NKey of a user.
-	Key() string
-	// Sign returns the Ed25519 signature of a text.
-	Sign(text []byte) ([]byte, error)
-}
-
-// Worker is the service.
+// Worker counts what coordinators hand out.
 type Worker struct {
 	cfg       Config
-	queue     Queue
-	results   Results
-	telemetry Telemetry
+	transport Transport
+	began     time.Time
+	pulses    []atomic.Uint64
+	loads     []chan load                   // by searcher
+	requests  context.Context               // of messages
+	failure   chan error                    // of searchers
+	calls     sync.WaitGroup                // of messages
+	cancels   map[string]context.CancelFunc // of the outstanding work request, by run
 
-	wakeFetch        chan struct{}      // holds a token when there may be something to fetch
-	wakeAnnouncement chan struct{}      // holds a token when the worker began or ceased to hold chunks
-	flushes          chan chan struct{} // each is closed when a heartbeat has been published
-	limiter          ratelimit.Limiter  // of store errors
-	onTheirWay       chan struct{}      // holds a token for each result that is reported
-	reporting        sync.WaitGroup     // goroutines that report
-	cleanups         sync.WaitGroup     // goroutines that return or remove chunks
-
-	// Set by Run: the contexts of searches, which ends with the grace, and of reports, which
-	// leaves some time to store what was counted until then.
-	searches, reports context.Context
-	// leave, set by Run too, makes the worker stop.
-	leave func()
-
-	threads int // all, see [Config.AllThreads]
-
-	mu         sync.Mutex
-	begin      *sync.Cond // signalled when a chunk is ready, or the worker stops
-	stopping   bool       // nothing more is taken or begun
-	held       map[*heldChunk]struct{}
-	suspect    bool                // a suspect chunk is being searched
-	ready      []*heldChunk        // those held and not begun, in order of arrival
-	waiting    map[*Device]int     // how many threads or devices of a kind wait for a chunk
-	batches    map[*batch]struct{} // in search
-	runs       map[string]*knownRun
-	shares     shares
-	connected  bool
-	quarantine error               // why the worker leaves: a run has quarantined its key
-	paused     string              // why the worker pauses, or empty
-	pausedAt   time.Time           // since when
-	worked     map[string]struct{} // runs of chunks that were searched since the last log line
-	total      uint64              // tasks counted since the start
-	prefixes   uint64              // of them
-	stored     uint64              // results of chunks since the start
-	searchTime time.Duration       // of all threads since the start, without batches in search
-	idleSince  time.Time           // when the worker last held a chunk, or started
-	renewedAt  time.Time           // when renewLoop last extended leases
-	stalled    int                 // searches that did not advance then
+	mu    sync.Mutex
+	core  *Core
+	stops []context.CancelFunc // of the searches, by searcher
+	timer *time.Timer          // calls Tick
+	left  chan struct{}        // closed when the worker may end
+	leave func()               // closes left, once
 }
 
-// New returns a worker. It does not start it. Only Version, Admission, Counted, Grace, IdleExit, Pause
-// and ReportEvery may be zero.
-func New(cfg Config, queue Queue, results Results, telemetry Telemetry) *Worker {
-	if cfg.Counted == nil {
-		cfg.Counted = new(CountedTasks)
+// load is what a searcher searches, until its context ends.
+type load struct {
+	Search
+	ctx context.Context
+}
+
+// New returns a worker that Run starts.
+func New(cfg Config, t Transport) *Worker {
+	setup := Setup{Version: cfg.Version, Kernel: cfg.Kernel.Name, Threads: cfg.Threads, Searchers: cfg.Threads}
+	if cfg.Kernel.AtOnce > 0 {
+		setup.Searchers, setup.Together = 1, true
 	}
 	w := &Worker{
-		cfg: cfg, queue: queue, results: results, telemetry: telemetry,
-		wakeFetch: make(chan struct{}, 1), wakeAnnouncement: make(chan struct{}, 1),
-		threads: cfg.AllThreads(), flushes: make(chan chan struct{}, cfg.Threads+len(cfg.Devices)),
-		held: make(map[*heldChunk]struct{}), runs: make(map[string]*knownRun), shares: make(shares),
-		batches: make(map[*batch]struct{}), waiting: make(map[*Device]int), worked: make(map[string]struct{}),
+		cfg: cfg, transport: t, began: time.Now(), core: NewCore(setup), pulses: make([]atomic.Uint64, setup.Searchers),
+		loads: make([]chan load, setup.Searchers), stops: make([]context.CancelFunc, setup.Searchers),
+		failure: make(chan error, setup.Searchers), cancels: make(map[string]context.CancelFunc), left: make(chan struct{}),
 	}
-	w.onTheirWay = make(chan struct{}, reportsPerThread*w.threads)
-	w.begin = sync.NewCond(&w.mu)
+	w.leave = sync.OnceFunc(func() { close(w.left) })
+	w.timer = time.AfterFunc(0, func() { w.input((*Core).Tick) })
+	for i := range w.loads {
+		w.loads[i] = make(chan load, 1)
+	}
 	return w
 }
 
-// NewName returns a name for a worker on this machine, such as laptop-3f9a21.
-func NewName() string {
-	host, _ := os.Hostname() // empty if it fails
-	var id [3]byte
-	rand.Read(id[:]) // never fails, see crypto/rand
-	return fmt.Sprintf("%.64s-%x", queens.Sanitize(cmp.Or(host, "worker")), id)
-}
-
-// ErrQuarantined says that the coordinator of a run has proven a count of this worker wrong, and
-// accepts nothing more from its key.
-var ErrQuarantined = errors.New("this worker's key is quarantined")
-
-// errStopping ends searches and reports when the grace is over.
-var errStopping = errors.New("the worker is stopping")
-
-// lastReports is how long after the grace the worker may take to report what it has counted.
-const lastReports = 2 * time.Second
-
-// Run takes and counts chunks until ctx ends, or it has been idle for too long. Then it takes no
-// more, releases the chunks it has not begun, and gives searches and reports the grace to finish.
-// Of the chunks that are not finished then it reports the tasks that it has counted; it releases
-// those without any. It ends in the same way if a kernel fails or has no counter for a thread, or a run has
-// quarantined its key. The error is nil, wraps [ErrQuarantined], or is that of a kernel.
-//
-// A chunk passes three stages, each with its own goroutines: one fetches chunks, some ahead
-// so that no thread waits for the network; one per thread searches; one per chunk reports.
+// Run counts until ctx ends, the worker was idle for long enough or a searcher fails: then it delivers what was counted,
+// gives the rest back, and returns within about 2 s. The error is that of the searcher.
 func (w *Worker) Run(ctx context.Context) error {
-	searching, ctx := errgroup.WithContext(ctx)
-	ctx, leave := context.WithCancel(ctx)
-	defer leave()
-	w.leave = leave
-	w.idleSince = time.Now()
-	defer w.setDeadlines(ctx)()
-
-	var others sync.WaitGroup
-	search := func(d *Device) {
-		searching.Go(func() error {
-			return d.Kernel.WithCounter(func(c kernel.Counter) error { return w.searchLoop(c, d) })
-		})
+	requests, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	w.requests = requests
+	var searchers, ready sync.WaitGroup
+	ready.Add(len(w.loads))
+	for i := range w.loads {
+		searchers.Go(func() { w.searcher(i, ready.Done) })
 	}
-	thread := &Device{Kernel: w.cfg.Kernel, Threads: 1}
-	for range w.cfg.Threads {
-		search(thread)
-	}
-	for i := range w.cfg.Devices {
-		search(&w.cfg.Devices[i])
-	}
-	holding, release := context.WithCancel(context.WithoutCancel(ctx))
-	if w.cfg.IdleExit > 0 {
-		others.Go(func() { w.idleLoop(ctx, leave) })
-	}
-	if w.cfg.Pause != nil {
-		w.setPaused(w.cfg.Pause())
-		others.Go(func() { w.pauseLoop(ctx) })
-	}
-	unsubscribe := w.subscribe(ctx) // before the first heartbeat: it is answered with an announcement
-	others.Go(func() { w.renewLoop(holding) })
-	others.Go(func() { w.heartbeatLoop(holding) })
-	others.Go(func() { w.watchLoop(holding) })
-	others.Go(func() { w.logLoop(holding) })
-
-	w.fetchLoop(ctx)
-	err := searching.Wait()
-	w.reporting.Wait()
-	unsubscribe()
-	w.cleanups.Wait()
-	release()
-	others.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return cmp.Or(err, w.quarantine)
-}
-
-// setDeadlines makes the contexts of searches and reports, which end some time after ctx. The
-// function that it returns frees them.
-func (w *Worker) setDeadlines(ctx context.Context) (free func()) {
-	searches, abort := context.WithCancelCause(context.WithoutCancel(ctx))
-	reports, abandon := context.WithCancelCause(context.WithoutCancel(ctx))
-	w.searches, w.reports = searches, reports
-	stop := context.AfterFunc(ctx, func() {
-		time.AfterFunc(w.cfg.Grace, func() { abort(errStopping) })
-		time.AfterFunc(w.cfg.Grace+lastReports, func() { abandon(errStopping) })
+	ready.Wait()
+	stop, err := w.transport.Announcements(func(a queens.Announcement) {
+		random := mathrand.Float64()
+		if w.cfg.AtOnce {
+			random = 0
+		}
+		w.input(func(c *Core, now time.Duration) { c.Announced(now, a, random) })
 	})
-	return func() {
+	if err == nil {
+		w.cfg.Log.Info().Str("machine", w.cfg.Process.Machine).Str("process", w.cfg.Process.Name).
+			Str("kernel", w.cfg.Kernel.Name).Int("threads", w.cfg.Threads).Msg("waiting for work")
+		err = w.loop(ctx)
 		stop()
-		abort(nil)
-		abandon(nil)
 	}
-}
-
-// idleLoop calls leave when the worker has been idle for too long, and ends with ctx. A pause is no idle time.
-func (w *Worker) idleLoop(ctx context.Context, leave func()) {
-	for left := w.cfg.IdleExit; left > 0; left = w.cfg.IdleExit - w.idleWithoutPause() {
+	w.timer.Stop()
+	cancel()
+	for _, loads := range w.loads {
+		close(loads)
+	}
+	searchers.Wait()
+	w.calls.Wait()
+	for {
 		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(left):
+		case failed := <-w.failure:
+			err = errors.Join(err, failed)
+		default:
+			return err
 		}
 	}
-	w.cfg.Log.Info().Float64("idle_s", w.cfg.IdleExit.Seconds()).Msg("no task for too long, leaving")
-	leave()
 }
 
-// wake leaves a token in a channel, unless one is there.
-func wake(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
+// loop polls, logs and leaves.
+func (w *Worker) loop(ctx context.Context) (err error) {
+	poll, lines := time.NewTicker(pollEvery), time.NewTicker(logEvery)
+	defer poll.Stop()
+	defer lines.Stop()
+	var logged Stats
+	for idle := false; !idle; {
+		select {
+		case <-poll.C:
+			pulses := make([]uint64, len(w.pulses))
+			for i := range pulses {
+				pulses[i] = w.pulses[i].Load()
+			}
+			w.input(func(c *Core, now time.Duration) {
+				c.Pulsed(now, pulses)
+				idle = w.cfg.IdleExit > 0 && c.Idle(now) >= w.cfg.IdleExit
+			})
+			continue
+		case <-lines.C:
+			s := w.Stats()
+			w.cfg.Log.Info().Uint64("tasks", s.Tasks-logged.Tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).
+				Int("undelivered", s.Results).Strs("runs", s.Runs).Str("idle", s.Reason).Msg("working")
+			logged = s
+			continue
+		case err = <-w.failure:
+		case <-ctx.Done():
+		}
+		break
 	}
+	w.cfg.Log.Info().Uint64("tasks", w.Stats().Tasks).Msg("leaving")
+	w.input((*Core).Leave)
+	<-w.left
+	if s := w.Stats(); s.Results > 0 {
+		w.cfg.Log.Warn().Int("results", s.Results).Msg("left without receipts: the tasks are counted again unless the coordinator has the results")
+	}
+	return err
+}
+
+// input gives the core an input and executes its commands.
+func (w *Worker) input(in func(c *Core, now time.Duration)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Since(w.began)
+	in(w.core, now)
+	for _, command := range w.core.Commands() {
+		switch c := command.(type) {
+		case Ask:
+			w.ask(c)
+		case Deliver:
+			w.deliver(c)
+		case Search:
+			ctx, cancel := context.WithCancel(context.Background())
+			w.stops[c.Searcher] = cancel
+			w.loads[c.Searcher] <- load{c, ctx} // has room: the searcher is idle
+		case Stop:
+			w.stops[c.Searcher]()
+		case Note:
+			level := zerolog.InfoLevel
+			if c.Warn {
+				level = zerolog.WarnLevel
+			}
+			w.cfg.Log.WithLevel(level).Str("run", c.Run).Msg(c.Text)
+		}
+	}
+	if w.core.Left(now) {
+		w.leave()
+	} else if next := w.core.Next(); next != forever {
+		w.timer.Reset(next - now)
+	}
+}
+
+// ask sends a work request in place of the last one.
+func (w *Worker) ask(c Ask) {
+	if cancel := w.cancels[c.Run]; cancel != nil {
+		cancel()
+	}
+	ctx, cancel := context.WithCancel(w.requests)
+	w.cancels[c.Run] = cancel
+	w.calls.Go(func() {
+		defer cancel()
+		reply, err := w.transport.RequestWork(ctx, c.Run, w.cfg.Process, &c.Request)
+		w.input(func(core *Core, now time.Duration) {
+			if err != nil {
+				core.RequestFailed(now, c.Run, c.Request.Number)
+			} else {
+				core.Replied(now, c.Run, reply)
+			}
+		})
+	})
+}
+
+// deliver sends results.
+func (w *Worker) deliver(c Deliver) {
+	w.calls.Go(func() {
+		reply, err := w.transport.Deliver(w.requests, c.Run, w.cfg.Process, &c.Delivery)
+		w.input(func(core *Core, now time.Duration) {
+			if err != nil {
+				core.DeliveryFailed(now, c.Run, c.Number)
+			} else {
+				core.Receipted(now, c.Run, c.Number, reply)
+			}
+		})
+	})
+}
+
+// Stats returns what the worker has done, and does. It may be called at any time.
+func (w *Worker) Stats() Stats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.core.Stats(time.Since(w.began))
+}
+
+// Live returns an error while a search does not advance.
+func (w *Worker) Live() error {
+	if stalled := w.Stats().Stalled; stalled > 0 {
+		return fmt.Errorf("%d searches do not advance", stalled)
+	}
+	return nil
+}
+
+// NewProcess returns a process on a machine, with a random name.
+func NewProcess(machine string) queens.Process {
+	return queens.Process{Machine: machine, Name: rand.Text()[:12]}
 }

@@ -3,252 +3,274 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"nqueens/pkg/run"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/kernel/kerneltest"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/worker"
 )
 
-// These tests run on fake time, with fake queues and a fake kernel.
+// transport is functions in place of a server and a coordinator. Both take 10 ms.
+type transport struct {
+	hear    func(queens.Announcement)
+	request func(*queens.WorkRequest) *queens.WorkReply // nil replies are none
+	deliver func(*queens.Delivery) *queens.DeliveryReply
 
-// The counts of all tasks of a chunk are stored, in their order, before the chunk is
-// acknowledged.
-func TestResultBeforeAck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var next atomic.Uint64
-		w := start(t, 1, func(context.Context, *atomic.Uint64) (uint64, error) { return next.Add(1), nil })
-		c := chunk(7, 3)
-		l := w.queue.lend(c)
-		time.Sleep(time.Second)
-		w.stop()
-		l.want(t, "counted", "acknowledged")
-		if w.publisher.storedAt.IsZero() || l.at.Before(w.publisher.storedAt) {
-			t.Errorf("acknowledged at %v, stored at %v", l.at, w.publisher.storedAt)
-		}
-		if len(w.publisher.results) != 1 || len(w.publisher.results[0].Counts) != 3 {
-			t.Fatalf("stored %+v", w.publisher.results)
-		}
-		got := w.publisher.results[0]
-		if got.Run != "r" || got.Chunk != 7 || got.First != 7000 || got.Worker != "w" {
-			t.Errorf("stored %+v", got)
-		}
-		for i, count := range got.Counts {
-			task := c.Task(i)
-			if count.Count != uint64(i+1) || count.Hash != task.Hash() || count.Kernel != "fake" {
-				t.Errorf("task %d: stored %+v", i, count)
+	mu        sync.Mutex
+	requests  []queens.WorkRequest
+	delivered []queens.Result
+}
+
+func (tr *transport) Announcements(hear func(queens.Announcement)) (func(), error) {
+	tr.hear = hear
+	return func() {}, nil
+}
+
+func (tr *transport) RequestWork(ctx context.Context, _ string, _ queens.Process, r *queens.WorkRequest) (*queens.WorkReply, error) {
+	time.Sleep(10 * time.Millisecond)
+	tr.mu.Lock()
+	tr.requests = append(tr.requests, *r)
+	reply := tr.request(r)
+	tr.mu.Unlock()
+	return reply, wait(ctx, reply == nil)
+}
+
+func (tr *transport) Deliver(ctx context.Context, _ string, _ queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error) {
+	time.Sleep(10 * time.Millisecond)
+	tr.mu.Lock()
+	reply := tr.deliver(d)
+	if reply != nil {
+		tr.delivered = append(tr.delivered, d.Results...)
+	}
+	tr.mu.Unlock()
+	return reply, wait(ctx, reply == nil)
+}
+
+func wait(ctx context.Context, lost bool) error {
+	if lost {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return nil
+}
+
+func recorded(d *queens.Delivery) *queens.DeliveryReply {
+	reply := &queens.DeliveryReply{Instance: 1, Receipts: make([]queens.Receipt, len(d.Results))}
+	for i := range reply.Receipts {
+		reply.Receipts[i].Recorded = true
+	}
+	return reply
+}
+
+// endless hands out chunks of so many tasks, as many as are wanted.
+func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
+	next := uint64(0)
+	return func(r *queens.WorkRequest) *queens.WorkReply {
+		reply := &queens.WorkReply{Number: r.Number, Instance: 1}
+		for range r.Want {
+			c := queens.Chunk{Range: queens.Range{First: next, Tasks: uint64(tasks)}, Board: queens.FullBoard(8)}
+			for range tasks {
+				c.Prefixes = append(c.Prefixes, []queens.Prefix{{}})
 			}
+			next += c.Tasks
+			reply.Chunks = append(reply.Chunks, c)
 		}
-	})
-}
-
-// While results can't be stored, the worker holds them, extends the leases, tries again ever less
-// often, and does not acknowledge the chunks.
-func TestUnstoredResultIsHeld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := start(t, 1, counting(5))
-		w.publisher.refuse(errors.New("maximum bytes exceeded"))
-		l := w.queue.lend(chunk(1, 1))
-		time.Sleep(time.Minute)
-		if l.count("acknowledged") != 0 || l.count("extended") < 19 {
-			t.Errorf("in a minute in which no result could be stored the lease was %v", l.all())
-		}
-		// Pauses of 0.5, 1, 2, 4, 8 and then 10 s, with jitter of a half.
-		if n := w.publisher.tried(); n < 5 || n > 17 {
-			t.Errorf("%d attempts in a minute, want about 9", n)
-		}
-		w.publisher.refuse(nil)
-		time.Sleep(16 * time.Second)
-		if l.count("acknowledged") != 1 || w.publisher.stored() != 1 {
-			t.Errorf("after that the lease was %v, %d results were stored", l.all(), w.publisher.stored())
-		}
-		w.stop()
-	})
-}
-
-// The lease of a search that advances is extended, through all tasks of the chunk. The lease of a
-// stalled search lapses, and so does that of the chunk that waits behind it.
-func TestLeaseFollowsTheSearch(t *testing.T) {
-	for name, test := range map[string]struct {
-		advances bool
-		tasks    int
-		task     time.Duration
-	}{
-		"advances":            {true, 1, time.Hour},
-		"stalls":              {false, 1, time.Hour},
-		"advances with tasks": {false, 100, time.Second}, // the kernel's pulse is too slow to show
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := start(t, 1, func(ctx context.Context, pulse *atomic.Uint64) (uint64, error) {
-					for end := time.Now().Add(test.task); ctx.Err() == nil; {
-						if time.Now().Equal(end) {
-							return 1, nil
-						}
-						if test.advances {
-							pulse.Add(1)
-						}
-						select {
-						case <-ctx.Done():
-						case <-time.After(time.Second):
-						}
-					}
-					return 0, context.Cause(ctx)
-				})
-				searched, waiting := w.queue.lend(chunk(1, test.tasks)), w.queue.lend(chunk(2, test.tasks))
-				time.Sleep(30 * time.Second)
-				least, most := 9, 10
-				if name == "stalls" {
-					least, most = 0, 1 // hashing the task was progress
-				}
-				for name, l := range map[string]*fakeLease{"searched": searched, "waiting": waiting} {
-					if got := l.count("extended"); got < least || got > most {
-						t.Errorf("the lease of the chunk %s was extended %d times in 30 s, want %d to %d", name, got, least, most)
-					}
-				}
-				w.stop()
-			})
-		})
+		return reply
 	}
 }
 
-// A worker that may be idle for so long leaves when it has held no chunk for that time, and not
-// while it searches.
-func TestIdleExit(t *testing.T) {
-	const idle, search = 5 * time.Minute, 12 * time.Minute
+// start runs a worker in a bubble of synctest, whose coordinator is heard every 2 s.
+func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...func(*worker.Config)) (stop context.CancelFunc, ended chan error) {
+	cfg := worker.Config{Process: worker.NewProcess("m"), Version: "v", Kernel: k, Threads: threads, AtOnce: true}
+	for _, change := range change {
+		change(&cfg)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended = make(chan error, 1)
+	w := worker.New(cfg, tr)
+	go func() {
+		err := w.Run(ctx)
+		stop()
+		ended <- err
+	}()
+	synctest.Wait()
+	go func() {
+		for tr.hear != nil { // unless the worker has ended before it listened
+			tr.hear(queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true})
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(2 * time.Second):
+			}
+		}
+	}()
+	return stop, ended
+}
+
+// lasting is a search that takes so long, and counts 92.
+func lasting(d time.Duration) *kerneltest.Fake {
+	return &kerneltest.Fake{Count: func(ctx context.Context, _ *queens.Board, _ []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+		for end := time.Now().Add(d); time.Now().Before(end); pulse.Add(1) {
+			select {
+			case <-ctx.Done():
+				return 0, context.Cause(ctx)
+			case <-time.After(min(d, 100*time.Millisecond)):
+			}
+		}
+		return 92, nil
+	}}
+}
+
+// No thread waits for the network while there is work: in 10 s, each of 4 threads counts 10 s of tasks, but for the first
+// round trip.
+func TestThreadsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := start(t, 1, lasting(search), func(c *worker.Config) { c.IdleExit = idle })
-		started := time.Now()
-		time.Sleep(idle - time.Second)
-		l := w.queue.lend(chunk(1, 1))
-		if err := w.ended(); err != nil {
+		tr := &transport{request: endless(5), deliver: recorded}
+		stop, ended := start(t, tr, lasting(20*time.Millisecond).Kernel(t), 4)
+		time.Sleep(10 * time.Second)
+		stop()
+		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if took, want := time.Since(started), idle-time.Second+search+idle; took < want-time.Second || took > want+time.Second {
-			t.Errorf("the worker left after %v, want %v", took, want)
+		tasks := uint64(0)
+		for _, r := range tr.delivered {
+			tasks += r.Counted.Tasks
 		}
-		l.want(t, "counted", "acknowledged")
-	})
-}
-
-// A worker that can't subscribe to announcements tries again, takes and says nothing until then, and
-// can be stopped.
-func TestNoSubscription(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newFixture()
-		w.telemetry.refusal = errors.New("not connected")
-		go func() {
-			time.Sleep(time.Minute)
-			w.telemetry.mu.Lock()
-			defer w.telemetry.mu.Unlock()
-			w.telemetry.refusal = nil
-		}()
-		w.run(t, 1, fakeKernel(t, counting(5)))
-		w.announcements(t, "r", 1)
-		l := w.queue.lend(chunk(1, 1))
-		time.Sleep(time.Second)
-		l.want(t, "counted", "acknowledged")
-		w.stop()
-		if w.telemetry.early {
-			t.Error("a heartbeat came before the subscription to announcements")
+		if most := uint64(4 * 10 * 50); tasks > most || tasks < most-4 {
+			t.Errorf("counted %d tasks of 20 ms on 4 threads in 10 s", tasks)
+		}
+		if n := len(tr.requests); n > 450 { // 400 chunks are begun
+			t.Errorf("%d requests", n)
 		}
 	})
 }
 
-// A worker that is stopped releases at once what it has not begun, finishes the searches that end
-// within the grace, and reports what it has counted of others. It releases those of which it
-// has counted nothing.
-func TestStop(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		search time.Duration // of a task
-		want   string
-		counts int // of the 3 tasks
-		took   time.Duration
-	}{
-		{"short search is finished", grace / 4, "acknowledged", 3, 3 * grace / 4},
-		{"part is reported", 2 * grace / 5, "acknowledged", 2, grace},
-		{"long search is released", time.Hour, "released", 0, grace},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := start(t, 1, lasting(test.search))
-				searched, waiting := w.queue.lend(chunk(1, 3)), w.queue.lend(chunk(2, 3))
-				for w.queue.taken.Load() < 2 {
-					time.Sleep(time.Millisecond)
-				}
-				time.Sleep(2 * roundTrip)
-				stopped := time.Now()
-				w.stop()
-				if got := time.Since(stopped) - test.took; got < -20*time.Millisecond || got > 20*time.Millisecond {
-					t.Errorf("took %v more than %v to stop", got, test.took)
-				}
-				searched.want(t, "searched", test.want)
-				waiting.want(t, "waiting", "released")
-				if !waiting.at.Equal(stopped) {
-					t.Errorf("the waiting chunk was released %v after the stop", waiting.at.Sub(stopped))
-				}
-				counts := 0
-				for _, r := range w.publisher.results {
-					counts += len(r.Counts)
-				}
-				if counts != test.counts {
-					t.Errorf("stored %d counts, want %d", counts, test.counts)
-				}
-			})
-		})
-	}
-}
-
-// A worker that stops while results can't be stored releases its chunks.
-func TestStopWithUnstoredResult(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := start(t, 1, counting(5))
-		w.publisher.refuse(errors.New("no responders"))
-		l := w.queue.lend(chunk(1, 1))
-		time.Sleep(time.Second)
-		w.stop()
-		l.want(t, "not stored", "released")
-	})
-}
-
-// Each thread searches a chunk, and one more is fetched ahead.
-func TestThreads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var searching atomic.Int32
-		w := start(t, 3, func(ctx context.Context, _ *atomic.Uint64) (uint64, error) {
-			searching.Add(1)
-			<-ctx.Done()
-			return 0, context.Cause(ctx)
-		})
-		for id := range uint64(10) {
-			w.queue.lend(chunk(id+1, 1))
-		}
-		time.Sleep(3 * time.Second)
-		if got := searching.Load(); got != 3 {
-			t.Errorf("%d searches at once, want 3", got)
-		}
-		if got := w.queue.taken.Load(); got != 4 {
-			t.Errorf("%d chunks taken, want one a thread and one more", got)
-		}
-		w.stop()
-	})
-}
-
-// No goroutine of the worker is left when it has ended in the middle of everything: synctest
-// fails if one is.
-func TestStopInTheMiddle(t *testing.T) {
-	for after := range 30 {
+// A worker that is told to end delivers the tasks that are counted, gives the rest back and says that it leaves, at once.
+// If the coordinator does not answer, it ends within 2 s.
+func TestLeaves(t *testing.T) {
+	for _, answers := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			w := start(t, 2, lasting(3*time.Millisecond))
-			for id := range uint64(50) {
-				w.queue.lendWith(&fakeLease{again: int(id) % 2}, chunk(id+1, 2))
+			hand, gone := endless(100), false
+			tr := &transport{deliver: func(d *queens.Delivery) *queens.DeliveryReply {
+				if gone {
+					return nil
+				}
+				return recorded(d)
+			}}
+			tr.request = func(r *queens.WorkRequest) *queens.WorkReply {
+				if gone {
+					return nil
+				}
+				return hand(r)
 			}
-			time.Sleep(time.Duration(after) * time.Millisecond)
-			w.telemetry.send(run.Announcement{Run: "r", State: []run.State{run.Stopped, run.Complete, run.Running}[after%3]})
-			w.stop()
+			stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 2)
+			time.Sleep(3500 * time.Millisecond)
+			tr.mu.Lock()
+			gone = !answers
+			tr.mu.Unlock()
+			begin := time.Now()
+			stop()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			took := time.Since(begin)
+			last := tr.requests[len(tr.requests)-1]
+			if answers && (took > 100*time.Millisecond || len(tr.delivered) != 2 || tr.delivered[0].Counted.Tasks != 3 || tr.delivered[0].Counts[2] != 92) {
+				t.Errorf("took %v, delivered %+v", took, tr.delivered)
+			}
+			if !last.Leaving || len(last.Held) > 0 || took > 2*time.Second {
+				t.Errorf("took %v, last request %+v", took, last)
+			}
 		})
 	}
+}
+
+// A worker whose kernel fails, or can't be made, gives back what it holds and ends with an error that names the kernel.
+func TestKernelFails(t *testing.T) {
+	reason := errors.New("broken")
+	failing := &kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+		return 0, reason
+	}}
+	missing := &kerneltest.Fake{New: func() error { return reason }}
+	for name, fake := range map[string]*kerneltest.Fake{"count": failing, "new": missing} {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &transport{request: endless(1), deliver: recorded}
+			stop, ended := start(t, tr, fake.Kernel(t), 2)
+			defer stop()
+			if err := <-ended; !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
+				t.Errorf("%s: error %v", name, err)
+			}
+			if n := len(tr.requests); n > 0 && !tr.requests[n-1].Leaving {
+				t.Errorf("%s: last request %+v", name, tr.requests[n-1])
+			}
+		})
+	}
+}
+
+// A device gets the chunks of a board as one load, and each chunk its own result.
+func TestDevice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hand, loads := endless(2), 0
+		tr := &transport{deliver: recorded, request: func(r *queens.WorkRequest) *queens.WorkReply {
+			if r.Want > 0 {
+				r.Want = 3
+			}
+			return hand(r)
+		}}
+		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, _ *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, counts []uint64) (int, error) {
+			if len(tasks) != 6 {
+				t.Errorf("a load of %d tasks", len(tasks))
+			}
+			time.Sleep(time.Second)
+			for i := range counts {
+				counts[i] = uint64(10*loads + i)
+			}
+			loads++
+			return len(tasks), nil
+		}}
+		stop, ended := start(t, tr, fake.Kernel(t), 1)
+		time.Sleep(2500 * time.Millisecond)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if len(tr.delivered) < 6 {
+			t.Fatalf("delivered %+v", tr.delivered)
+		}
+		for i, r := range tr.delivered[:6] {
+			first := uint64(10*(i/3) + 2*(i%3))
+			task := queens.Task{ID: r.First, Board: queens.FullBoard(8), Prefixes: []queens.Prefix{{}}}
+			hash := task.Hash()
+			task.ID++
+			if r.Counts[0] != first || r.Counts[1] != first+1 || r.Range != r.Counted || r.Hash != queens.HashOfRange([]uint64{hash, task.Hash()}) {
+				t.Errorf("result %d: %+v", i, r)
+			}
+		}
+	})
+}
+
+// A worker with a time for that ends by itself when it has held nothing for so long.
+func TestIdleExit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hand := endless(1)
+		tr := &transport{deliver: recorded}
+		tr.request = func(r *queens.WorkRequest) *queens.WorkReply {
+			if r.Number > 1 {
+				r.Want = 0
+			}
+			return hand(r)
+		}
+		begin := time.Now()
+		_, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, func(c *worker.Config) { c.IdleExit = 10 * time.Second })
+		err := <-ended // two chunks of a second, 10 s, and up to a second until the worker looks
+		if took := time.Since(begin); err != nil || took < 12*time.Second || took > 13100*time.Millisecond || len(tr.delivered) != 2 {
+			t.Errorf("ended after %v with %d results, error %v", took, len(tr.delivered), err)
+		}
+	})
 }

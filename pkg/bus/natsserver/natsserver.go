@@ -1,46 +1,39 @@
-// Package natsserver runs a NATS server with JetStream inside this process. It is the only
-// package that links the server; the worker does not import it. It knows nothing of the
-// streams on the server: those are package bus's.
+// Package natsserver runs a NATS server inside this process. It stores nothing. It is the only package that links the
+// server; the worker does not import it.
 package natsserver
 
 import (
 	"cmp"
-	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"time"
-
-	"nqueens/pkg/run"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
 )
 
-// Config says where the server keeps its files and whether others may connect.
+// MaxPayload is the largest message that the server takes, in bytes.
+const MaxPayload = 8 << 20
+
+// Config says whether and to whom the server listens.
 type Config struct {
-	// StoreDir is the folder of the server's streams. It must not be empty, or the server
-	// would use a temporary folder, nor shared with another server.
-	StoreDir string
-	// Listen is the host:port to accept connections on; if it is empty, the server opens
-	// no port. Port 0 means a free port.
+	// Listen is the host:port to accept connections on; if it is empty, the server opens no port. Port 0 is a free port.
 	Listen string
-	// Access is the part of a configuration file that says who may connect, such as that of
-	// bus.Access; if it is empty, everybody may who reaches the server. JetStream must be enabled
-	// in one account.
-	Access string
-	Log    zerolog.Logger
+	// Authorization is the part of a configuration file that says who may connect, such as "authorization { … }"; if it is
+	// empty, everybody may who reaches the server.
+	Authorization string
+	TLS           *tls.Config // nil for none
+	Log           zerolog.Logger
 }
 
 // Server is a running server.
-type Server struct {
-	cfg  Config
-	nats *server.Server
-	log  *serverLog
-}
+type Server struct{ nats *server.Server }
 
-// startTimeout bounds the start, which normally takes some tens of milliseconds.
+// startTimeout bounds the start, which normally takes some milliseconds.
 const startTimeout = 10 * time.Second
 
 // Start starts a server and waits until it accepts connections.
@@ -53,123 +46,97 @@ func Start(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
-	log := newServerLog(cfg.Log, cfg.StoreDir)
+	log := &serverLog{log: cfg.Log.With().Str("from", "nats-server").Logger()}
 	nats.SetLoggerV2(log, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
 	nats.Start()
 	if err := ready(nats, log); err != nil {
 		nats.Shutdown()
 		nats.WaitForShutdown()
-		return nil, fmt.Errorf("embedded server with its store in %s: %w", cfg.StoreDir, err)
+		return nil, fmt.Errorf("embedded server: %w", err)
 	}
-	return &Server{cfg: cfg, nats: nats, log: log}, nil
+	return &Server{nats}, nil
 }
 
 // options checks the configuration and returns it as the server wants it.
 func (c *Config) options() (*server.Options, error) {
-	if c.StoreDir == "" {
-		return nil, errors.New("the embedded server needs a folder for its store")
-	}
 	host, digits, err := net.SplitHostPort(cmp.Or(c.Listen, ":0"))
 	port, notPort := strconv.ParseUint(digits, 10, 16)
 	if err := cmp.Or(err, notPort); err != nil {
 		return nil, fmt.Errorf("listen address must be host:port, such as 127.0.0.1:4222, with a port from 0 to 65535: %w", err)
 	}
 	options := &server.Options{
-		ServerName: "nqueens-embedded",
-		DontListen: c.Listen == "",
-		Host:       host,
-		Port:       cmp.Or(int(port), server.RANDOM_PORT),
-		JetStream:  true,
-		StoreDir:   c.StoreDir,
-		NoSigs:     true, // signals belong to the command
+		ServerName:    "nqueens-embedded",
+		DontListen:    c.Listen == "",
+		Host:          host,
+		Port:          cmp.Or(int(port), server.RANDOM_PORT),
+		MaxPayload:    MaxPayload,
+		WriteDeadline: 10 * time.Second,
+		NoSigs:        true, // signals belong to the command
 	}
-	if c.Access != "" {
-		if err := options.ProcessConfigString(c.Access); err != nil {
+	if c.Authorization != "" {
+		if err := options.ProcessConfigString(c.Authorization); err != nil {
 			return nil, fmt.Errorf("embedded server: who may connect: %w", err)
 		}
 	}
+	if c.TLS != nil {
+		const timeout = 10 // seconds; the default, 2, is little for many workers at once
+		options.TLS, options.TLSConfig, options.TLSTimeout = true, c.TLS, timeout
+	}
 	return options, nil
-}
-
-// SetAccess changes who may connect, see [Config.Access]: the server closes the connections of those who
-// may not any more, and no other.
-func (s *Server) SetAccess(access string) error {
-	cfg := s.cfg
-	cfg.Access = access
-	options, err := cfg.options()
-	if err != nil {
-		return err
-	}
-	if err := s.nats.ReloadOptions(options); err != nil {
-		return fmt.Errorf("embedded server: who may connect: %w", err)
-	}
-	return nil
 }
 
 // ready waits until the server accepts connections or reports a fatal error.
 func ready(nats *server.Server, log *serverLog) error {
 	const step = 50 * time.Millisecond
-	for deadline := time.Now().Add(startTimeout); ; {
-		accepts := nats.ReadyForConnections(step)
-		if fatal := log.fatal.Load(); fatal != nil {
-			return errors.New(*fatal)
-		}
-		if accepts {
-			return nil
-		}
+	for deadline := time.Now().Add(startTimeout); !nats.ReadyForConnections(step); {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("not ready after %v", startTimeout)
 		}
+		if log.fatal.Load() != nil {
+			break
+		}
 	}
+	if fatal := log.fatal.Load(); fatal != nil {
+		return errors.New(*fatal)
+	}
+	return nil
 }
 
 // InProcessConn returns a connection to the server that uses no port.
-func (s *Server) InProcessConn() (net.Conn, error) {
-	return s.nats.InProcessConn()
-}
+func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn() }
 
-// ClientURL returns the address for clients of other processes, if the server listens.
-func (s *Server) ClientURL() string {
-	return s.nats.ClientURL()
-}
+// URL returns the address for clients of other processes, if the server listens.
+func (s *Server) URL() string { return s.nats.ClientURL() }
 
-// Failure waits until ctx ends, and then returns nil, or until the server has logged that
-// it cannot write its store. The server does not recover from that: its streams refuse all
-// messages from then on, silently. The error says why and what to do, and wraps
-// [run.ErrIncomplete]. One call returns it.
-func (s *Server) Failure(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case advice := <-s.log.failed:
-		return fmt.Errorf("%w: %s", run.ErrIncomplete, advice)
-	}
-}
-
-// AwaitUnsubscribed waits until nobody is subscribed to a subject, but not longer than that time.
-func (s *Server) AwaitUnsubscribed(subject string, most time.Duration) {
-	for end := time.Now().Add(most); s.interest(subject) > 0 && time.Now().Before(end); {
-		time.Sleep(unsubscribedPoll)
-	}
-}
-
-// interest returns how many are subscribed to a subject, also from accounts that import it.
-func (s *Server) interest(subject string) int {
-	n := s.nats.GlobalAccount().Interest(subject)
-	if account, err := s.nats.LookupAccount(runsAccount); err == nil {
-		n += account.Interest(subject)
-	}
-	return n
-}
-
-// runsAccount is the account of streams and coordinators in the configuration of bus.Access.
-const runsAccount = "NQ"
-
-// unsubscribedPoll is how often AwaitUnsubscribed looks.
-const unsubscribedPoll = 20 * time.Millisecond
-
-// Stop stops the server and waits until it has written its state.
+// Stop stops the server and waits until it has ended.
 func (s *Server) Stop() {
 	s.nats.Shutdown()
 	s.nats.WaitForShutdown()
 }
+
+// serverLog passes on the log of the server, and keeps the first fatal error, such as a port in use.
+type serverLog struct {
+	log   zerolog.Logger
+	fatal atomic.Pointer[string]
+}
+
+// Fatalf keeps the first fatal error.
+func (l *serverLog) Fatalf(format string, v ...any) {
+	message := fmt.Sprintf(format, v...)
+	l.fatal.CompareAndSwap(nil, &message)
+}
+
+// Errorf logs an error. Most are about a client, which may be anybody: they are for debugging.
+func (l *serverLog) Errorf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Warnf logs a warning.
+func (l *serverLog) Warnf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Noticef logs a notice.
+func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Debugf logs the server's debug output.
+func (l *serverLog) Debugf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+
+// Tracef drops the trace of the protocol.
+func (l *serverLog) Tracef(string, ...any) {}

@@ -1,0 +1,268 @@
+package audit_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/big"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"nqueens/pkg/audit"
+	"nqueens/pkg/count"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+var at = time.UnixMilli(1e12).UTC()
+
+// counted is a run whose tasks machine "a" has counted, in chunks of up to 3.
+type counted struct {
+	header  ledger.Header
+	results []*ledger.Result
+}
+
+func countRun(t *testing.T, n int, s queens.Symmetry, placed ...queens.Square) *counted {
+	t.Helper()
+	classes, err := symmetry.Classes(n, s, placed...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), n, s, classes, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Placed = placed
+	c := &counted{header: ledger.Header{Format: ledger.Format, Run: "n8-a", Manifest: m, Redundancy: 1, Created: at}}
+	var hashes []uint64
+	for task := range split.Tasks(&m) {
+		one, err := count.One(t.Context(), kernel.Reference(), &task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task.ID%3 == 0 || m.ClassOf(task.ID) != m.ClassOf(task.ID-1) {
+			c.results, hashes = append(c.results, &ledger.Result{Machine: "a", Process: "p", Kernel: "generic", Range: queens.Range{First: task.ID}, Searched: 3 * time.Second, At: at}), nil
+		}
+		hashes = append(hashes, one.Hash)
+		r := c.results[len(c.results)-1]
+		r.Tasks++
+		r.Counts, r.Hash = append(r.Counts, one.Count), queens.HashOfRange(hashes)
+	}
+	return c
+}
+
+// write writes a ledger with the results and more records, and returns its path.
+func (c *counted) write(t *testing.T, more ...ledger.Record) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), c.header.Run, ledger.File)
+	l, err := ledger.Create(path, c.header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.results {
+		l.Append(nil, r)
+	}
+	l.Append(nil, more...)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// mark returns the last mark of the run, with that total if it is complete.
+func (c *counted) mark(state queens.State, total int64) *ledger.Mark {
+	m := &ledger.Mark{State: state, Done: c.header.Manifest.Tasks, Work: 1, Wall: time.Minute, Solutions: (*queens.Decimal)(big.NewInt(total)), At: at}
+	if state == queens.Complete {
+		m.Total = m.Solutions
+	}
+	return m
+}
+
+// Each way in which a ledger of 92 solutions can be wrong has its error, and no total.
+func TestTotal(t *testing.T) {
+	for about, c := range map[string]struct {
+		change func(c *counted) []ledger.Record
+		err    error
+	}{
+		"counted":         {func(*counted) []ledger.Record { return nil }, nil},
+		"complete":        {func(c *counted) []ledger.Record { return []ledger.Record{c.mark(queens.Complete, 92)} }, nil},
+		"another total":   {func(c *counted) []ledger.Record { return []ledger.Record{c.mark(queens.Complete, 91)} }, queens.ErrContradiction},
+		"contradicted":    {func(c *counted) []ledger.Record { return []ledger.Record{c.mark(queens.Contradicted, 92)} }, queens.ErrContradiction},
+		"a wrong count":   {func(c *counted) []ledger.Record { c.results[1].Counts[0]++; return nil }, queens.ErrContradiction},
+		"another search":  {func(c *counted) []ledger.Record { c.results[1].Hash++; return nil }, queens.ErrContradiction},
+		"another weight":  {func(c *counted) []ledger.Record { c.header.Manifest.Classes[0].Weight /= 2; return nil }, queens.ErrContradiction},
+		"another split":   {func(c *counted) []ledger.Record { c.header.Manifest.Hash[0]++; return nil }, queens.ErrContradiction},
+		"a missing chunk": {func(c *counted) []ledger.Record { c.results = c.results[1:]; return nil }, queens.ErrIncomplete},
+		"contradicted early": {func(c *counted) []ledger.Record {
+			c.results = c.results[1:]
+			return []ledger.Record{c.mark(queens.Contradicted, 92)}
+		}, queens.ErrContradiction},
+		"a dispute": {func(c *counted) []ledger.Record { return []ledger.Record{c.wrong()} }, queens.ErrIncomplete},
+		"a verdict": {func(c *counted) []ledger.Record {
+			return []ledger.Record{c.wrong(), c.recount("avx2", 0)}
+		}, nil},
+		"a recount that needs another": {func(c *counted) []ledger.Record {
+			return []ledger.Record{c.wrong(), c.recount("avx2", 5)}
+		}, queens.ErrIncomplete},
+		"recounts that differ": {func(c *counted) []ledger.Record {
+			return []ledger.Record{c.wrong(), c.recount("avx2", 5), c.recount("generic", 0)}
+		}, queens.ErrIncomplete},
+	} {
+		t.Run(about, func(t *testing.T) {
+			run := countRun(t, 8, queens.Mirror)
+			more := c.change(run)
+			total, err := audit.Total(t.Context(), run.write(t, more...))
+			if !errors.Is(err, c.err) || err == nil && total.Int64() != 92 || err != nil && total != nil {
+				t.Errorf("total %v, error %v", total, err)
+			}
+		})
+	}
+}
+
+// wrong returns a count of machine "b" that differs from the first count.
+func (c *counted) wrong() *ledger.Result {
+	r := *c.results[0]
+	r.Machine, r.Kernel, r.Counts = "b", "avx512", slices.Clone(r.Counts)
+	r.Counts[0] += 3
+	return &r
+}
+
+// recount returns a recount of the first task that differs by that much from the first count.
+func (c *counted) recount(kernel string, by uint64) *ledger.Recount {
+	return &ledger.Recount{Task: 0, Count: c.results[0].Counts[0] + by, Kernel: kernel, Why: ledger.Dispute, At: at}
+}
+
+var sample = audit.Sample{Share: 1, Threads: 2}
+
+// A right run is verified; a wrong count is found where no published total tells it, and named.
+func TestVerify(t *testing.T) {
+	placed := queens.Square{Row: 0, Column: 2}
+	run := countRun(t, 8, queens.None, placed)
+	var total int64
+	for _, r := range run.results {
+		for _, count := range r.Counts {
+			total += int64(count)
+		}
+	}
+	path := run.write(t, run.mark(queens.Complete, total))
+	v, err := audit.Verify(t.Context(), path, sample)
+	if err != nil || !v.Verified || (*big.Int)(v.Total).Int64() != total || v.Recounted != v.Tasks || v.Level != queens.Unconfirmed || v.Whole != "mirror-image" || !(v.Share > 0.99) {
+		t.Fatalf("%+v %v", v, err)
+	}
+	if len(kernel.Available()) > 1 && slices.Contains(v.Kernels, "generic") {
+		t.Errorf("kernel generic counted, and recounted")
+	}
+	run.results[1].Counts[1]++
+	v, err = audit.Verify(t.Context(), run.write(t, run.mark(queens.Complete, total+1)), sample)
+	d := audit.Difference{Task: run.results[1].First + 1, Count: run.results[1].Counts[1], Machines: []string{"a"}, Recount: run.results[1].Counts[1] - 1, Kernel: v.Kernels[0]}
+	if !errors.Is(err, queens.ErrContradiction) || v.Verified || v.Total != nil || v.Differing != 1 || v.Differences[0].String() != d.String() {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
+// Without the mark of its end, a run has no total, and its sample is counted all the same.
+func TestVerifyUnfinished(t *testing.T) {
+	run := countRun(t, 8, queens.Full)
+	v, err := audit.Verify(t.Context(), run.write(t), sample)
+	if !errors.Is(err, queens.ErrIncomplete) || v.Total != nil || v.Recounted != v.Tasks || v.Verified {
+		t.Errorf("%+v %v", v, err)
+	}
+	run.results = nil
+	if v, err = audit.Verify(t.Context(), run.write(t), sample); !errors.Is(err, queens.ErrIncomplete) || v.Recounted != 0 {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
+// A signal ends the recount, and what was found is told.
+func TestVerifyStopped(t *testing.T) {
+	run := countRun(t, 8, queens.Full)
+	ctx, cancel := context.WithCancel(t.Context())
+	s := sample
+	s.Threads, s.OnProgress = 1, func(done, of uint64) {
+		if done == 3 {
+			cancel()
+		}
+	}
+	v, err := audit.Verify(ctx, run.write(t, run.mark(queens.Complete, 92)), s)
+	if !errors.Is(err, context.Canceled) || !v.Stopped || v.Recounted < 3 || v.Recounted == v.Tasks || v.Total == nil {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
+// A part of the tasks is a sample of that size; the same seed draws the same tasks.
+func TestSampleSize(t *testing.T) {
+	run := countRun(t, 8, queens.Full)
+	path := run.write(t, run.mark(queens.Complete, 92))
+	s := sample
+	s.Share, s.Seed, s.Kernel, s.Threads = 0.25, 7, new(kernel.Reference()), 1
+	v, err := audit.Verify(t.Context(), path, s)
+	again, _ := audit.Verify(t.Context(), path, s)
+	if want := (v.Tasks + 3) / 4; err != nil || v.Recounted != want || again.Share != v.Share || v.Kernels[0] != "generic" {
+		t.Errorf("%d recounted of %d, %v", v.Recounted, v.Tasks, err)
+	}
+}
+
+// An export has every task once, as the split makes it, with its count and who counted; a task that is not done has none.
+func TestExport(t *testing.T) {
+	run := countRun(t, 8, queens.Full)
+	missing := run.results[2]
+	run.results = slices.Delete(run.results, 2, 3)
+	verdict := run.results[0].Range
+	path := run.write(t, run.wrong(), run.recount("avx2", 0))
+	var out bytes.Buffer
+	if err := audit.Export(t.Context(), path, &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := json.NewDecoder(&out)
+	for task := range split.Tasks(&run.header.Manifest) {
+		var line queens.ExportedTask
+		if err := lines.Decode(&line); err != nil {
+			t.Fatal(err)
+		}
+		search, err := line.Search()
+		if err != nil || search.Hash() != task.Hash() || line.Weight != run.header.Manifest.Classes[run.header.Manifest.ClassOf(task.ID)].Weight {
+			t.Fatalf("%+v %v", line, err)
+		}
+		if missing.Contains(queens.Range{First: task.ID, Tasks: 1}) {
+			if line.Count != nil || line.Machine != "" {
+				t.Errorf("%+v", line)
+			}
+			continue
+		}
+		one, err := count.One(t.Context(), kernel.Reference(), &task)
+		if err != nil || line.Count == nil || *line.Count != one.Count || line.Machine != "a" || line.Kernel != "generic" || line.Seconds == 0 {
+			t.Errorf("%+v, of %v, want %d, %v", line, verdict, one.Count, err)
+		}
+	}
+	if err := lines.Decode(new(queens.ExportedTask)); !errors.Is(err, io.EOF) {
+		t.Error("the export has more lines than tasks")
+	}
+}
+
+func TestSurvey(t *testing.T) {
+	run := countRun(t, 8, queens.Full)
+	running := run.mark(queens.Running, 40)
+	running.Wall = time.Second
+	path := run.write(t, running, run.wrong(), run.recount("avx2", 0), &ledger.Ban{Ban: queens.Ban{Machine: "b"}, At: at}, run.mark(queens.Stopped, 92))
+	s, _, err := ledger.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot := audit.Snapshot(s)
+	if err := snapshot.Validate(); err != nil || snapshot.Solutions.String() != "92" || snapshot.Elapsed.Duration != time.Minute || len(snapshot.Banned) != 1 || snapshot.Disputes != 1 {
+		t.Errorf("%+v %v", snapshot, err)
+	}
+	if h := audit.History(path); len(h) != 2 || h[1].Solutions != 92 {
+		t.Error(h)
+	}
+	if workers := audit.Workers(path); workers != 1 {
+		t.Error(workers)
+	}
+}

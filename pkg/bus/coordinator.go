@@ -1,0 +1,89 @@
+package bus
+
+import (
+	"fmt"
+
+	"github.com/nats-io/nats.go"
+
+	nqueensv1 "nqueens/proto/nqueens/v1"
+
+	"nqueens/pkg/queens"
+)
+
+// Bounds of the messages of workers that wait to be handled; others are dropped and made again by their senders.
+const (
+	maxPending      = 1 << 20
+	maxPendingBytes = 1 << 30
+)
+
+// Message is a message of a worker as it came: see [DecodeFromWorker].
+type Message struct {
+	From queens.Process
+	Data []byte
+	// Reply sends the reply, encoded. It fails if there is no connection, or the reply exceeds the server's max_payload.
+	Reply func(data []byte) error
+}
+
+// ServeWork calls handle, one call at a time, with the messages of all workers for a run, until stop is called; a last call
+// may still run then. Messages may come doubled and in any order.
+func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err error) {
+	return b.subscribe(workSubjects(run), func(m *nats.Msg) {
+		from, err := processOf(m.Subject)
+		if err != nil || m.Reply == "" {
+			b.warnOnce(m.Subject, err, "a message of a worker has no valid sender; more of its kind are not logged")
+			return
+		}
+		handle(Message{From: from, Data: m.Data, Reply: m.Respond})
+	})
+}
+
+// ServeStatus answers who asks for the snapshot of a run, until stop is called. An empty request is answered too, so that a
+// person can ask with the tools of NATS.
+func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop func(), err error) {
+	return b.subscribe(statusSubject(run), func(m *nats.Msg) {
+		if err := unmarshal(m.Data, maxSmall, new(nqueensv1.StatusRequest)); err != nil && len(m.Data) > 0 {
+			b.warnOnce(m.Subject, err, "a status request is refused; more of its kind are not logged")
+		}
+		data, err := encodeSnapshot(snapshot())
+		if err == nil {
+			err = m.Respond(data)
+		}
+		if err != nil {
+			b.warnOnce("respond", err, "can't send a snapshot; more such errors are not logged")
+		}
+	})
+}
+
+// Announce sends an announcement to all. It fails if there is no connection.
+func (b *Bus) Announce(a *queens.Announcement) error {
+	data, err := EncodeAnnouncement(a)
+	if err != nil {
+		return err
+	}
+	return b.conn.Publish(announcementSubject, data)
+}
+
+// Announcements calls hear, one call at a time, with what coordinators say to all, until stop is called. What has another
+// version or can't be read is logged once.
+func (b *Bus) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
+	return b.subscribe(announcementSubject, func(m *nats.Msg) {
+		a, err := DecodeAnnouncement(m.Data)
+		if err != nil {
+			b.warnOnce("announcement "+err.Error(), err, "a coordinator can't be understood, its run is left alone")
+			return
+		}
+		hear(a)
+	})
+}
+
+func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), err error) {
+	s, err := b.conn.Subscribe(subject, handle)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
+	}
+	if err := s.SetPendingLimits(maxPending, maxPendingBytes); err != nil {
+		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
+	}
+	b.flush(requestTimeout) // if this fails, the server hears of it at the next connection
+	return func() { _ = s.Unsubscribe() }, nil
+}

@@ -1,0 +1,354 @@
+package natsserver_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
+)
+
+var process = queens.Process{Machine: "m-1", Name: "p_1"}
+
+var (
+	someRequest  = queens.WorkRequest{Number: 3, Threads: 8, Searchers: 8, Want: 4}
+	someDelivery = queens.Delivery{Results: []queens.Result{{
+		Range: queens.Range{Tasks: 1}, Counted: queens.Range{Tasks: 1}, Hash: 77, Counts: []uint64{5}, Kernel: "generic",
+	}}}
+	someReply = queens.WorkReply{Number: 3, Instance: 9, Chunks: []queens.Chunk{
+		{Range: queens.Range{Tasks: 1}, Board: queens.FullBoard(8), Prefixes: [][]queens.Prefix{{{}}}},
+	}}
+	someReceipts     = queens.DeliveryReply{Instance: 9, Receipts: []queens.Receipt{{Recorded: true}}}
+	someAnnouncement = queens.Announcement{Run: "r", Instance: 1, State: queens.Complete, Recorded: 7, Work: true}
+)
+
+func someSnapshot() *queens.Snapshot {
+	return &queens.Snapshot{
+		Run: "r", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 5, Done: 2, Solutions: (*queens.Decimal)(big.NewInt(40)),
+	}
+}
+
+func startServer(t *testing.T, cfg natsserver.Config) *natsserver.Server {
+	t.Helper()
+	cfg.Log = zerolog.Nop()
+	s, err := natsserver.Start(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+func connect(t *testing.T, o bus.Options) *bus.Bus {
+	t.Helper()
+	b, err := bus.Connect(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+// connectRaw is a client of NATS without the bus.
+func connectRaw(t *testing.T, server *natsserver.Server) *nats.Conn {
+	t.Helper()
+	c, err := nats.Connect("", nats.InProcessServer(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// serve answers work requests and deliveries of a run.
+func serve(t *testing.T, b *bus.Bus, reply *queens.WorkReply, got func(queens.Process, bus.FromWorker)) {
+	t.Helper()
+	stop, err := b.ServeWork("r", func(m bus.Message) {
+		message, err := bus.DecodeFromWorker(m.Data)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		got(m.From, message)
+		var data []byte
+		if message.Request != nil {
+			data, err = bus.EncodeWorkReply(reply)
+		} else {
+			data, err = bus.EncodeDeliveryReply(&someReceipts)
+		}
+		if err = errors.Join(err, m.Reply(data)); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+}
+
+// A work request, a delivery and a status request reach the coordinator of their run, and the replies their senders. Without
+// a coordinator they fail at once.
+func TestRequests(t *testing.T) {
+	server := startServer(t, natsserver.Config{})
+	coordinator, worker := connect(t, bus.Options{InProcess: server}), connect(t, bus.Options{InProcess: server})
+	ctx := t.Context()
+	_, err1 := worker.RequestWork(ctx, "r", process, &someRequest)
+	_, err2 := worker.Deliver(ctx, "r", process, &someDelivery)
+	if _, err3 := worker.Status(ctx, "r"); !errors.Is(err1, bus.ErrNoCoordinator) || !errors.Is(err2, bus.ErrNoCoordinator) || !errors.Is(err3, bus.ErrNoCoordinator) {
+		t.Errorf("without a coordinator: %v, %v, %v", err1, err2, err3)
+	}
+	messages := make(chan bus.FromWorker, 2)
+	serve(t, coordinator, &someReply, func(from queens.Process, m bus.FromWorker) {
+		if from != process {
+			t.Errorf("a message from %v", from)
+		}
+		messages <- m
+	})
+	stop, err := coordinator.ServeStatus("r", someSnapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	reply, err := worker.RequestWork(ctx, "r", process, &someRequest)
+	if m := <-messages; err != nil || len(reply.Chunks) != len(someReply.Chunks) || m.Request == nil || m.Request.Number != someRequest.Number {
+		t.Errorf("work reply %+v to %+v, error %v", reply, m.Request, err)
+	}
+	receipts, err := worker.Deliver(ctx, "r", process, &someDelivery)
+	if m := <-messages; err != nil || len(receipts.Receipts) != len(someReceipts.Receipts) || m.Delivery == nil || m.Delivery.Results[0].Hash != someDelivery.Results[0].Hash {
+		t.Errorf("receipts %+v for %+v, error %v", receipts, m.Delivery, err)
+	}
+	if s, err := worker.Status(ctx, "r"); err != nil || s.Done != someSnapshot().Done {
+		t.Errorf("snapshot %+v, error %v", s, err)
+	}
+	// A person who sends an empty request gets it too.
+	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":6`) {
+		t.Errorf("an empty status request: %v", err)
+	}
+}
+
+// lockedLog is a log that may be read while it is written.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// Announcements reach all. What can't be read or has another version is said once, and the next ones are heard.
+func TestAnnouncements(t *testing.T) {
+	server := startServer(t, natsserver.Config{})
+	var log lockedLog
+	a, b := connect(t, bus.Options{InProcess: server}), connect(t, bus.Options{InProcess: server, Log: zerolog.New(&log)})
+	heard := make(chan queens.Announcement, 1)
+	stop, err := b.Announcements(func(a queens.Announcement) { heard <- a })
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := connectRaw(t, server)
+	for _, data := range []string{"\x08\x09\x12\x01r", "\x08\x09\x12\x01r", "garbage"} {
+		if err := raw.Publish("nq.run", []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(raw.Flush(), a.Announce(&someAnnouncement)); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-heard; got != someAnnouncement {
+		t.Errorf("heard %+v", got)
+	}
+	stop()
+	b.Close()
+	if n := strings.Count(log.String(), "protocol version 9, this program version 6"); n != 1 {
+		t.Errorf("said %d times that the version is another: %s", n, log.String())
+	}
+}
+
+// A coordinator of another version answers in its own; the worker gets an error with both versions. Messages whose subject
+// names no process are not handled.
+func TestOtherVersion(t *testing.T) {
+	server := startServer(t, natsserver.Config{})
+	a, b := connect(t, bus.Options{InProcess: server}), connect(t, bus.Options{InProcess: server})
+	raw := connectRaw(t, server)
+	if _, err := raw.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	var version *bus.VersionError
+	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != 9 {
+		t.Errorf("error %v", err)
+	}
+	serve(t, a, &someReply, func(from queens.Process, _ bus.FromWorker) {
+		if from != process {
+			t.Errorf("a message from %v", from)
+		}
+	})
+	if _, err := raw.Request("nq.work.r.m.not$valid", nil, 100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
+		t.Errorf("a process without a valid name: %v", err)
+	}
+	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil {
+		t.Error(err)
+	}
+}
+
+// A reply may have max_payload bytes. A larger one fails where it is sent, and the connection goes on.
+func TestSizes(t *testing.T) {
+	server := startServer(t, natsserver.Config{})
+	a, b := connect(t, bus.Options{InProcess: server}), connect(t, bus.Options{InProcess: server})
+	if a.MaxPayload() != natsserver.MaxPayload {
+		t.Errorf("max_payload is %d", a.MaxPayload())
+	}
+	large := &queens.WorkReply{Number: 1, Instance: 1, Chunks: []queens.Chunk{{Board: queens.FullBoard(8)}}}
+	chunk := &large.Chunks[0]
+	encode := func(tasks int) []byte {
+		chunk.Tasks, chunk.Prefixes = uint64(tasks), make([][]queens.Prefix, tasks)
+		for i := range chunk.Prefixes {
+			chunk.Prefixes[i] = make([]queens.Prefix, 250)
+		}
+		data, err := bus.EncodeWorkReply(large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	perTask := len(encode(1001)) - len(encode(1000))
+	fits := (natsserver.MaxPayload - 1000) / perTask
+	replies := make(chan []byte, 1)
+	stop, err := a.ServeWork("r", func(m bus.Message) {
+		if err := m.Reply(make([]byte, natsserver.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {
+			t.Errorf("a reply above max_payload: %v", err)
+		}
+		if err := m.Reply(<-replies); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	replies <- encode(fits)
+	if got, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil || len(got.Chunks[0].Prefixes) != fits {
+		t.Errorf("a reply of %d tasks: %v", fits, err)
+	}
+	replies <- make([]byte, natsserver.MaxPayload)
+	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a reply of max_payload zeros: %v", err)
+	}
+}
+
+// An empty server takes the place of a dead one: coordinator and worker find it by themselves. While there is none, sending
+// fails at once, and nothing is sent later.
+func TestServerIsReplaced(t *testing.T) {
+	address := testkit.Address(t)
+	first := startServer(t, natsserver.Config{Listen: address})
+	o := bus.Options{URL: "nats://" + address}
+	a, b := connect(t, o), connect(t, o)
+	requests := make(chan uint64, 10)
+	serve(t, a, &someReply, func(_ queens.Process, m bus.FromWorker) { requests <- m.Request.Number })
+	first.Stop()
+	for a.Connected() || b.Connected() {
+		time.Sleep(time.Millisecond)
+	}
+	lost := someRequest
+	lost.Number = 1
+	if _, err := b.RequestWork(t.Context(), "r", process, &lost); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a request without a connection: %v", err)
+	}
+	if err := a.Announce(&someAnnouncement); err == nil {
+		t.Error("an announcement without a connection")
+	}
+	startServer(t, natsserver.Config{Listen: address})
+	found := someRequest
+	found.Number = 2
+	for {
+		if _, err := b.RequestWork(t.Context(), "r", process, &found); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := <-requests; n != 2 {
+		t.Errorf("request %d reached the coordinator first", n)
+	}
+	if a.Reconnects() != 1 {
+		t.Errorf("%d reconnects", a.Reconnects())
+	}
+}
+
+// A server that asks for a token refuses others with a hint, and lets the holder do what its user may and nothing else.
+func TestToken(t *testing.T) {
+	access := `authorization { users: [ { user: coordinator, password: secret1 }
+		{ user: worker, password: secret2, permissions: { publish: ["nq.work.*.*.*"], subscribe: ["nq.run", "_INBOX.worker.>"] } } ] }`
+	server := startServer(t, natsserver.Config{Listen: "127.0.0.1:0", Authorization: access})
+	_, err := bus.Connect(bus.Options{URL: server.URL(), Wait: true, User: "worker", Password: "old", Log: zerolog.Nop()})
+	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "join.token") || strings.Contains(err.Error(), "old") {
+		t.Errorf("a wrong password: %v", err)
+	}
+	a := connect(t, bus.Options{InProcess: server, User: "coordinator", Password: "secret1"})
+	b := connect(t, bus.Options{URL: server.URL(), User: "worker", Password: "secret2"})
+	serve(t, a, &someReply, func(queens.Process, bus.FromWorker) {})
+	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil {
+		t.Error(err)
+	}
+	if err := b.Announce(&someAnnouncement); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "nq.run") {
+		t.Errorf("a worker that announces: %v", err)
+	}
+}
+
+// A process that waits for its first server ends when the server refuses its token, or has another certificate.
+func TestFirstServerRefuses(t *testing.T) {
+	address := testkit.Address(t)
+	b := connect(t, bus.Options{URL: "nats://" + address, Wait: true, User: "worker", Password: "old"})
+	c := connect(t, bus.Options{URL: "tls://" + address, Wait: true, TLS: &tls.Config{MinVersion: tls.VersionTLS13}})
+	startServer(t, natsserver.Config{Listen: address, Authorization: `authorization { users: [ { user: worker, password: new } ] }`})
+	for _, b := range []*bus.Bus{b, c} {
+		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// Errors of the first connection say what to do, and hide passwords.
+func TestConnectFails(t *testing.T) {
+	address := testkit.Address(t)
+	for url, want := range map[string]string{
+		"nats://u:pw-9@" + address: "is a server running there",
+		"nats://u:pw-9@a b":        "is not the address of a server",
+	} {
+		_, err := bus.Connect(bus.Options{URL: url, Log: zerolog.Nop()})
+		if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(err.Error(), "pw-9") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	b := connect(t, bus.Options{URL: "nats://" + address, Wait: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := b.Wait(ctx); err != nil || b.Connected() {
+		t.Errorf("a connection that waits for a server: %v", err)
+	}
+}

@@ -1,0 +1,96 @@
+package bus
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	nqueensv1 "nqueens/proto/nqueens/v1"
+
+	"nqueens/pkg/queens"
+)
+
+// FromWorker is a message of a worker: a work request or a delivery.
+type FromWorker struct {
+	Request  *queens.WorkRequest
+	Delivery *queens.Delivery
+}
+
+// DecodeFromWorker returns a message of a worker. The error wraps a [VersionError] if the worker has another version.
+func DecodeFromWorker(data []byte) (FromWorker, error) {
+	var m nqueensv1.FromWorker
+	if err := unmarshal(data, MaxFromWorker, &m); err != nil {
+		return FromWorker{}, err
+	}
+	switch request, delivery := m.GetRequest(), m.GetDelivery(); {
+	case request != nil && delivery == nil:
+		r, err := decodeRequest(request)
+		return FromWorker{Request: r}, err
+	case delivery != nil && request == nil && len(data) <= MaxDelivery:
+		d, err := decodeDelivery(delivery)
+		return FromWorker{Delivery: d}, err
+	}
+	return FromWorker{}, fmt.Errorf("a message of %d bytes that is neither a work request nor a delivery", len(data))
+}
+
+// EncodeRequest encodes a work request.
+func EncodeRequest(r *queens.WorkRequest) ([]byte, error) {
+	m := &nqueensv1.WorkRequest{
+		Number: r.Number, Version: queens.SanitizeName(r.Version), Kernel: r.Kernel, Threads: uint32(r.Threads),
+		Searchers: uint32(r.Searchers), Want: uint32(r.Want), Leaving: r.Leaving,
+	}
+	for _, h := range r.Held {
+		m.Held = append(m.Held, &nqueensv1.Held{First: h.First, Tasks: h.Tasks, Ticket: h.Ticket[:], Searched: uint64(h.Searched)})
+	}
+	return proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: m})
+}
+
+func decodeRequest(m *nqueensv1.WorkRequest) (*queens.WorkRequest, error) {
+	var d decoder
+	r := &queens.WorkRequest{
+		Number: m.GetNumber(), Version: d.name("a version", m.GetVersion()), Kernel: d.name("a kernel", m.GetKernel()),
+		Threads: int(m.GetThreads()), Searchers: int(m.GetSearchers()), Want: int(m.GetWant()), Leaving: m.GetLeaving(),
+		Held: make([]queens.Held, len(m.GetHeld())),
+	}
+	for i, h := range m.GetHeld() {
+		r.Held[i] = queens.Held{Range: d.tasks(h.GetFirst(), h.GetTasks()), Ticket: d.ticket(h.GetTicket()), Searched: d.duration(h.GetSearched())}
+	}
+	d.check(r.Number > 0, "a work request without a number")
+	d.check(max(r.Threads, r.Searchers, r.Want) <= maxThreads && min(r.Threads, r.Searchers) > 0,
+		"a worker with %d threads and %d searchers that wants %d chunks", r.Threads, r.Searchers, r.Want)
+	d.check(!r.Leaving || r.Want == 0 && len(r.Held) == 0, "a worker leaves, and holds or wants work")
+	return r, d.err
+}
+
+// EncodeDelivery encodes results. The error says that they are more than a delivery may have.
+func EncodeDelivery(d *queens.Delivery) ([]byte, error) {
+	m := &nqueensv1.Delivery{Results: make([]*nqueensv1.Result, len(d.Results))}
+	for i := range d.Results {
+		r := &d.Results[i]
+		m.Results[i] = &nqueensv1.Result{
+			First: r.First, Tasks: r.Tasks, Ticket: r.Ticket[:], Counted: r.Counted.First, Counts: r.Counts,
+			Hash: r.Hash, Kernel: r.Kernel, Searched: uint64(r.Searched),
+		}
+	}
+	data, err := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Delivery: m})
+	if err == nil && len(data) > MaxDelivery {
+		err = fmt.Errorf("a delivery of %d bytes, more than %d", len(data), MaxDelivery)
+	}
+	return data, err
+}
+
+func decodeDelivery(m *nqueensv1.Delivery) (*queens.Delivery, error) {
+	var d decoder
+	results := make([]queens.Result, len(m.GetResults()))
+	d.check(len(results) > 0, "a delivery without results")
+	for i, r := range m.GetResults() {
+		results[i] = queens.Result{
+			Range: d.tasks(r.GetFirst(), r.GetTasks()), Ticket: d.ticket(r.GetTicket()),
+			Counted: d.tasks(r.GetCounted(), uint64(len(r.GetCounts()))), Hash: r.GetHash(), Counts: r.GetCounts(),
+			Kernel: d.name("a kernel", r.GetKernel()), Searched: d.duration(r.GetSearched()),
+		}
+		d.check(r.GetKernel() != "" && results[i].Range.Contains(results[i].Counted),
+			"a result of the tasks %v of the chunk %v, by the kernel %q", results[i].Counted, results[i].Range, r.GetKernel())
+	}
+	return &queens.Delivery{Results: results}, d.err
+}

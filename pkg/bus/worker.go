@@ -1,0 +1,68 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"google.golang.org/protobuf/proto"
+
+	nqueensv1 "nqueens/proto/nqueens/v1"
+
+	"nqueens/pkg/queens"
+)
+
+// requestTimeout is how long a request waits for its reply. A coordinator keeps a work request for up to 5 s.
+const requestTimeout = 7 * time.Second
+
+// ErrNoCoordinator says that no coordinator of the run is connected to the server.
+var ErrNoCoordinator = errors.New("no coordinator of the run answers")
+
+// RequestWork sends a work request and waits for the reply, for up to 7 s. The error wraps [ErrNoCoordinator] if nobody
+// could have received it, and a [VersionError] if the coordinator has another version.
+func (b *Bus) RequestWork(ctx context.Context, run string, from queens.Process, r *queens.WorkRequest) (*queens.WorkReply, error) {
+	data, err := EncodeRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	return request(ctx, b, workSubject(run, from), data, DecodeWorkReply)
+}
+
+// Deliver sends results and waits for the receipts, for up to 7 s. Errors are as those of [Bus.RequestWork].
+func (b *Bus) Deliver(ctx context.Context, run string, from queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error) {
+	data, err := EncodeDelivery(d)
+	if err != nil {
+		return nil, err
+	}
+	return request(ctx, b, workSubject(run, from), data, DecodeDeliveryReply)
+}
+
+// Status returns the snapshot of a run, from its coordinator. It waits for up to 7 s. Errors are as those of
+// [Bus.RequestWork].
+func (b *Bus) Status(ctx context.Context, run string) (*queens.Snapshot, error) {
+	data, err := proto.Marshal(&nqueensv1.StatusRequest{Protocol: Protocol})
+	if err != nil {
+		return nil, err
+	}
+	return request(ctx, b, statusSubject(run), data, func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot(run, data) })
+}
+
+// request sends a request and decodes its reply.
+func request[T any](ctx context.Context, b *Bus, subject string, data []byte, decode func([]byte) (T, error)) (reply T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	m, err := b.conn.RequestWithContext(ctx, subject, data)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return reply, fmt.Errorf("%s: %w", subject, ErrNoCoordinator)
+	case err != nil:
+		return reply, fmt.Errorf("%s: %w", subject, err)
+	}
+	if reply, err = decode(m.Data); err != nil {
+		err = fmt.Errorf("the reply on %s: %w", subject, err)
+		b.warnOnce("reply "+err.Error(), err, "a coordinator can't be understood")
+	}
+	return reply, err
+}

@@ -1,0 +1,195 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// startRecount starts a recount if one is due and none runs.
+func (c *Core) startRecount(now time.Duration) {
+	if c.judge.running != nil {
+		return
+	}
+	if task, why, found := c.judge.next(c.lost()); found {
+		c.recount(now, task, why)
+	}
+}
+
+// lost returns the tasks that enough workers have lost, if nothing else waits.
+func (c *Core) lost() (tasks []uint64) {
+	if len(c.queue.losses) == 0 {
+		return nil
+	}
+	wait := uint64(0)
+	for task, times := range c.queue.losses {
+		if times >= lostAlone && c.judge.need(task) == needCount {
+			tasks = append(tasks, task)
+			if !c.queue.held(task) {
+				wait++
+			}
+		}
+	}
+	if len(tasks) == 0 || c.waitsForCount() > wait {
+		return nil
+	}
+	return tasks
+}
+
+// waitsForCount returns how many tasks wait that are not done.
+func (c *Core) waitsForCount() uint64 {
+	tasks := c.queue.waits()
+	for task := range c.judge.checks {
+		if c.judge.need(task) == needCheck && !c.queue.held(task) {
+			tasks--
+		}
+	}
+	return tasks
+}
+
+// recount starts a recount of a task. If no way to count it is left, the run ends.
+func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
+	way, found := c.judge.way(task, why)
+	if !found {
+		c.Stop(now, fmt.Errorf("%w: every kernel of this machine fails on task %d: resume the run on another machine", queens.ErrIncomplete, task))
+		return
+	}
+	c.judge.running = &way
+	c.out.Recount = &way
+}
+
+// RecountDone handles the end of the recount that was commanded.
+func (c *Core) RecountDone(now time.Duration, result *RecountResult) {
+	c.advance(now)
+	c.judge.running = nil
+	switch r := &result.Recount; {
+	case c.over != nil:
+	case result.Err != nil:
+		c.judge.died = append(c.judge.died, *r)
+		c.line(true, "the recount of task %d by kernel %s failed: %v", r.Task, r.way(), result.Err)
+	default:
+		c.judge.died = nil
+		c.line(false, "task %d is recounted (%s): %d, by kernel %s", r.Task, r.Why, result.Count, r.way())
+		c.record(now, &ledger.Recount{Task: r.Task, Count: result.Count, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now)}, queens.Process{})
+		c.checkRecounts(now)
+	}
+	c.after(now)
+}
+
+// checkRecounts ends the run if two recounts differ.
+func (c *Core) checkRecounts(now time.Duration) {
+	if task, broken := c.state.Broken(); broken {
+		c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so the coordinator's machine is not to be trusted: check its memory, and count on another one", queens.ErrIncomplete, task))
+	}
+}
+
+// finish asks for the total when every task is done and nothing is awaited.
+func (c *Core) finish(now time.Duration) {
+	h := c.state.Header()
+	if c.totalOf != 0 || c.over != nil || c.judge.running != nil || len(c.judge.unsettled) > 0 {
+		return
+	}
+	if c.state.NumberDone() < h.Manifest.Tasks {
+		c.clock.onlyChecks = 0
+		return
+	}
+	if c.awaitsChecks() {
+		return
+	}
+	if c.judge.draw.share > 0 && c.state.Checked() == 0 && h.Manifest.Tasks > 0 && h.Manifest.KnownTotal() == nil {
+		c.recount(now, 0, ledger.SpotCheck)
+		return
+	}
+	c.totalOf, c.out.Total = c.state.Results()+1, true
+}
+
+// awaitsChecks reports whether the end waits for spot checks: for at most a fiftieth of the run's time, and only while a
+// machine is present that can make them. It gives them up otherwise.
+func (c *Core) awaitsChecks() bool {
+	if len(c.judge.checks) == 0 {
+		return false
+	}
+	if c.clock.onlyChecks == 0 {
+		c.clock.onlyChecks = c.clock.wall
+	}
+	if float64(c.clock.wall-c.clock.onlyChecks) <= checksAtEnd*float64(c.clock.wall) {
+		if len(c.queue.holders) > 0 {
+			return true
+		}
+		for _, machine := range c.fleet.machines() {
+			if _, _, can := c.queue.lowest(machine); can && !c.state.Banned(machine) {
+				return true
+			}
+		}
+	}
+	for _, task := range slices.Sorted(maps.Keys(c.judge.checks)) {
+		delete(c.judge.checks, task)
+		c.settle(task, queens.Process{})
+	}
+	return false
+}
+
+// TotalDone handles the total that was commanded.
+func (c *Core) TotalDone(now time.Duration, result *TotalResult) {
+	c.advance(now)
+	current := c.totalOf == c.state.Results()+1 && c.state.NumberDone() == c.state.Header().Manifest.Tasks && len(c.judge.unsettled) == 0
+	c.totalOf = 0
+	switch {
+	case c.over != nil || !current: // a result has come meanwhile: the total is computed again
+	case result.Err == nil:
+		c.end(now, queens.Complete, result.Total, nil)
+	case errors.Is(result.Err, queens.ErrContradiction):
+		c.end(now, queens.Contradicted, nil, result.Err)
+	default:
+		c.Stop(now, result.Err)
+	}
+	c.after(now)
+}
+
+// Stop ends the run here so that it can be resumed, because a person or a service manager asked for it (err is nil) or
+// because of an error, as of the log.
+func (c *Core) Stop(now time.Duration, err error) {
+	c.advance(now)
+	if c.over == nil {
+		c.end(now, queens.Stopped, nil, err)
+	}
+}
+
+// end ends the run here. Workers are told to drop what they hold of a run that has ended for ever; they go on with one that
+// stops.
+func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err error) {
+	c.mark(now, state, total)
+	c.over = &End{State: state, Total: total, Err: err}
+	c.out.End, c.out.Announce = c.over, now >= c.clock.open
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept }) {
+		if !state.Ended() {
+			w.kept = false
+			continue
+		}
+		for _, h := range c.queue.holdsOf(w.process) {
+			w.drops = append(w.drops, h.Range)
+		}
+		c.answer(now, w, nil)
+	}
+}
+
+// mark records how far the run is.
+func (c *Core) mark(now time.Duration, state queens.State, total *big.Int) {
+	c.clock.mark, c.clock.marked = now, c.state.Results()
+	c.record(now, &ledger.Mark{
+		State: state, At: c.at(now), Wall: c.clock.wall, Done: c.state.NumberDone(), Work: c.workDone(),
+		Solutions: (*queens.Decimal)(c.state.Solutions()), Total: (*queens.Decimal)(total),
+	}, queens.Process{})
+}
+
+// workDone returns the part of the estimated work that is done.
+func (c *Core) workDone() float64 {
+	return split.WorkDone(&c.state.Header().Manifest, c.options.Shares, c.state.DoneByClass())
+}

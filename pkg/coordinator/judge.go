@@ -1,0 +1,171 @@
+package coordinator
+
+import (
+	"slices"
+
+	"nqueens/pkg/ledger"
+)
+
+// need is what a task needs. The ledger says which tasks are done and which counts differ; the rest is decided here.
+type need byte
+
+const (
+	needNothing need = iota // it is done
+	needCount               // a count by one machine more
+	needCheck               // a count by a second machine, although it is done
+	needRecount             // a recount, because its counts differ or because its recount needs a second one
+)
+
+// lostAlone is how many workers have to lose a task, alone in its chunk, before the coordinator counts it itself. A process
+// that dies of a task is another worker when it is started again, so a machine that is alone comes to an end, too.
+const lostAlone = 3
+
+// generic is the kernel that counts anything anywhere.
+const generic = "generic"
+
+// judge decides what tasks need, and how the coordinator recounts them.
+type judge struct {
+	state     *ledger.State
+	draw      draw
+	counted   map[string]bool // machines that have counted a task
+	checks    map[uint64]bool // tasks that shall have a second count, and have none
+	unsettled map[uint64]bool // tasks that need a recount
+	kernels   []string        // that can recount, the fastest first
+	running   *Recount        // nil if none runs
+	died      []Recount       // how the task that is recounted was tried, and a child died
+}
+
+func newJudge(state *ledger.State, kernels []string) *judge {
+	h := state.Header()
+	j := &judge{state: state, kernels: kernels, draw: draw{seed: h.Secret}}
+	if h.Redundancy == 1 {
+		j.draw.share = h.SpotCheck
+	}
+	j.load()
+	return j
+}
+
+// load derives everything from the ledger.
+func (j *judge) load() {
+	j.counted, j.checks, j.unsettled = map[string]bool{}, map[uint64]bool{}, map[uint64]bool{}
+	for _, task := range j.state.Unsettled() {
+		j.unsettled[task] = true
+	}
+	if j.draw.share == 0 {
+		return
+	}
+	for task := range j.state.Header().Manifest.Tasks {
+		if by := j.state.Counters(task); by[0] != "" {
+			if j.counts(by[0], task); j.checks[task] {
+				j.settle(task)
+			}
+		}
+	}
+}
+
+// counts notes that a machine has counted a task: the task is checked if it is the first of its machine, or if it is drawn.
+func (j *judge) counts(machine string, task uint64) {
+	if j.draw.share > 0 && (!j.counted[machine] || j.draw.has(task)) {
+		j.checks[task] = true
+	}
+	j.counted[machine] = true
+}
+
+// settle returns what a task needs, after what is recorded of it has changed.
+func (j *judge) settle(task uint64) need {
+	done := j.state.Done(task)
+	if !done {
+		if _, recount := j.state.NeedsRecount(task); recount {
+			j.unsettled[task] = true
+			return needRecount
+		}
+	}
+	delete(j.unsettled, task)
+	if done && j.checks[task] && j.isChecked(task) {
+		delete(j.checks, task)
+	}
+	return j.need(task)
+}
+
+// need returns what a task needs.
+func (j *judge) need(task uint64) need {
+	switch {
+	case j.unsettled[task]:
+		return needRecount
+	case !j.state.Done(task):
+		return needCount
+	case j.checks[task]:
+		return needCheck
+	}
+	return needNothing
+}
+
+// isChecked reports whether a task has a verdict, or two machines agree on it.
+func (j *judge) isChecked(task uint64) bool {
+	_, verdict := j.state.Verdict(task)
+	return verdict || j.state.Agreeing(task) >= 2
+}
+
+// news reports whether a count of a task by a machine is to be recorded. Of a machine and task, the first two differing
+// counts are; a count that equals the count of a task that is done brings nothing.
+func (j *judge) news(machine string, task, count uint64) bool {
+	var own []uint64 // different counts by the machine
+	for _, c := range j.state.Counts(task) {
+		if c.Machine == machine && !slices.Contains(own, c.Count) {
+			own = append(own, c.Count)
+		}
+	}
+	if len(own) > 0 {
+		return len(own) < 2 && own[0] != count
+	}
+	known, done := j.state.Count(task)
+	return !done || count != known || j.need(task) != needNothing
+}
+
+// next returns the task to recount now: the lowest that needs it, or else the lowest of those that workers have lost.
+func (j *judge) next(lost []uint64) (task uint64, why ledger.Why, found bool) {
+	for t := range j.unsettled {
+		if !found || t < task {
+			task, why, found = t, ledger.Dispute, true
+		}
+	}
+	switch {
+	case found && len(j.state.Counts(task)) == 0:
+		why = ledger.LostWorkers
+	case !found && len(lost) > 0:
+		task, why, found = slices.Min(lost), ledger.LostWorkers, true
+	}
+	return task, why, found
+}
+
+// way returns how a task is recounted: by the fastest kernel that no count or recount of it names, or by generic, or by
+// generic one row deeper. It returns false if children have died in all of these ways.
+func (j *judge) way(task uint64, why ledger.Why) (Recount, bool) {
+	ways := make([]Recount, 0, len(j.kernels)+2)
+	used := j.state.RecountsOf(task)
+	for _, kernel := range j.kernels {
+		counted := slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return c.Kernel == kernel })
+		recounted := slices.ContainsFunc(used, func(r ledger.Recount) bool { return r.Kernel == kernel })
+		if kernel != generic && !counted && !recounted {
+			ways = append(ways, Recount{Task: task, Kernel: kernel, Why: why})
+		}
+	}
+	for _, deeper := range []bool{false, true} {
+		if !slices.ContainsFunc(used, func(r ledger.Recount) bool { return r.Kernel == generic && r.Deeper == deeper }) {
+			ways = append(ways, Recount{Task: task, Kernel: generic, Deeper: deeper, Why: why})
+		}
+	}
+	ways = slices.DeleteFunc(ways, func(w Recount) bool { return slices.Contains(j.died, w) })
+	if len(ways) == 0 {
+		return Recount{}, false
+	}
+	return ways[0], true
+}
+
+// way names a way to recount.
+func (r *Recount) way() string {
+	if r.Deeper {
+		return r.Kernel + " one row deeper"
+	}
+	return r.Kernel
+}

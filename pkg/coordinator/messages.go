@@ -1,0 +1,109 @@
+package coordinator
+
+import (
+	"math/big"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// The inputs of a [Core], and its commands. The service around it has decoded the messages and checked tickets and hashes.
+
+// Request is a work request.
+type Request struct {
+	From queens.Process
+	queens.WorkRequest
+	Invalid []queens.Range // chunks that it lists without their ticket: not in Held; the reply drops them
+	Origin  any            // what the service needs to answer; a Reply has it unchanged
+}
+
+// Delivery is results of a worker.
+type Delivery struct {
+	From    queens.Process
+	Results []CheckedResult
+	Origin  any // what the service needs to answer; Receipts has it unchanged
+}
+
+// CheckedResult is a result, and why it is refused whatever the core knows: for a ticket, a hash, a range or numbers that
+// are wrong.
+type CheckedResult struct {
+	queens.Result
+	Refused string // for people; empty if ticket, hash, range and counts are as they must be
+}
+
+// RecountResult is what became of a [Recount].
+type RecountResult struct {
+	Recount
+	Count uint64
+	Err   error // the child process died, or its search no longer advanced; Count says nothing
+}
+
+// TotalResult is what became of Commands.Total: the log gone through again, from zero, by two routes.
+type TotalResult struct {
+	Total *big.Int
+	Err   error // wraps [queens.ErrContradiction] if the total contradicts the published one or another route
+}
+
+// Commands are what the service has to do after an input, in the order of the fields.
+type Commands struct {
+	Log      []Line          // for people
+	Records  []ledger.Record // append these to the log; the fold has them already
+	Receipts []Receipts      // send these when all that was appended so far is on disk
+	Replies  []Reply         // send these at once
+	Recount  *Recount        // count a task in a child process: one at a time
+	Total    bool            // go through the log again, and compute the total
+	Announce bool            // publish the announcement
+	End      *End            // end when all that was appended so far is on disk
+}
+
+// Line is a line of the log, in a sentence.
+type Line struct {
+	Warn bool
+	Text string
+}
+
+// Reply answers a work request. The service adds tickets, boards and prefixes to the ranges of Chunks, and cuts nothing.
+type Reply struct {
+	To      queens.Process
+	Number  uint64 // of the request
+	Drop    []queens.Range
+	Chunks  []queens.Range
+	Refused string // why nothing is accepted from the machine, for people
+	Origin  any    // of the request
+}
+
+// Receipts answers a delivery: a receipt for each of its results, in their order.
+type Receipts struct {
+	To       queens.Process
+	Receipts []queens.Receipt
+	Origin   any // of the delivery
+}
+
+// Recount is a task that the coordinator counts itself.
+type Recount struct {
+	Task   uint64
+	Kernel string
+	Deeper bool // by prefixes one row deeper than those of the task
+	Why    ledger.Why
+}
+
+// End says how the run ended here.
+type End struct {
+	State queens.State // stopped, complete or contradicted
+	Total *big.Int     // nil unless complete
+	Err   error        // nil if complete, or if it was stopped as asked; else it wraps an error of package queens that decides the exit code
+}
+
+// Options are what a [Core] has to know of its process.
+type Options struct {
+	Instance   uint64
+	Version    string
+	At         time.Time // of the start: the times in records count from it
+	Alone      bool      // no other process can take part: nothing is held when it starts
+	Machine    string    // on which the coordinator runs
+	Kernels    []string  // that can recount here, the fastest first; generic is among them
+	Shares     []float64 // of a task of each class in the work of the run: see split.Shares
+	TaskBytes  []int     // of a task of each class in a reply, at most
+	ReplyBytes int       // of the chunks of a reply, at most: half of the server's max_payload
+}

@@ -1,0 +1,174 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// Delivered handles a delivery: it records what is new, and answers when that is on disk.
+func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
+	if !c.advance(now) {
+		return
+	}
+	w := c.hear(now, delivery.From, false)
+	receipts := make([]queens.Receipt, len(delivery.Results))
+	for i := range delivery.Results {
+		refused := c.deliver(now, w, &delivery.Results[i])
+		receipts[i] = queens.Receipt{Recorded: refused == "", Refused: refused}
+		if refused != "" {
+			c.numbers.refused++
+		}
+	}
+	c.out.Receipts = append(c.out.Receipts, Receipts{To: delivery.From, Receipts: receipts, Origin: delivery.Origin})
+	c.after(now)
+}
+
+// deliver records a result if it brings something new. It returns why the result is refused.
+func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused string) {
+	machine := w.process.Machine
+	switch {
+	case r.Refused != "":
+		return r.Refused
+	case c.over != nil:
+		return "the run has ended"
+	case c.state.Banned(machine):
+		return c.refusal(machine)
+	}
+	isNew := false
+	for i, count := range r.Counts {
+		isNew = isNew || c.judge.news(machine, r.Counted.First+uint64(i), count)
+	}
+	if !isNew {
+		c.numbers.repeated++
+		return ""
+	}
+	work, solutions := 0.0, 0.0
+	for i, count := range r.Counts {
+		class := c.queue.class(r.Counted.First + uint64(i))
+		work += c.options.Shares[class]
+		solutions += float64(count) * c.weight(class)
+	}
+	w.rate.add(work, solutions, r.Searched)
+	w.tasks += r.Counted.Tasks
+	c.record(now, &ledger.Result{
+		Machine: machine, Process: w.process.Name, Kernel: r.Kernel, Range: r.Counted, Hash: r.Hash, Counts: r.Counts,
+		Searched: r.Searched, At: c.at(now),
+	}, w.process)
+	return ""
+}
+
+// record appends a record to the log, and does what follows from it at once. The process is the one whose result it is.
+func (c *Core) record(now time.Duration, r ledger.Record, from queens.Process) {
+	change, err := c.state.Apply(r)
+	if err != nil {
+		c.Stop(now, fmt.Errorf("%w: a record that is not of this run: %w", queens.ErrIncomplete, err))
+		return
+	}
+	c.out.Records = append(c.out.Records, r)
+	for _, task := range change.Tasks {
+		if from.Machine != "" {
+			c.judge.counts(from.Machine, task)
+		}
+		c.settle(task, from)
+	}
+	if len(change.Banned) > 0 {
+		c.ban(now, change.Banned)
+	}
+}
+
+// settle moves a task to where it belongs, after what is recorded of it has changed: it waits, is held, is recounted, or
+// leaves the queue. Holders of it that do not wait for a receipt for it are told to drop it.
+func (c *Core) settle(task uint64, from queens.Process) {
+	var ended []*hold
+	switch c.judge.settle(task) {
+	case needCount, needCheck:
+		ended = c.queue.counted(task, c.state.Counters(task))
+		c.changed = true
+	default:
+		ended = c.queue.forget(task)
+	}
+	for _, h := range ended {
+		if w := c.fleet.workers[h.holder]; w != nil && w.kept && h.holder != from {
+			w.drops = append(w.drops, h.Range)
+		}
+	}
+}
+
+// ban records that machines are banned. All that they counted is void, and they hold nothing more.
+func (c *Core) ban(now time.Duration, machines []string) {
+	for _, b := range c.state.Bans() {
+		if slices.Contains(machines, b.Machine) {
+			c.line(true, "%s", c.refusal(b.Machine))
+			c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, queens.Process{})
+		}
+	}
+	c.judge.load()
+	old := c.queue
+	c.queue = newQueue(old.ends)
+	c.queue.losses = old.losses
+	for _, w := range c.fleet.sorted(func(*worker) bool { return true }) {
+		banned := c.state.Banned(w.process.Machine)
+		for _, h := range old.holdsOf(w.process) {
+			if banned {
+				continue
+			}
+			if again := c.adopt(h.began, w.process, h.Range); again != nil {
+				again.listed, again.begun = h.listed, h.begun
+			} else {
+				w.drops = append(w.drops, h.Range)
+			}
+		}
+		if banned {
+			c.answer(now, w, nil)
+		}
+	}
+	c.fill()
+	c.changed = true
+	c.checkMachine(now)
+}
+
+// checkMachine ends the run if the coordinator's own machine is banned.
+func (c *Core) checkMachine(now time.Duration) {
+	if own := c.options.Machine; c.over == nil && c.state.Banned(own) {
+		c.Stop(now, fmt.Errorf("%w: %s, and resume the run on another machine: this is the coordinator's own", queens.ErrIncomplete, c.refusal(own)))
+	}
+}
+
+// fill lets everything wait that needs a count by a worker, and that nobody holds.
+func (c *Core) fill() {
+	one := c.state.Header().Redundancy == 1
+	for r := range c.state.Undone() {
+		waits, group := queens.Range{First: r.First}, counters{}
+		for task := r.First; task < r.End(); task++ {
+			by := counters{}
+			if !one {
+				by = c.state.Counters(task)
+			}
+			skip := c.judge.unsettled[task] || c.queue.held(task)
+			if skip || by != group {
+				c.queue.wait(waits, group)
+				waits, group = queens.Range{First: task}, by
+			}
+			if skip {
+				waits.First++
+			} else {
+				waits.Tasks++
+			}
+		}
+		c.queue.wait(waits, group)
+	}
+	for task := range c.judge.checks {
+		if c.judge.need(task) == needCheck && !c.queue.held(task) {
+			c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counters(task))
+		}
+	}
+}
+
+// weight returns how many solutions of the board a solution of a class counts as.
+func (c *Core) weight(class int) float64 {
+	return float64(c.state.Header().Manifest.Classes[class].Weight)
+}

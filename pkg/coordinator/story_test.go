@@ -1,0 +1,333 @@
+package coordinator
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// The stories in testdata are the specification of the core. A line that begins with ">" is an input, after a time in
+// seconds; the core ticks four times a second until then. The lines below it are the commands that follow, and those that
+// ticks brought, with their time. NQUEENS_UPDATE=1 writes the commands again.
+func TestStories(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := tell(t, string(text))
+			if told == string(text) {
+				return
+			}
+			if os.Getenv("NQUEENS_UPDATE") == "1" {
+				if err := os.WriteFile(path, []byte(told), 0o666); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			t.Errorf("the story of %s is now:\n%s", path, told)
+		})
+	}
+}
+
+// tell returns a story with the commands that its inputs have.
+func tell(t *testing.T, text string) string {
+	var out strings.Builder
+	s := &story{t: t, out: &out}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "> "):
+			fmt.Fprintln(&out, line)
+			s.input(strings.Fields(line)[1:])
+		case line == "" || strings.HasPrefix(line, "#"):
+			fmt.Fprintln(&out, line)
+		}
+	}
+	return out.String()
+}
+
+// story is a core with what a story need not say again.
+type story struct {
+	t       *testing.T
+	out     *strings.Builder
+	header  *ledger.Header
+	options Options
+	core    *Core
+	state   *ledger.State
+	now     time.Duration
+	records []ledger.Record // all that was recorded
+	said    queens.Announcement
+	recount Recount
+}
+
+// run begins a run: run TASKS... [redundancy R] [spot SHARE] [published] [alone] [machine M] [kernels K,K].
+// Each number of tasks is a class.
+func (s *story) run(words []string) {
+	var classes []uint64
+	s.options = Options{Instance: 1, Version: "v", At: time.Unix(1e9, 0), Machine: "home", Kernels: []string{"avx512", "avx2", "generic"}, ReplyBytes: 1 << 20}
+	h := &ledger.Header{Format: ledger.Format, Run: "story", Redundancy: 1}
+	n := queens.MaxN
+	for i := 0; i < len(words); i++ {
+		switch words[i] {
+		case "redundancy":
+			i++
+			h.Redundancy = int(s.number(words[i]))
+		case "spot":
+			i++
+			h.SpotCheck, _ = strconv.ParseFloat(words[i], 64)
+		case "published":
+			n = 20
+		case "alone":
+			s.options.Alone = true
+		case "kernels":
+			i++
+			s.options.Kernels = strings.Split(words[i], ",")
+		case "bytes":
+			i++
+			s.options.ReplyBytes = int(s.number(words[i]))
+		default:
+			classes = append(classes, s.number(words[i]))
+		}
+	}
+	h.Manifest = testManifest(n, classes)
+	s.options.Shares, s.options.TaskBytes = testShares(&h.Manifest), make([]int, len(classes))
+	for i := range classes {
+		s.options.TaskBytes[i] = 100
+	}
+	s.header = h
+	s.start()
+}
+
+// testManifest returns a manifest with classes of so many tasks.
+func testManifest(n int, classes []uint64) queens.Manifest {
+	m := queens.Manifest{N: n, Symmetry: queens.Full}
+	for i, tasks := range classes {
+		m.Classes = append(m.Classes, queens.ClassPlan{
+			Class: queens.Class{Board: queens.FullBoard(n), Weight: 1 << (i % 4)}, Depth: 2, Batch: 1, First: m.Tasks,
+		})
+		m.Tasks += tasks
+	}
+	return m
+}
+
+// testShares returns the share of a task of each class, where all tasks are equal.
+func testShares(m *queens.Manifest) []float64 {
+	shares := make([]float64, len(m.Classes))
+	for i := range shares {
+		shares[i] = 1 / float64(max(m.Tasks, 1))
+	}
+	return shares
+}
+
+// start starts a coordinator on what was recorded.
+func (s *story) start() {
+	s.state = ledger.NewState(s.header)
+	for _, r := range s.records {
+		if err := s.state.Add(r); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.core = New(s.now, s.state, s.options)
+	s.print(false)
+}
+
+func (s *story) input(words []string) {
+	if words[0] == "run" {
+		s.run(words[1:])
+		return
+	}
+	seconds, err := strconv.ParseFloat(words[0], 64)
+	at := time.Duration(seconds * float64(time.Second))
+	if err != nil || at < s.now {
+		s.t.Fatalf("time %q: %v", words[0], err)
+	}
+	verb, args := words[1], words[2:]
+	if verb == "asleep" {
+		s.now = at
+	}
+	for s.now < at {
+		s.now = min(at, (s.now + time.Second/4).Truncate(time.Second/4))
+		s.core.Tick(s.now)
+		s.print(true)
+	}
+	switch verb {
+	case "asleep": // nothing happened until then
+		s.core.Tick(at)
+	case "ask": // MACHINE/PROCESS NUMBER WANT [RANGE[(SECONDSs)]]... [leaving] [invalid RANGE]
+		r := &Request{From: process(args[0])}
+		r.WorkRequest = queens.WorkRequest{Number: s.number(args[1]), Version: "v", Kernel: "avx2", Want: int(s.number(args[2])), Threads: 2, Searchers: 2}
+		for i := 3; i < len(args); i++ {
+			of, searched, _ := strings.Cut(args[i], "(")
+			switch of {
+			case "leaving":
+				r.Leaving = true
+			case "invalid":
+				i++
+				r.Invalid = append(r.Invalid, s.rangeOf(args[i]))
+			default:
+				h := queens.Held{Range: s.rangeOf(of)}
+				if searched != "" {
+					h.Searched, err = time.ParseDuration(strings.TrimSuffix(searched, ")"))
+				}
+				r.Held = append(r.Held, h)
+			}
+		}
+		s.core.WorkRequested(at, r)
+	case "deliver": // MACHINE/PROCESS SECONDS KERNEL RANGE=COUNT,COUNT... : of the first tasks of a chunk
+		d := &Delivery{From: process(args[0])}
+		searched, err := time.ParseDuration(args[1])
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, arg := range args[3:] {
+			of, counts, _ := strings.Cut(arg, "=")
+			r := CheckedResult{Result: queens.Result{Range: s.rangeOf(of), Kernel: args[2], Searched: searched}}
+			if counts == "refused" {
+				r.Refused = "its hash is wrong"
+			} else {
+				for _, count := range strings.Split(counts, ",") {
+					r.Counts = append(r.Counts, s.number(count))
+				}
+			}
+			r.Counted = queens.Range{First: r.First, Tasks: uint64(len(r.Counts))}
+			d.Results = append(d.Results, r)
+		}
+		s.core.Delivered(at, d)
+	case "recounted": // COUNT|fails
+		r := &RecountResult{Recount: s.recount}
+		if args[0] == "fails" {
+			r.Err = errors.New("signal: killed")
+		} else {
+			r.Count = s.number(args[0])
+		}
+		s.core.RecountDone(at, r)
+	case "total": // [wrong]
+		r := &TotalResult{Total: s.state.Solutions()}
+		if len(args) > 0 {
+			r = &TotalResult{Err: fmt.Errorf("%w: the published total is another", queens.ErrContradiction)}
+		}
+		s.core.TotalDone(at, r)
+	case "hear": // INSTANCE RESULTS
+		s.core.HeardOther(at, queens.Announcement{Instance: s.number(args[0]), Recorded: s.number(args[1]), State: queens.Running})
+	case "disconnected", "connected":
+		s.core.Connected(at, verb == "connected")
+	case "stop":
+		s.core.Stop(at, nil)
+	case "restart": // it was killed
+		s.options.Instance++
+		s.start()
+	case "tick":
+		s.core.Tick(at)
+	case "show":
+		snapshot := s.core.Snapshot(at)
+		fmt.Fprintf(s.out, "%d done, %d wait, %d held, %d in dispute, %d checked, wall %v\n", snapshot.Done, snapshot.Waiting, snapshot.Held,
+			snapshot.Recounting, snapshot.Checked, snapshot.Elapsed.Duration)
+	default:
+		s.t.Fatalf("unknown input %q", verb)
+	}
+	s.print(false)
+}
+
+// print writes the commands, with their time if a tick brought them.
+func (s *story) print(timed bool) {
+	c := s.core.Take()
+	say := func(format string, args ...any) {
+		if timed {
+			fmt.Fprintf(s.out, "%gs: ", s.now.Seconds())
+		}
+		fmt.Fprintf(s.out, format+"\n", args...)
+	}
+	for _, line := range c.Log {
+		say("log %s", line.Text)
+	}
+	s.records = append(s.records, c.Records...)
+	for _, r := range c.Records {
+		switch r := r.(type) {
+		case *ledger.Result:
+			say("record %s by %s: %v", r.Range, r.Machine, r.Counts)
+		case *ledger.Recount:
+			say("record recount %d: %d", r.Task, r.Count)
+		case *ledger.Ban:
+			say("record ban of %s", r.Machine)
+		case *ledger.Mark:
+			if r.State != queens.Running {
+				say("record mark %s total %v", r.State, (*big.Int)(r.Total))
+			}
+		}
+	}
+	for _, r := range c.Receipts {
+		say("receipts to %s/%s:%s", r.To.Machine, r.To.Name, receipts(r.Receipts))
+	}
+	for _, r := range c.Replies {
+		text := fmt.Sprint(r.Chunks)
+		if len(r.Drop) > 0 {
+			text += fmt.Sprint(" drop ", r.Drop)
+		}
+		if r.Refused != "" {
+			text += " refused: " + r.Refused
+		}
+		say("reply to %s/%s #%d %s", r.To.Machine, r.To.Name, r.Number, text)
+	}
+	if c.Recount != nil {
+		s.recount = *c.Recount
+		say("recount %d by %s for %s", s.recount.Task, s.recount.way(), s.recount.Why)
+	}
+	if c.Total {
+		say("total")
+	}
+	if a := s.core.Announcement(); c.Announce && (a.State != s.said.State || a.Work != s.said.Work) {
+		s.said = a
+		say("announce %s, work %v", a.State, a.Work)
+	}
+	if c.End != nil {
+		say("end %s: %v", c.End.State, c.End.Err)
+	}
+}
+
+func receipts(list []queens.Receipt) (text string) {
+	for _, r := range list {
+		if r.Recorded {
+			text += " recorded"
+		} else {
+			text += " refused (" + r.Refused + ")"
+		}
+	}
+	return text
+}
+
+func process(text string) queens.Process {
+	machine, name, _ := strings.Cut(text, "/")
+	return queens.Process{Machine: machine, Name: name}
+}
+
+func (s *story) number(text string) uint64 {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+func (s *story) rangeOf(text string) queens.Range {
+	first, last, several := strings.Cut(text, "-")
+	r := queens.Range{First: s.number(first), Tasks: 1}
+	if several {
+		r.Tasks = s.number(last) - r.First + 1
+	}
+	return r
+}

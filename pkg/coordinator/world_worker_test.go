@@ -1,0 +1,249 @@
+package coordinator
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"nqueens/pkg/queens"
+	workers "nqueens/pkg/worker"
+)
+
+// proc is a worker process.
+type proc struct {
+	w        *world
+	machine  *machine
+	name     queens.Process
+	core     *workers.Core
+	searches []*search
+	pulses   []uint64
+	dead     bool
+	frozen   time.Duration
+	due      time.Duration // when the core ticks next
+}
+
+// search is what a searcher of a process does.
+type search struct {
+	chunks  []queens.Chunk
+	began   time.Duration
+	stopped bool
+	hangs   bool
+}
+
+// spawn starts a process of a machine.
+func (w *world) spawn(m *machine) {
+	w.spawned++
+	p := &proc{w: w, machine: m, name: queens.Process{Machine: m.name, Name: fmt.Sprint("p", w.spawned)}}
+	p.core = workers.NewCore(workers.Setup{Version: "v", Kernel: m.kernel, Threads: m.searchers, Searchers: m.searchers, Together: m.together})
+	p.searches, p.pulses = make([]*search, m.searchers), make([]uint64, m.searchers)
+	w.procs = append(w.procs, p)
+	w.trace("%v worker %s starts on %s", w.now, p.name.Name, m.name)
+	p.poll()
+	if w.now < w.setup.end {
+		w.after(w.faults.between(0, 2*w.setup.end), p.fault)
+	}
+}
+
+// input gives something to the core, when the process runs.
+func (p *proc) input(do func()) {
+	switch {
+	case p.dead:
+	case p.w.now < p.frozen:
+		p.w.after(p.frozen-p.w.now, func() { p.input(do) })
+	default:
+		do()
+		p.execute()
+	}
+}
+
+func (p *proc) announced(a queens.Announcement) {
+	random := float64(p.w.faults.between(0, 1000)) / 1000
+	p.input(func() { p.core.Announced(p.w.now, a, random) })
+}
+
+// poll polls the pulses once a second.
+func (p *proc) poll() {
+	if p.dead {
+		return
+	}
+	p.w.after(time.Second, p.poll)
+	p.input(func() {
+		for i, s := range p.searches {
+			if s != nil && !s.hangs {
+				p.pulses[i]++
+			}
+		}
+		p.core.Pulsed(p.w.now, p.pulses)
+	})
+}
+
+// fault lets something happen to the process.
+func (p *proc) fault() {
+	w := p.w
+	if p.dead || w.now >= w.setup.end {
+		return
+	}
+	switch w.faults.pick(4, 0.2) {
+	case 1:
+		p.kill()
+	case 2:
+		p.frozen = max(p.frozen, w.now+w.faults.between(0, time.Minute))
+		w.trace("%v worker %s is frozen until %v", w.now, p.name.Name, p.frozen)
+	case 3:
+		w.trace("%v worker %s shall leave", w.now, p.name.Name)
+		p.input(func() { p.core.Leave(w.now) })
+	}
+	w.after(w.faults.between(0, w.setup.end), p.fault)
+}
+
+// kill ends the process; its machine starts another one.
+func (p *proc) kill() {
+	if p.dead {
+		return
+	}
+	p.dead = true
+	p.w.trace("%v worker %s ends", p.w.now, p.name.Name)
+	p.w.procs = slices.DeleteFunc(p.w.procs, func(other *proc) bool { return other == p })
+	p.w.after(p.w.faults.between(time.Second, 60*time.Second), func() { p.w.spawn(p.machine) })
+}
+
+// execute does what the core wants, and lets it tick when it wants to.
+func (p *proc) execute() {
+	w := p.w
+	for _, command := range p.core.Commands() {
+		switch c := command.(type) {
+		case workers.Ask:
+			w.trace("%v %s/%s asks #%d want %d holds %v", w.now, p.machine.name, p.name.Name, c.Request.Number, c.Request.Want, ranges2(c.Request.Held))
+			request := Request{From: p.name, WorkRequest: c.Request, Origin: p}
+			w.send(func() {
+				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
+					w.send(func() { p.input(func() { p.core.RequestFailed(w.now, c.Run, c.Request.Number) }) })
+				}
+				w.host.receive(p.name, c.Request.Number, func() { again := request; w.host.core.WorkRequested(w.now, &again) })
+			})
+		case workers.Deliver:
+			sent := delivered{by: p, number: c.Number, results: c.Delivery.Results}
+			w.send(func() {
+				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
+					w.send(func() { p.input(func() { p.core.DeliveryFailed(w.now, c.Run, c.Number) }) })
+				}
+				w.host.receive(p.name, 0, func() {
+					d := &Delivery{From: p.name, Origin: sent}
+					for _, r := range sent.results {
+						checked := CheckedResult{Result: r}
+						if r.Ticket != ticket(p.machine.name, r.Range) {
+							checked.Refused = "a wrong ticket"
+						}
+						d.Results = append(d.Results, checked)
+						w.trace("%v %s/%s delivers %v: %v", w.now, p.machine.name, p.name.Name, r.Counted, r.Counts)
+					}
+					w.host.core.Delivered(w.now, d)
+				})
+			})
+		case workers.Search:
+			p.search(c)
+		case workers.Stop:
+			if s := p.searches[c.Searcher]; s != nil && !s.stopped {
+				s.stopped = true
+				w.after(w.faults.between(0, time.Second/5), func() { p.finish(c.Searcher, s) })
+			}
+		}
+	}
+	if p.core.Left(w.now) {
+		p.kill()
+		return
+	}
+	if next := p.core.Next(); next < 1<<62 && next != p.due {
+		p.due = next
+		w.after(next-w.now, func() {
+			if p.due == next {
+				p.due = 0
+				p.input(func() { p.core.Tick(w.now) })
+			}
+		})
+	}
+}
+
+func ranges2(held []queens.Held) (list []string) {
+	for _, h := range held {
+		list = append(list, fmt.Sprintf("%v(%v)", h.Range, h.Searched.Round(time.Millisecond)))
+	}
+	return list
+}
+
+// search begins a search.
+func (p *proc) search(c workers.Search) {
+	w := p.w
+	s := &search{chunks: c.Chunks, began: w.now}
+	p.searches[c.Searcher] = s
+	took := time.Duration(0)
+	for _, chunk := range c.Chunks {
+		for task := chunk.First; task < chunk.End(); task++ {
+			if w.setup.poison[task] {
+				w.after(took, func() {
+					if p.searches[c.Searcher] == s {
+						p.kill()
+					}
+				})
+				return
+			}
+			took += p.time(task)
+		}
+	}
+	if w.faults.pick(2, w.faulty(0.01)) == 1 {
+		s.hangs = true
+		w.after(w.faults.between(0, 3*time.Minute), p.kill) // by a person
+		return
+	}
+	w.after(took, func() { p.finish(c.Searcher, s) })
+}
+
+func (p *proc) time(task uint64) time.Duration {
+	return time.Duration(p.w.setup.seconds[task] / p.machine.speed * float64(time.Second))
+}
+
+// finish ends a search: with all counts, or with those that it got to.
+func (p *proc) finish(searcher int, s *search) {
+	p.input(func() {
+		if p.searches[searcher] != s {
+			return
+		}
+		p.searches[searcher] = nil
+		var results []queens.Result
+		at, searched := s.began, p.w.now-s.began
+		for _, chunk := range s.chunks {
+			r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Kernel: p.machine.kernel, Searched: searched / time.Duration(len(s.chunks))}
+			r.Counted.First = chunk.First
+			for task := chunk.First; task < chunk.End(); task++ {
+				if at += p.time(task); at > p.w.now || s.hangs || p.w.setup.poison[task] {
+					break
+				}
+				r.Counted.Tasks++
+				r.Counts = append(r.Counts, p.count(task))
+				p.w.counted[task]++
+			}
+			if r.Counted.Tasks > 0 {
+				results = append(results, r)
+			}
+		}
+		p.core.Searched(p.w.now, searcher, results)
+	})
+}
+
+// count returns the count of a task by a machine that may lie.
+func (p *proc) count(task uint64) uint64 {
+	truth := p.w.truth[task]
+	switch m := p.machine; m.lies {
+	case constant, agreeing:
+		return truth + m.offset
+	case rare:
+		if (task*7+m.offset)%5 == 0 {
+			return truth + m.offset
+		}
+	case random:
+		if x := p.w.faults.between(0, 6); x < 3 {
+			return truth + m.offset + uint64(x)
+		}
+	}
+	return truth
+}

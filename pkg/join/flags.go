@@ -1,0 +1,67 @@
+package join
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/queens"
+)
+
+// Flags are how a person says which NATS server to use.
+type Flags struct {
+	NATS  string // one URL or several, separated by commas
+	Join  string // file of a token
+	Creds string // file of NATS credentials
+	NKey  string // file of the key of a NATS user
+	TLSCA string // file of the authority of the server's certificate
+}
+
+// Register registers the flags.
+func (f *Flags) Register(flags *pflag.FlagSet, usage string) {
+	flags.StringVar(&f.NATS, "nats", "", usage)
+	flags.StringVar(&f.Join, "join", "", "`FILE` of a token, which has address, password and certificate of the server")
+	flags.StringVar(&f.Creds, "creds", "", "`FILE` of NATS credentials")
+	flags.StringVar(&f.NKey, "nkey", "", "`FILE` of the key of a NATS user")
+	flags.StringVar(&f.TLSCA, "tls-ca", "", "`FILE` of the authority of the server's certificate")
+}
+
+// IsSet reports whether a server is named.
+func (f *Flags) IsSet() bool { return f.NATS != "" || f.Join != "" }
+
+// Options returns the options of a connection. With a token and URLs, the URLs replace the addresses of the token. The error
+// is about a flag.
+func (f *Flags) Options(name string) (bus.Options, error) {
+	o := bus.Options{URL: f.NATS, Creds: f.Creds, NKey: f.NKey, Name: name}
+	if f.Creds != "" && f.NKey != "" || f.Join != "" && (f.Creds != "" || f.NKey != "" || f.TLSCA != "") {
+		return o, errors.New("--join, --creds and --nkey exclude each other, and a token has its certificate: give one of them")
+	}
+	if f.TLSCA != "" {
+		authority, err := os.ReadFile(f.TLSCA)
+		if err != nil {
+			return o, fmt.Errorf("--tls-ca: %w", err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(authority) {
+			return o, fmt.Errorf("--tls-ca: %s has no certificate of an authority (PEM)", f.TLSCA)
+		}
+		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
+	}
+	if f.Join == "" {
+		return o, nil
+	}
+	t, err := Load(f.Join)
+	if err != nil {
+		return o, fmt.Errorf("%w: --join: %w", queens.ErrNoConnection, err)
+	}
+	if o.URL == "" {
+		o.URL = t.URLs()
+	}
+	o.User, o.Password, o.TLS = t.User, t.Password, t.TLS()
+	return o, nil
+}

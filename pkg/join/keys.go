@@ -1,0 +1,98 @@
+package join
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+
+	"nqueens/pkg/durable"
+)
+
+// DefaultPort is the port of NATS servers.
+const DefaultPort = "4222"
+
+// Keys writes the files of a server that is not embedded: nats.conf with its certificate, and a token file for each user. hosts
+// are the names or addresses under which it is reached, with a port or without. What is there stays, but the addresses; with
+// renew all is made again, and old tokens are worth nothing. It returns the paths.
+func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
+	pair, err := certificate(dir, renew)
+	if err != nil {
+		return nil, err
+	}
+	var servers []string
+	for _, host := range hosts {
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), DefaultPort)
+		}
+		servers = append(servers, host)
+	}
+	passwords := make(map[string]string)
+	for _, user := range []string{Coordinator, Worker, Watcher} {
+		path := filepath.Join(dir, fileOf(user))
+		t, err := Load(path)
+		if there, statErr := exists(path); err != nil && (there || statErr != nil) && !renew {
+			return nil, err
+		}
+		if err != nil || renew {
+			t = Token{User: user, Password: newPassword()}
+		}
+		t.Servers, t.Certificate = servers, pair.Certificate[0]
+		if err := t.Save(path); err != nil {
+			return nil, err
+		}
+		passwords[user] = t.Password
+		paths = append(paths, path)
+	}
+	conf := filepath.Join(dir, "nats.conf")
+	return append(paths, conf), durable.Write(conf, []byte(config(servers[0], passwords)), 0o600)
+}
+
+// fileOf returns the name of the token file of a user.
+func fileOf(user string) string {
+	if user == Worker {
+		return FileName
+	}
+	return user + ".token"
+}
+
+// Permissions returns what a user may do, as the configuration of a NATS server says it.
+func Permissions(user string) string {
+	switch user {
+	case Coordinator:
+		return `{ publish: ["nq.run", "nq.work.>", "nq.status.*", "_INBOX.>"], subscribe: ["nq.run", "nq.work.>", "nq.status.*", "_INBOX.coordinator.>"] }`
+	case Worker:
+		return `{ publish: ["nq.work.*.*.*", "nq.status.*"], subscribe: ["nq.run", "_INBOX.worker.>"] }`
+	}
+	return `{ publish: ["nq.status.*"], subscribe: ["nq.run", "_INBOX.watcher.>"] }`
+}
+
+// Authorization returns the part of a server's configuration that lets in users with these passwords, each with its
+// permissions.
+func Authorization(passwords map[string]string) string {
+	var users strings.Builder
+	for _, user := range []string{Coordinator, Worker, Watcher} {
+		if password, ok := passwords[user]; ok {
+			fmt.Fprintf(&users, "    { user: %s, password: %s, permissions: %s }\n", user, password, Permissions(user))
+		}
+	}
+	return "authorization {\n  users: [\n" + users.String() + hint + "  ]\n}\n"
+}
+
+// hint is how a person binds the name of a machine to a user.
+const hint = `    # A user that may only be machine NAME: its workers get a copy of join.token with its user and password, and run with
+    # --machine NAME. Without the user "worker" above, nobody can take a machine's name.
+    # { user: NAME, password: SECRET, permissions: { publish: ["nq.work.*.NAME.*", "nq.status.*"], subscribe: ["nq.run", "_INBOX.NAME.>"] } }
+    # To take a user away, delete its line and run: nats-server --signal reload
+`
+
+// config returns the configuration of a server with these passwords.
+func config(address string, passwords map[string]string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return fmt.Sprintf(`# A NATS server for nqueens. Start it in this folder: nats-server -c nats.conf
+# It stores nothing: any server with this file can take the place of another.
+listen: "0.0.0.0:%s"
+max_payload: 8MB
+tls { cert_file: "%s", key_file: "%s" }
+`, port, certificateFile, keyFile) + Authorization(passwords)
+}

@@ -1,0 +1,80 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// deploy has the files for Prometheus and Grafana.
+const deploy = "../../deploy"
+
+func readDeployed(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(deploy, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// The dashboard and the alerts name only metrics that a coordinator or a worker has, and docs/metrics.md has all.
+func TestDeployedMetrics(t *testing.T) {
+	s := running()
+	exported := runMetrics(&s, true, "v1") + workerMetrics(Worker{})
+	dashboard, alerts := readDeployed(t, "grafana/nqueens.json"), readDeployed(t, "prometheus/alerts.yml")
+	for _, name := range regexp.MustCompile(`nqueens_\w+`).FindAllString(string(dashboard)+string(alerts), -1) {
+		if !strings.Contains(exported, "# TYPE "+name+" ") {
+			t.Errorf("no process has the metric %s", name)
+		}
+	}
+	doc := string(readDeployed(t, "../docs/metrics.md"))
+	for _, m := range regexp.MustCompile(`# HELP (\S+) (.*)\n# TYPE \S+ (\S+)`).FindAllStringSubmatch(exported, -1) {
+		if row := "| `" + m[1] + "` | " + m[3] + " | " + m[2] + " |\n"; !strings.Contains(doc, row) {
+			t.Errorf("docs/metrics.md has no row %s", row)
+		}
+	}
+	if rules := strings.Count(string(alerts), "- alert: "); rules != 5 {
+		t.Errorf("%d alerts, want 5", rules)
+	}
+}
+
+// Prometheus takes the rules and the queries of the dashboard, each alert fires when it should, and the metrics follow its conventions.
+func TestPromtool(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		t.Skip("no promtool on the PATH: it is in Debian's package prometheus")
+	}
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	if err := json.Unmarshal(readDeployed(t, "grafana/nqueens.json"), &dashboard); err != nil || len(dashboard.Panels) < 8 {
+		t.Fatalf("the dashboard has %d panels (%v)", len(dashboard.Panels), err)
+	}
+	rules := "groups:\n- name: dashboard\n  rules:\n"
+	for _, p := range dashboard.Panels {
+		for _, target := range p.Targets {
+			rules += fmt.Sprintf("  - record: 'nqueens:r%d'\n    expr: '%s'\n", len(rules), target.Expr)
+		}
+	}
+	panels := filepath.Join(t.TempDir(), "panels.yml")
+	if err := os.WriteFile(panels, []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := running()
+	for _, c := range []struct{ stdin, command string }{
+		{"", "check rules " + panels}, {"", "check rules alerts.yml"}, {"", "test rules alerts_test.yml"},
+		{runMetrics(&s, true, "v1"), "check metrics"}, {workerMetrics(Worker{Machine: "a", Process: "b"}), "check metrics"},
+	} {
+		cmd := exec.CommandContext(t.Context(), promtool, strings.Fields(c.command)...)
+		cmd.Dir, cmd.Stdin = filepath.Join(deploy, "prometheus"), strings.NewReader(c.stdin)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("promtool %s: %v\n%s", c.command, err, out)
+		}
+	}
+}

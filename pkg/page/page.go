@@ -1,0 +1,97 @@
+package page
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"html/template"
+	"io"
+	"net/http"
+	"time"
+
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+)
+
+//go:embed page.html style.css script.js
+var files embed.FS
+
+var templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "page.html"))
+
+// Config says what a page shows.
+type Config struct {
+	Address  string                         // host:port; port 0 selects a free one
+	Version  string                         // of the program
+	Snapshot func() (queens.Snapshot, bool) // the latest; false before the first. It may be called at any time
+	History  func() []progress.Point        // how the run went, from the marks of its ledger
+	Linger   time.Duration                  // how long the page stays after the end of the run, at least
+}
+
+// Listen opens the address of a coordinator, and answers:
+//
+//	/               the page
+//	/fragment       what a browser with scripts fetches each second
+//	/snapshot.json  the snapshot; 503 before the first
+//	/metrics        the same for Prometheus
+//	/healthz        200, or 503 if the coordinator has made no snapshot for 30 s
+func Listen(cfg Config) (*Server, error) {
+	s := &Server{linger: cfg.Linger}
+	routes := http.NewServeMux()
+	for path, name := range map[string]string{"/{$}": "page", "/fragment": "fragment"} {
+		routes.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.draw(w, r, &cfg, name) })
+	}
+	for _, name := range []string{"style.css", "script.js"} {
+		routes.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
+	}
+	routes.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	routes.HandleFunc("GET /snapshot.json", func(w http.ResponseWriter, _ *http.Request) {
+		snapshot, ok := cfg.Snapshot()
+		body, err := json.Marshal(&snapshot)
+		if !ok || err != nil {
+			http.Error(w, "the run is not planned yet: ask again", http.StatusServiceUnavailable)
+			return
+		}
+		text(w, "application/json", string(body)+"\n")
+	})
+	routes.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		snapshot, ok := cfg.Snapshot()
+		text(w, metricsType, runMetrics(&snapshot, ok, cfg.Version))
+	})
+	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if snapshot, ok := cfg.Snapshot(); ok && snapshot.State == queens.Running && time.Since(snapshot.At) > stuckAfter {
+			http.Error(w, "the coordinator has made no snapshot since "+snapshot.At.UTC().Format(time.RFC3339), http.StatusServiceUnavailable)
+			return
+		}
+		text(w, "text/plain", "ok\n")
+	})
+	return s, s.listen(cfg.Address, routes)
+}
+
+const (
+	// stuckAfter is the age of a snapshot after which the coordinator is not healthy, and silentAfter that after which the
+	// page says that it is silent.
+	stuckAfter  = 30 * time.Second
+	silentAfter = 4 * time.Second
+)
+
+// draw answers with a template.
+func (s *Server) draw(w http.ResponseWriter, r *http.Request, cfg *Config, name string) {
+	now := time.Now()
+	v := &view{Live: true, Version: cfg.Version, now: now}
+	if snapshot, ok := cfg.Snapshot(); ok {
+		v.Snapshot, v.Chart = &snapshot, newChart(cfg.History())
+	}
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, name, v); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	text(w, "text/html", b.String())
+	s.browsers.saw(r.RemoteAddr, now, v.Ended())
+}
+
+// Write writes the page of a run as one file that needs no other.
+func Write(w io.Writer, s *queens.Snapshot, history []progress.Point, version string) error {
+	style, _ := files.ReadFile("style.css") // it is embedded
+	return templates.ExecuteTemplate(w, "page", &view{Snapshot: s, Chart: newChart(history), Version: version, Style: template.CSS(style), now: s.At})
+}

@@ -1,0 +1,471 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nqueens/pkg/progress"
+	"nqueens/pkg/queens"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (-update rewrites it); got\n%s", file, got)
+	}
+}
+
+func seconds(s float64) queens.Seconds {
+	return queens.Seconds{Duration: time.Duration(s * float64(time.Second))}
+}
+
+var measured = time.Date(2026, 11, 26, 13, 0, 0, 0, time.UTC)
+
+// running returns the snapshot of a run that counts.
+func running() queens.Snapshot {
+	return queens.Snapshot{
+		Run: "n20-aa", N: 20, Symmetry: queens.Full, State: queens.Running, At: measured, Done: 104, Tasks: 308, WorkDone: 0.4264,
+		Solutions: (*queens.Decimal)(big.NewInt(16130085116)), Rate: 206435540, Elapsed: seconds(282),
+		TimeToGo: &queens.TimeToGo{Least: seconds(1448), Most: seconds(1765)}, Remaining: 33000, Waiting: 140, Held: 64,
+		Machines: 2, Workers: 3, Threads: 17, IdleThreads: 1, Redundancy: 1, SpotCheck: 0.01, Checked: 4, Recorded: 100,
+		WorkerList: []queens.Worker{
+			{Machine: "node-17", Process: "a1", Kernel: "avx512", Threads: 8, Rate: 9.8e7, Tasks: 40, Held: 16, Longest: seconds(1.2)},
+			{Machine: "node-17", Process: "b2", Kernel: "avx512", Threads: 8, Rate: 9.7e7, Tasks: 41, Held: 16, Longest: seconds(3), LastSeen: seconds(14)},
+			{Machine: "attic", Process: "c3", Kernel: "generic", Threads: 1},
+		},
+	}
+}
+
+// troubled is the same with all that is rarely shown.
+func troubled() queens.Snapshot {
+	s := running()
+	s.Notice, s.Disputes, s.Recounts, s.Recounting, s.Refused, s.Lost = `the disk of "/<b>" is nearly full: free some space`, 2, 1, 1, 7, 3
+	s.Banned = []queens.Ban{{Machine: "basement", Task: 1234, Count: 5678, Recount: 5680}}
+	s.Placed, s.Symmetry, s.Redundancy, s.TimeToGo, s.Workers = []queens.Square{{Row: 0, Column: 3}}, queens.None, 2, nil, 300
+	return s
+}
+
+// complete is the same at its end.
+func complete() queens.Snapshot {
+	s := running()
+	s.Done, s.WorkDone, s.TimeToGo = 308, 1, nil
+	s.Solutions = (*queens.Decimal)(big.NewInt(39029188884))
+	s.SetTotal(big.NewInt(39029188884), queens.Confirmation{Published: true, Tasks: 308, Checked: 4, Redundancy: 1, Machines: 2})
+	return s
+}
+
+// history is a run whose rate falls to a third in the middle.
+func history() (points []progress.Point) {
+	found := 0.0
+	for i := range 95 {
+		points = append(points, progress.Point{Elapsed: time.Duration(i) * 3 * time.Second, Solutions: found})
+		if rate := 6e8; i >= 30 && i < 60 {
+			found += rate / 3
+		} else {
+			found += rate
+		}
+	}
+	return points
+}
+
+// The page of each state of a run looks as reviewed: numbers first, then machines, then trust.
+func TestPages(t *testing.T) {
+	for name, s := range map[string]queens.Snapshot{"running": running(), "troubled": troubled(), "complete": complete()} {
+		var b bytes.Buffer
+		v := &view{Snapshot: &s, Live: true, Version: "v1", Chart: newChart(history()), now: measured.Add(time.Second)}
+		if err := templates.ExecuteTemplate(&b, "page", v); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".html", b.String())
+	}
+}
+
+// A page of any state is drawn, with and without what may be missing.
+func TestEveryStateIsDrawn(t *testing.T) {
+	for _, state := range []queens.State{queens.Running, queens.Stopped, queens.Contradicted} {
+		for _, change := range []func(*queens.Snapshot){
+			func(*queens.Snapshot) {},
+			func(s *queens.Snapshot) { s.WorkerList, s.Workers, s.Threads, s.TimeToGo = nil, 0, 0, nil },
+			func(s *queens.Snapshot) { s.Done, s.WorkDone, s.Rate = 0, 0, 0 },
+		} {
+			s := running()
+			s.State = state
+			change(&s)
+			var b bytes.Buffer
+			if err := Write(&b, &s, nil, "v1"); err != nil || !strings.Contains(b.String(), "20 queens") || !strings.HasSuffix(b.String(), "</html>\n") {
+				t.Errorf("%s: %v\n%s", state, err, b.String())
+			}
+		}
+	}
+}
+
+// A report is one file: it has its style, no script, and names no other file.
+func TestReportIsOneFile(t *testing.T) {
+	s := complete()
+	var b bytes.Buffer
+	if err := Write(&b, &s, history(), "v1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, no := range []string{"<script", "href=", "src=", "refresh", "url("} {
+		if strings.Contains(b.String(), no) {
+			t.Errorf("the report has %q", no)
+		}
+	}
+	for _, want := range []string{"39,<wbr>029,<wbr>188,<wbr>884", "--ink:", "default-src &#39;none&#39;", `<path d="M0 100V`} {
+		if !strings.Contains(b.String(), want) && !strings.Contains(b.String(), strings.ReplaceAll(want, "&#39;", "'")) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+}
+
+// Texts from outside are never markup, and nothing on the page needs what its policy forbids: scripts, styles and handlers
+// of its own.
+func TestMarkup(t *testing.T) {
+	s := troubled()
+	s.WorkerList[0].Kernel, s.Run = `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`
+	var b bytes.Buffer
+	if err := templates.ExecuteTemplate(&b, "page", &view{Snapshot: &s, Live: true, now: measured}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "<script>") || strings.Contains(b.String(), "<img") || strings.Contains(b.String(), "<b>") {
+		t.Error("a text from outside became markup")
+	}
+	if found := regexp.MustCompile(`<[^>]* (style|on\w+)=`).FindString(b.String()); found != "" || strings.Contains(b.String(), "<style") {
+		t.Errorf("the page has %q, or a style of its own", found)
+	}
+	script, err := files.ReadFile("script.js")
+	if lines := bytes.Count(script, []byte("\n")); err != nil || lines > 70 || bytes.Contains(script, []byte("innerHTML =")) {
+		t.Errorf("the script has %d lines, or writes markup", lines)
+	}
+}
+
+// The page says within 5 s that its numbers are old.
+func TestSilent(t *testing.T) {
+	s := running()
+	for age, want := range map[time.Duration]string{
+		0: "", silentAfter: "", silentAfter + time.Second/10: "The coordinator has been silent for 4s. The numbers are older than that.",
+	} {
+		v := &view{Snapshot: &s, Live: true, now: measured.Add(age)}
+		if got := v.Silent(); got != want {
+			t.Errorf("after %v: %q, want %q", age, got, want)
+		}
+	}
+	ended := complete()
+	if got := (&view{Snapshot: &ended, Live: true, now: measured.Add(time.Hour)}).Silent(); got != "" {
+		t.Errorf("of a run that has ended: %q", got)
+	}
+	if silentAfter > 4*time.Second {
+		t.Error("with a second between two fetches, that is more than 5 s")
+	}
+}
+
+// A screen reader is told what changes seldom: each tenth of the work, and the total.
+func TestSay(t *testing.T) {
+	s := running()
+	said := make(map[string]bool)
+	for i := range 1000 {
+		s.WorkDone = queens.Fraction(i) / 1000
+		said[(&view{Snapshot: &s, now: measured}).Say()] = true
+	}
+	ended := complete()
+	if got := (&view{Snapshot: &ended}).Say(); len(said) != 10 || got != "Complete: 39029188884 solutions." {
+		t.Errorf("%d sentences while the run counts, and %q", len(said), got)
+	}
+}
+
+// testRun is what a server shows.
+type testRun struct {
+	mu       sync.Mutex
+	snapshot queens.Snapshot
+	ok       bool
+}
+
+func (r *testRun) set(s queens.Snapshot) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.snapshot, r.ok = s, true
+}
+
+func (r *testRun) get() (queens.Snapshot, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.snapshot, r.ok
+}
+
+func serve(t *testing.T, linger time.Duration) (*Server, *testRun) {
+	t.Helper()
+	r := new(testRun)
+	s, err := Listen(Config{Address: "127.0.0.1:0", Version: "v1", Snapshot: r.get, History: history, Linger: linger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.http.Close() })
+	return s, r
+}
+
+// get asks for a path, as a browser with that Host.
+func get(t *testing.T, s *Server, path, host string) (status int, body string, header http.Header) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Host = host
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = reply.Body.Close() }()
+	all, err := io.ReadAll(reply.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reply.StatusCode, string(all), reply.Header
+}
+
+// All paths are answered with a strict policy, before the first snapshot and after it.
+func TestPaths(t *testing.T) {
+	s, run := serve(t, 0)
+	expect := func(when, path string, status int, text string) {
+		t.Helper()
+		got, body, header := get(t, s, path, "")
+		if got != status || !strings.Contains(body, text) {
+			t.Errorf("%s: /%s is %d, want %d with %q:\n%s", when, path, got, status, text, body)
+		}
+		if policy := header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") {
+			t.Errorf("/%s has the policy %q", path, policy)
+		}
+	}
+	expect("before", "", http.StatusOK, "The coordinator plans the run.")
+	expect("before", "fragment", http.StatusOK, "The coordinator plans the run.")
+	expect("before", "snapshot.json", http.StatusServiceUnavailable, "not planned yet")
+	expect("before", "metrics", http.StatusOK, "nqueens_build_info{")
+	expect("before", "healthz", http.StatusOK, "ok")
+	snapshot := running()
+	snapshot.At = time.Now()
+	run.set(snapshot)
+	expect("while it counts", "", http.StatusOK, "42.6%")
+	expect("while it counts", "fragment", http.StatusOK, "42.6%")
+	expect("while it counts", "metrics", http.StatusOK, "nqueens_remaining_thread_seconds 33000")
+	expect("while it counts", "healthz", http.StatusOK, "ok")
+	expect("while it counts", "style.css", http.StatusOK, "--ink")
+	expect("while it counts", "script.js", http.StatusOK, "fetch(")
+	expect("while it counts", "page.html", http.StatusNotFound, "")
+	if err := Probe(t.Context(), s.listener.Addr().String()); err != nil {
+		t.Error(err)
+	}
+	_, body, _ := get(t, s, "snapshot.json", "")
+	var read queens.Snapshot
+	if err := json.Unmarshal([]byte(body), &read); err != nil || read.Validate() != nil || read.Run != "n20-aa" || read.Done != 104 {
+		t.Errorf("snapshot.json is %s (%v)", body, err)
+	}
+	snapshot.At = time.Now().Add(-stuckAfter - time.Second)
+	run.set(snapshot)
+	expect("when it is stuck", "healthz", http.StatusServiceUnavailable, "no snapshot since")
+	if err := Probe(t.Context(), s.listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "no snapshot since") {
+		t.Errorf("the health of a stuck coordinator is %v", err)
+	}
+	run.set(complete())
+	expect("at the end", "healthz", http.StatusOK, "ok")
+	expect("at the end", "fragment", http.StatusOK, "data-ended")
+}
+
+// On an address of this machine alone, only its own names are answered.
+func TestHosts(t *testing.T) {
+	s, _ := serve(t, 0)
+	for host, want := range map[string]int{
+		"localhost:80": http.StatusOK, "LOCALHOST": http.StatusOK, "127.0.0.1:8080": http.StatusOK, "[::1]:1": http.StatusOK,
+		"evil.example": http.StatusForbidden, "127.0.0.1.evil.example:80": http.StatusForbidden, "192.0.2.1": http.StatusForbidden,
+	} {
+		for _, path := range []string{"", "snapshot.json", "metrics", "healthz"} {
+			if got, _, _ := get(t, s, path, host); got != want && !(want == http.StatusOK && got == http.StatusServiceUnavailable) {
+				t.Errorf("/%s as %s is %d, want %d", path, host, got, want)
+			}
+		}
+	}
+}
+
+// An address that is used says so, and what to do.
+func TestAddressInUse(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	if _, err := Listen(Config{Address: listener.Addr().String()}); err == nil || !strings.Contains(err.Error(), "choose another port") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// The last snapshot waits for a browser that asked lately, and no longer than until it has it.
+func TestLastSnapshotWaits(t *testing.T) {
+	s, run := serve(t, 0)
+	run.set(running())
+	get(t, s, "fragment", "")
+	run.set(complete())
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close(t.Context()) }()
+	select {
+	case err := <-closed:
+		t.Fatalf("the page closed before a browser saw the end: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if _, body, _ := get(t, s, "fragment", ""); !strings.Contains(body, "39,<wbr>029") {
+		t.Errorf("the last fragment is\n%s", body)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// Without a browser, a page closes at once; with a time to linger when its context ends.
+func TestLinger(t *testing.T) {
+	s, run := serve(t, 0)
+	run.set(complete())
+	get(t, s, "fragment", "")
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s, _ = serve(t, time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close(ctx) }()
+	if got, _, _ := get(t, s, "healthz", ""); got != http.StatusOK {
+		t.Errorf("a page that lingers is %d", got)
+	}
+	cancel()
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+}
+
+// A browser waits for the end from its last question on, for 3 s; their number is bounded.
+func TestBrowsers(t *testing.T) {
+	var b browsers
+	now := time.Now()
+	expect := func(when string, want bool) {
+		t.Helper()
+		if got := b.waiting(now); got != want {
+			t.Errorf("%s: waiting %v, want %v", when, got, want)
+		}
+	}
+	expect("nobody", false)
+	b.saw("a", now, false)
+	b.saw("b", now, false)
+	expect("two", true)
+	b.saw("a", now, true)
+	expect("one has seen the end", true)
+	now = now.Add(lately)
+	expect("3 s later", true)
+	now = now.Add(1)
+	expect("then", false)
+	for i := range 10 * maxBrowsers {
+		b.saw(string(rune(i)), now, false)
+	}
+	if len(b.asked) > maxBrowsers {
+		t.Errorf("%d browsers are remembered", len(b.asked))
+	}
+}
+
+// The metrics are those that docs/metrics.md describes, 8 to 24, and follow the conventions of Prometheus.
+func TestMetrics(t *testing.T) {
+	s := running()
+	text := runMetrics(&s, true, `v1 "x"`)
+	golden(t, "metrics.txt", text)
+	golden(t, "worker-metrics.txt", workerMetrics(Worker{
+		Machine: "node-17", Process: "a1", Kernel: "avx512", Version: "v1", Threads: 8, Busy: 7, Tasks: 123, Searched: 1500 * time.Millisecond, Connected: true,
+	}))
+	names := regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`).FindAllStringSubmatch(text, -1)
+	if len(names) < 8 || len(names) > 24 {
+		t.Errorf("%d metrics", len(names))
+	}
+	for _, m := range names {
+		if !strings.HasPrefix(m[1], "nqueens_") || strings.HasSuffix(m[1], "_total") != (m[2] == "counter") {
+			t.Errorf("metric %s is a %s", m[1], m[2])
+		}
+	}
+	s.TimeToGo, s.Remaining = nil, 0
+	if unknown := runMetrics(&s, true, ""); strings.Contains(unknown, "time_to_go") || strings.Contains(unknown, "remaining") {
+		t.Errorf("what is unknown is not absent:\n%s", unknown)
+	}
+}
+
+// A worker has a line for people, metrics, and health.
+func TestWorker(t *testing.T) {
+	s, err := ListenWorker("127.0.0.1:0", func() Worker {
+		return Worker{Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"": "worker node-17/a1, kernel avx2, version v1: 8 threads, 7 busy, 1,234 tasks counted, not connected\n", "healthz": "ok\n",
+		"metrics": workerMetrics(Worker{Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234}),
+	} {
+		if status, body, _ := get(t, s, path, ""); status != http.StatusOK || body != want {
+			t.Errorf("/%s is %d %q, want %q", path, status, body, want)
+		}
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A chart covers the time of the run with at most 150 steps, and has round labels.
+func TestChart(t *testing.T) {
+	if newChart(nil) != nil || newChart(history()[:3]) != nil || newChart(make([]progress.Point, 100)) != nil {
+		t.Error("there is a chart without enough history")
+	}
+	c := newChart(history())
+	labels := func(marks []mark) (all []string) {
+		for _, m := range marks {
+			all = append(all, m.Label+"@"+m.At)
+		}
+		return all
+	}
+	if got, want := labels(c.Rows), []string{"50.0 M/s@75.00%", "100 M/s@50.00%", "150 M/s@25.00%", "200 M/s@0.00%"}; !slices.Equal(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
+	}
+	if got, want := labels(c.Ticks), []string{"0s@0.00%", "1m@21.28%", "2m@42.55%", "3m@63.83%", "4m@85.11%"}; !slices.Equal(got, want) {
+		t.Errorf("ticks %q, want %q", got, want)
+	}
+	if want := "Solutions per second from 0s to 4m42s of the run: at most 200 M/s, now 200 M/s."; c.Description != want {
+		t.Errorf("%q, want %q", c.Description, want)
+	}
+	if !strings.HasPrefix(c.Path, "M0 100V0.0H10.6V0.0H21.3") || !strings.HasSuffix(c.Path, "H1000.0V100Z") || !strings.Contains(c.Path, "V66.7") {
+		t.Errorf("path %s", c.Path)
+	}
+	var long []progress.Point
+	for i := range 1000 {
+		long = append(long, progress.Point{Elapsed: time.Duration(i) * 3 * time.Hour, Solutions: float64(i) * 1e18})
+	}
+	if steps := strings.Count(newChart(long).Path, "H"); steps < 100 || steps > maxSteps+1 {
+		t.Errorf("%d steps", steps)
+	}
+}

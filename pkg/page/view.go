@@ -1,0 +1,102 @@
+package page
+
+import (
+	"fmt"
+	"html/template"
+	"math/big"
+	"strings"
+	"time"
+
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
+)
+
+// view is what the templates show: a snapshot, and sentences about it.
+type view struct {
+	*queens.Snapshot      // nil before the first
+	Live             bool // the page is served, and no file
+	Version          string
+	Style            template.CSS // of a file; ours
+	Chart            *chart       // nil without enough history
+	now              time.Time
+}
+
+// functions are how the templates format values.
+var functions = template.FuncMap{
+	"int":     humanize.Int[uint64],
+	"rate":    humanize.Rate,
+	"clock":   func(s queens.Seconds) string { return humanize.Clock(s.Duration) },
+	"time":    func(s queens.Seconds) string { return humanize.Duration(s.Duration) },
+	"squares": humanize.Squares,
+	"fleet":   report.Fleet,
+	"ban":     func(b queens.Ban) string { return report.BanText(&b) },
+	"percent": func(f queens.Fraction) string { return fmt.Sprintf("%.2f", 100*float64(f)) },
+	"groups":  func(d *queens.Decimal) []string { return strings.Split(humanize.Big((*big.Int)(d)), ",") },
+	"moment":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
+}
+
+// Title is that of the page, as a tab shows it.
+func (v *view) Title() string {
+	switch {
+	case v.Snapshot == nil:
+		return "nqueens"
+	case v.State == queens.Running:
+		return fmt.Sprintf("%s · %d queens", v.Share(), v.N)
+	}
+	return fmt.Sprintf("%d queens: %s", v.N, v.State)
+}
+
+// Say is what a screen reader says when it changes: seldom.
+func (v *view) Say() string {
+	switch {
+	case v.Snapshot == nil:
+		return "The coordinator plans the run."
+	case v.Silent() != "":
+		return "The coordinator is silent."
+	case v.State == queens.Running:
+		return fmt.Sprintf("%d percent done.", int(v.WorkDone*10)*10)
+	case v.Total != nil:
+		return "Complete: " + v.Total.String() + " solutions."
+	}
+	return "The run is " + string(v.State) + "."
+}
+
+// Silent says that the snapshot is old; empty if it is not.
+func (v *view) Silent() string {
+	if old := v.now.Sub(v.At); v.Snapshot != nil && v.Live && v.State == queens.Running && old > silentAfter {
+		return fmt.Sprintf("The coordinator has been silent for %s. The numbers are older than that.", humanize.Clock(old))
+	}
+	return ""
+}
+
+// Ended reports whether nothing more happens on the page.
+func (v *view) Ended() bool { return v.Snapshot != nil && v.State != queens.Running }
+
+// Share is the part of the work that is done.
+func (v *view) Share() string { return report.Share(v.Snapshot) }
+
+// Remaining is how long the run still takes, or what it waits for.
+func (v *view) Remaining() string { return strings.TrimSuffix(report.Remaining(v.Snapshot), " to go") }
+
+// Confirmation says what confirms the total.
+func (v *view) Confirmation() string {
+	clause := report.ConfirmedBy(v.Confirmed)
+	return strings.ToUpper(clause[:1]) + clause[1:] + "."
+}
+
+// Required says how many counts a task needs.
+func (v *view) Required() string {
+	if v.Redundancy > 1 {
+		return fmt.Sprintf("%d machines must agree on every task", v.Redundancy)
+	} else if v.SpotCheck > 0 {
+		return fmt.Sprintf("one count for each task; %.3g%% of the tasks are counted by one machine more", 100*v.SpotCheck)
+	}
+	return "one count for each task"
+}
+
+// Others is the number of workers that the snapshot does not list.
+func (v *view) Others() int { return max(0, v.Workers-len(v.WorkerList)) }
+
+// IsSilent reports whether a worker was not heard for a while.
+func (v *view) IsSilent(w queens.Worker) bool { return w.LastSeen.Duration >= 10*time.Second }

@@ -1,0 +1,112 @@
+package runs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// Count is the identity of a count: what a person asks for. Runs with the same one are interchangeable.
+type Count struct {
+	N          int
+	Placed     []queens.Square // sorted by row
+	Symmetry   queens.Symmetry
+	Depth      int // 0 if the splitter chooses
+	Redundancy int
+}
+
+// CountOf returns what a run counts.
+func CountOf(h *ledger.Header) Count {
+	m := &h.Manifest
+	return Count{m.N, m.Placed, m.Symmetry, h.Depth, h.Redundancy}
+}
+
+func (c *Count) equals(d *Count) bool {
+	return c.N == d.N && slices.Equal(c.Placed, d.Placed) && c.Symmetry == d.Symmetry && c.Depth == d.Depth && c.Redundancy == d.Redundancy
+}
+
+// Of returns the newest unfinished run of a count, or else the newest complete one, or nil. The error wraps
+// [ErrUnreadable] if, without an unfinished one, a run that can't be read has the name of a run of that side, and
+// [ErrFolder].
+func (s *Store) Of(c Count) (*Run, error) {
+	list, err := s.List()
+	if err != nil {
+		return nil, err
+	}
+	var complete *Run
+	var blocked error
+	for i := range list {
+		r := &list[i]
+		switch {
+		case r.Err != nil && strings.HasPrefix(r.Name, fmt.Sprintf("n%d-", c.N)):
+			blocked = errors.Join(blocked, fmt.Errorf("run %s %w: %w", r.Name, ErrUnreadable, r.Err))
+		case r.Err != nil || !c.equals(new(CountOf(r.Header))):
+		case r.IsUnfinished():
+			return r, nil
+		case r.State == queens.Complete && complete == nil:
+			complete = r
+		}
+	}
+	if blocked != nil {
+		return nil, blocked
+	}
+	return complete, nil
+}
+
+// removedPrefix begins the names of folders of runs that are being removed: a run is there as a whole, or not at all.
+const removedPrefix = ".removed-"
+
+// Remove removes a run and returns the size of its files in bytes; with dryRun it removes nothing. It also removes what
+// earlier calls left when they were interrupted. The error is a [ledger.LockedError] if a process works on the run, or
+// wraps [ErrNoRun].
+func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
+	if err := s.check(name); err != nil {
+		return 0, err
+	}
+	folder, removed := s.Folder(name), s.Folder(removedPrefix+name)
+	bytes, err = size(folder)
+	if err == nil && dryRun {
+		err = ledger.Held(folder)
+	}
+	if err != nil || dryRun {
+		return bytes, err
+	}
+	rests, err := filepath.Glob(s.Folder(removedPrefix + "*"))
+	for _, rest := range rests {
+		err = errors.Join(err, os.RemoveAll(rest))
+	}
+	unlock, locked := ledger.Lock(folder)
+	if err = errors.Join(err, locked); err != nil {
+		return 0, err
+	}
+	err = os.Rename(folder, removed)
+	if unlocked := unlock(); err != nil && unlocked == nil {
+		err = os.Rename(folder, removed) // Windows renames no folder with an open file
+	}
+	if err == nil {
+		err = os.RemoveAll(removed)
+	}
+	return bytes, err
+}
+
+// size returns the size of the files in a folder.
+func size(folder string) (bytes int64, err error) {
+	err = filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil && info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		return err
+	})
+	return bytes, err
+}

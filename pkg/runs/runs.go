@@ -1,0 +1,283 @@
+// Package runs has the runs of this machine: it lists, finds, opens and removes them. One folder holds them all, and in it
+// each run has a folder of its own with its ledger, and a lock file that names the process that works on the run.
+package runs
+
+import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"nqueens/pkg/durable"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// Faults of a store. Errors wrap these and name the folder or the run.
+var (
+	// ErrFolder: the folder of the runs can't be used.
+	ErrFolder = errors.New("can't use the folder of runs")
+	// ErrNoRun: the store has no such run.
+	ErrNoRun = errors.New("there is no run")
+	// ErrAmbiguous: a text begins the names of several runs.
+	ErrAmbiguous = errors.New("give more of the name")
+	// ErrUnreadable: a run that may be of the same count can't be read.
+	ErrUnreadable = errors.New("may be of the same count and can't be read: mend that, or start another count with --new")
+)
+
+// Store is the folder of the runs on this machine.
+type Store struct{ path string }
+
+// NewStore returns the store in a folder, which need not exist yet; "" is the default, see [durable.StateFolder]. The error
+// wraps [ErrFolder].
+func NewStore(path string) (*Store, error) {
+	if path == "" {
+		var err error
+		if path, err = durable.StateFolder(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+		}
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: path, Err: syscall.ENOTDIR}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	return &Store{path: path}, nil
+}
+
+// Path returns the folder of all runs.
+func (s *Store) Path() string { return s.path }
+
+// Folder returns the folder of a run.
+func (s *Store) Folder(name string) string { return filepath.Join(s.path, name) }
+
+// Ledger returns the path of the ledger of a run.
+func (s *Store) Ledger(name string) string { return filepath.Join(s.Folder(name), ledger.File) }
+
+// Create creates the ledger of a new run, under a name that no other run of the store has. It draws the secret, and sets
+// the format, the name and the time in the header. The error wraps [ErrFolder].
+func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger.State, error) {
+	_, _ = rand.Read(h.Secret[:]) // never fails, see crypto/rand
+	for h.Format, h.Created = ledger.Format, created.UTC(); ; {
+		h.Run = newName(h.Manifest.N, created)
+		l, err := ledger.Create(s.Ledger(h.Run), h)
+		switch {
+		case errors.Is(err, fs.ErrExist): // of the same second, by chance
+		case err != nil:
+			return nil, nil, fmt.Errorf("%w: %w", ErrFolder, err)
+		default:
+			return l, ledger.NewState(&h), nil
+		}
+	}
+}
+
+// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], or is one of [ledger.Open].
+func (s *Store) Open(name string) (*ledger.Log, *ledger.State, ledger.Notes, error) {
+	if err := s.check(name); err != nil {
+		return nil, nil, ledger.Notes{}, err
+	}
+	return ledger.Open(s.Ledger(name))
+}
+
+// Load reads and folds the ledger of a run, without a lock. The error wraps [ErrNoRun], or is one of [ledger.Load].
+func (s *Store) Load(name string) (*ledger.State, ledger.Notes, error) {
+	if err := s.check(name); err != nil {
+		return nil, ledger.Notes{}, err
+	}
+	return ledger.Load(s.Ledger(name))
+}
+
+// check returns an error unless the store has a ledger of that run.
+func (s *Store) check(name string) error {
+	if err := queens.ValidateRun(name); err != nil {
+		return err
+	}
+	_, err := os.Stat(s.Ledger(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w %s in %s", ErrNoRun, name, s.path)
+	}
+	return err
+}
+
+// newName returns a name for a run of board side n that starts at the given time, such as n18-20261120-153012-ab12.
+func newName(n int, at time.Time) string {
+	var suffix [2]byte
+	_, _ = rand.Read(suffix[:]) // never fails, see crypto/rand
+	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"), hex.EncodeToString(suffix[:]))
+}
+
+// names returns the names of all folders with a ledger, and why others can't be looked into.
+func (s *Store) names() (names []string, unreadable map[string]error, err error) {
+	entries, err := os.ReadDir(s.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%w: %w", ErrFolder, err)
+	}
+	unreadable = make(map[string]error)
+	for _, e := range entries {
+		name := e.Name()
+		if queens.ValidateRun(name) != nil {
+			continue
+		}
+		_, err := os.Stat(s.Ledger(name))
+		switch {
+		case err == nil:
+			names = append(names, name)
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			unreadable[name] = err
+		}
+	}
+	return names, unreadable, nil
+}
+
+// Find returns the name of the run that a person means: the text itself if it is the name of a run, or else the only name
+// that begins so. The error wraps [ErrNoRun], [ErrAmbiguous] or [ErrFolder].
+func (s *Store) Find(text string) (string, error) {
+	names, unreadable, err := s.names()
+	if err != nil {
+		return "", err
+	}
+	for name := range unreadable {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if slices.Contains(names, text) {
+		return text, nil
+	}
+	found := slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, text) })
+	const most = 8 // are named
+	switch {
+	case len(found) == 0:
+		return "", fmt.Errorf("%w %.80s in %s", ErrNoRun, queens.Sanitize(text), s.path)
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > most:
+		found = append(found[:most:most], fmt.Sprintf("and %d more", len(found)-most))
+	}
+	return "", fmt.Errorf("%q begins the names of several runs: %s: %w", text, strings.Join(found, ", "), ErrAmbiguous)
+}
+
+// List returns all runs of the store, the newest first, also those that can't be read. The error wraps [ErrFolder].
+func (s *Store) List() ([]Run, error) {
+	names, unreadable, err := s.names()
+	if err != nil {
+		return nil, err
+	}
+	var list []Run
+	for _, name := range names {
+		list = append(list, s.Inspect(name))
+	}
+	for name, err := range unreadable {
+		list = append(list, Run{Name: name, Err: err})
+	}
+	slices.SortFunc(list, func(a, b Run) int {
+		return cmp.Or(b.Created().Compare(a.Created()), strings.Compare(b.Name, a.Name))
+	})
+	return list, nil
+}
+
+// Run is what the header and the last mark of a ledger tell, without the counts.
+type Run struct {
+	Name   string
+	Header *ledger.Header // nil with Err
+	Mark   *ledger.Mark   // the last one; nil if there is none
+	// State is that of the mark at the end of the ledger. Without such a mark the run is [queens.Running], or interrupted if
+	// Active is nil.
+	State    queens.State
+	Active   *ledger.LockedError // names the process that works on the run; nil if there is none
+	Modified time.Time           // when the ledger was written last
+	Bytes    int64               // size of the ledger
+	Err      error               // why the run can't be read
+}
+
+// Inspect returns what the ledger of a run tells. It takes about a millisecond, whatever the run's size.
+func (s *Store) Inspect(name string) Run {
+	r := Run{Name: name, State: queens.Running}
+	last, err := ledger.ReadLast(s.Ledger(name))
+	if err == nil {
+		err = ledger.Held(s.Folder(name))
+		if errors.As(err, &r.Active) {
+			err = nil
+		}
+	}
+	info, failed := os.Stat(s.Ledger(name))
+	if err == nil {
+		err = failed
+	}
+	if err == nil {
+		r.Header, r.Mark = last.Header, last.Mark
+		r.Modified, r.Bytes = info.ModTime(), info.Size()
+		r.State = cmp.Or(last.Ended, queens.Running)
+		err = r.checkTotal()
+	}
+	if err != nil {
+		return Run{Name: name, Err: err}
+	}
+	return r
+}
+
+// checkTotal returns an error if the mark of a complete run can't be right. It is less than an audit: a ledger of elsewhere
+// may tell any total that is not published.
+func (r *Run) checkTotal() error {
+	if r.State != queens.Complete {
+		return nil
+	}
+	m := &r.Header.Manifest
+	if r.Mark.Done != m.Tasks || r.Mark.Solutions.String() != r.Mark.Total.String() {
+		return fmt.Errorf("%w: the ledger of run %s says that it is complete, with %d of %d tasks", queens.ErrContradiction, r.Name, r.Mark.Done, m.Tasks)
+	}
+	if queens.Compare(m.N, m.Placed, r.Total()) == queens.Mismatch {
+		return fmt.Errorf("%w: the ledger of run %s says %s, which is not the published total", queens.ErrContradiction, r.Name, r.Mark.Total)
+	}
+	return nil
+}
+
+// What [Run.Status] says beside the states.
+const (
+	Interrupted = "interrupted" // no process works on the run, and it has no mark at its end
+	Unreadable  = "unreadable"
+)
+
+// Status returns the state of the run, or Interrupted or Unreadable.
+func (r *Run) Status() string {
+	switch {
+	case r.Err != nil:
+		return Unreadable
+	case r.Active != nil && !r.State.Ended():
+		return string(queens.Running)
+	case r.State == queens.Running:
+		return Interrupted
+	}
+	return string(r.State)
+}
+
+// IsUnfinished reports whether something is left to count.
+func (r *Run) IsUnfinished() bool { return r.Err == nil && !r.State.Ended() }
+
+// Created returns when the run was created; of one that can't be read, as its name says.
+func (r *Run) Created() time.Time {
+	if r.Header != nil {
+		return r.Header.Created
+	}
+	_, rest, _ := strings.Cut(r.Name, "-")
+	created, _ := time.Parse("20060102-150405", rest[:min(len(rest), 15)])
+	return created
+}
+
+// Total returns the total of a complete run, or nil. Nothing but the published total confirms it: see package audit.
+func (r *Run) Total() *big.Int {
+	if r.State != queens.Complete {
+		return nil
+	}
+	return (*big.Int)(r.Mark.Total)
+}

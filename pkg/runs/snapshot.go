@@ -1,0 +1,28 @@
+package runs
+
+import (
+	"math/big"
+
+	"nqueens/pkg/queens"
+)
+
+// Snapshot returns what the ledger of a run tells by its header and last mark, without rates and workers. Of a run that is
+// complete, the published total alone can confirm it: an audit says what else does.
+func (r *Run) Snapshot() queens.Snapshot {
+	s := queens.Snapshot{Run: r.Name, State: r.State, At: r.Modified, Solutions: (*queens.Decimal)(new(big.Int))}
+	if r.Header == nil {
+		return s
+	}
+	m := &r.Header.Manifest
+	s.N, s.Symmetry, s.Placed, s.Tasks = m.N, m.Symmetry, m.Placed, m.Tasks
+	s.Redundancy, s.SpotCheck = r.Header.Redundancy, r.Header.SpotCheck
+	if r.Mark == nil {
+		return s
+	}
+	s.At, s.Done, s.WorkDone, s.Solutions = r.Mark.At, r.Mark.Done, queens.Fraction(r.Mark.Work), r.Mark.Solutions
+	s.Elapsed.Duration = r.Mark.Wall
+	if total := r.Total(); total != nil {
+		s.SetTotal(total, queens.Confirmation{Tasks: m.Tasks, Published: queens.Compare(m.N, m.Placed, total) == queens.Match})
+	}
+	return s
+}

@@ -1,0 +1,199 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+	"nqueens/pkg/worker"
+)
+
+const testRun = "n10-test"
+
+// handOut is the least coordinator: it hands out tasks in order, each once, and sums what is delivered.
+type handOut struct {
+	manifest queens.Manifest
+	index    *split.Index
+	instance uint64
+	all      chan struct{} // closed when every task is counted
+
+	mu      sync.Mutex
+	next    uint64
+	sums    symmetry.Sums
+	counted map[uint64]bool
+	asked   map[queens.Process]bool // and has not left
+	wrong   []error
+}
+
+func newHandOut(t *testing.T, n int) *handOut {
+	t.Helper()
+	classes, err := symmetry.Classes(n, queens.Full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &handOut{instance: 7, all: make(chan struct{}), counted: map[uint64]bool{}, asked: map[queens.Process]bool{}}
+	if h.manifest, err = split.Plan(t.Context(), n, queens.Full, classes, 3); err != nil {
+		t.Fatal(err)
+	}
+	if h.index, err = split.NewIndex(t.Context(), &h.manifest); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// request answers a work request: chunks of up to 5 tasks of a class.
+func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.WorkReply {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	reply := &queens.WorkReply{Number: r.Number, Instance: h.instance}
+	if h.asked[from] = true; r.Leaving {
+		delete(h.asked, from)
+	}
+	for range r.Want {
+		if h.next == h.manifest.Tasks {
+			break
+		}
+		class := h.manifest.ClassOf(h.next)
+		c := queens.Chunk{Range: queens.Range{First: h.next}, Board: h.manifest.Classes[class].Board}
+		for c.Tasks < 5 && h.next < h.manifest.Tasks && h.manifest.ClassOf(h.next) == class {
+			task, _ := h.index.Task(h.next)
+			c.Prefixes = append(c.Prefixes, task.Prefixes)
+			c.Tasks++
+			h.next++
+		}
+		c.Ticket[0] = byte(c.First)
+		reply.Chunks = append(reply.Chunks, c)
+	}
+	return reply
+}
+
+func (h *handOut) deliver(d *queens.Delivery) *queens.DeliveryReply {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	reply := &queens.DeliveryReply{Instance: h.instance}
+	for _, r := range d.Results {
+		reply.Receipts = append(reply.Receipts, queens.Receipt{Recorded: true})
+		var hashes []uint64
+		for i, task := range h.index.Range(r.Counted.First, int(r.Counted.Tasks)) {
+			hashes = append(hashes, task.Hash())
+			if !h.counted[task.ID] {
+				h.sums.Add(h.manifest.Classes[h.manifest.ClassOf(task.ID)].Weight, r.Counts[i])
+			}
+			h.counted[task.ID] = true
+		}
+		if r.Hash != queens.HashOfRange(hashes) || r.Ticket[0] != byte(r.First) {
+			h.wrong = append(h.wrong, errors.New("wrong hash or ticket of "+r.Counted.String()))
+		}
+	}
+	if uint64(len(h.counted)) == h.manifest.Tasks {
+		select {
+		case <-h.all:
+		default:
+			close(h.all)
+		}
+	}
+	return reply
+}
+
+func (h *handOut) announcement() queens.Announcement {
+	return queens.Announcement{Run: testRun, Instance: h.instance, State: queens.Running, Work: true}
+}
+
+// check waits until all tasks are counted, and compares the total.
+func (h *handOut) check(t *testing.T) {
+	t.Helper()
+	select {
+	case <-h.all:
+	case <-time.After(20 * time.Second):
+		t.Fatal("not all tasks are counted after 20 s")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if total := h.sums.Total(); total.Cmp(big.NewInt(724)) != 0 || len(h.wrong) > 0 {
+		t.Errorf("counted %v, want 724; %v", total, errors.Join(h.wrong...))
+	}
+}
+
+// Workers count n = 10 over a real server, with the kernels of this machine, and say so when they leave.
+func TestCountOverServer(t *testing.T) {
+	server, err := natsserver.Start(natsserver.Config{Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Stop)
+	connect := func(name string) *bus.Bus {
+		b, err := bus.Connect(bus.Options{InProcess: server, Name: name, Log: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(b.Close)
+		return b
+	}
+	coordinator, h := connect("coordinator"), newHandOut(t, 10)
+	stop, err := coordinator.ServeWork(testRun, func(m bus.Message) {
+		got, err := bus.DecodeFromWorker(m.Data)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		var data []byte
+		if got.Request != nil {
+			data, err = bus.EncodeWorkReply(h.request(m.From, got.Request))
+		} else {
+			data, err = bus.EncodeDeliveryReply(h.deliver(got.Delivery))
+		}
+		if err == nil {
+			err = m.Reply(data)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var workers sync.WaitGroup
+	for _, k := range kernel.Available() {
+		w := worker.New(worker.Config{
+			Process: worker.NewProcess("m-" + k.Name), Version: "test", Kernel: k, Threads: 2, AtOnce: true, Log: zerolog.Nop(),
+		}, connect(k.Name))
+		workers.Go(func() {
+			if err := w.Run(ctx); err != nil {
+				t.Errorf("worker with kernel %s: %v", k.Name, err)
+			}
+		})
+	}
+	defer workers.Wait()
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			a := h.announcement()
+			if err := coordinator.Announce(&a); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}()
+	h.check(t)
+	cancel()
+	workers.Wait()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.asked) > 0 {
+		t.Errorf("%v did not say that they leave", h.asked)
+	}
+}
