@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,7 +14,6 @@ import (
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
-	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/worker"
@@ -41,11 +39,6 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 		s.cfg.Log.Info().Str("join", s.server.join).Msg("workers join with: " + s.server.join)
 	}
 	s.cfg.OnStart(s.name)
-	wall := time.Duration(0)
-	if mark := s.state.Mark(); mark != nil {
-		wall = mark.Wall
-	}
-	s.meter = progress.NewMeter(wall)
 	group, ctx := errgroup.WithContext(ctx)
 	counting, stop := context.WithCancel(ctx)
 	defer stop()
@@ -93,7 +86,6 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	for _, k := range kernel.Available() {
 		kernels = append(kernels, k.Name)
 	}
-	start := time.Now()
 	return coordinator.Config{
 		Log: s.run, State: s.state, Index: s.index, Wire: s.server.bus, Recount: s.cfg.Recount, Logger: s.cfg.Log,
 		Options: coordinator.Options{
@@ -102,7 +94,7 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 		},
 		Total: func(ctx context.Context) (*big.Int, error) { return audit.Total(ctx, s.cfg.Store.Ledger(s.name)) },
 		OnSnapshot: func(snapshot *queens.Snapshot) {
-			s.meter.Measure(time.Since(start), snapshot)
+			s.meter.Measure(snapshot)
 			*last = *snapshot
 			if snapshot.State == queens.Running {
 				s.cfg.OnSnapshot(snapshot)

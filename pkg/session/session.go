@@ -69,7 +69,7 @@ type Session struct {
 	created bool // the run is new
 	earlier uint64
 	started time.Time
-	meter   *progress.Meter
+	meter   progress.Meter
 	server  *server
 
 	coordinator *coordinator.Coordinator // nil before it counts
