@@ -38,7 +38,7 @@ func underWay() *queens.Snapshot {
 			{Machine: "attic", Process: "3f02", Kernel: "generic", Threads: 1, Held: 0},
 			{Machine: "node-17", Process: "a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, Longest: queens.Seconds{Duration: 2 * time.Second}},
 			{Machine: "node-18", Process: "0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8, Longest: queens.Seconds{Duration: 1500 * time.Millisecond}},
-			{Machine: "old-laptop", Process: "77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1, Longest: queens.Seconds{Duration: 95 * time.Second}},
+			{Machine: "6b1e9c2a-8f0d-4a53-9d0e-1f2a3b4c5d6e", Process: "77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1, Longest: queens.Seconds{Duration: 95 * time.Second}},
 		},
 	}
 	return s

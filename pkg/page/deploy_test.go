@@ -23,12 +23,12 @@ func readDeployed(t *testing.T, name string) []byte {
 	return text
 }
 
-// The dashboard and the alerts name only metrics that a coordinator or a worker has, and docs/metrics.md has all.
+// The dashboard, the alerts and the autoscaler name only metrics that a coordinator or a worker has, and docs/metrics.md has all.
 func TestDeployedMetrics(t *testing.T) {
 	s := running()
 	exported := runMetrics(&s, true, "v1") + workerMetrics(Worker{})
 	dashboard, alerts := readDeployed(t, "grafana/nqueens.json"), readDeployed(t, "prometheus/alerts.yml")
-	for _, name := range regexp.MustCompile(`nqueens_\w+`).FindAllString(string(dashboard)+string(alerts), -1) {
+	for _, name := range regexp.MustCompile(`nqueens_\w+`).FindAllString(string(dashboard)+string(alerts)+string(readDeployed(t, "autoscale.yaml")), -1) {
 		if !strings.Contains(exported, "# TYPE "+name+" ") {
 			t.Errorf("no process has the metric %s", name)
 		}

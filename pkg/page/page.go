@@ -18,12 +18,12 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "page.html"))
 
-// Config says what a page shows.
+// Config says what a page shows. Its functions are called for each drawing, at any time: they must be quick.
 type Config struct {
 	Address  string                         // host:port; port 0 selects a free one
 	Version  string                         // of the program
-	Snapshot func() (queens.Snapshot, bool) // the latest; false before the first. It may be called at any time
-	History  func() []progress.Point        // how the run went, from the marks of its ledger
+	Snapshot func() (queens.Snapshot, bool) // the latest, also the last one of a run that stopped; false before the first
+	History  func() []progress.Point        // how the run went, from the marks of its ledger: see [progress.History]
 	Linger   time.Duration                  // how long the page stays after the end of the run, at least
 }
 
