@@ -3,7 +3,6 @@ package audit
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -12,10 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"nqueens/pkg/count"
-	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
@@ -23,13 +20,11 @@ import (
 )
 
 // Sample selects tasks that are done, to count them again, and says how. They are drawn in a random order, without
-// replacement, each with the same chance.
+// replacement, each with the same chance, and counted by another kernel than those that counted them: see [count.Again].
 type Sample struct {
-	Share   float64        // of the tasks that are done, 0 to 1, rounded up; at least one task
-	Limit   time.Duration  // when to end if the share is not reached before, but not before a task is counted; 0 is no limit
-	Seed    uint64         // of the order: the same seed draws the same tasks in the same order
-	Kernel  *kernel.Kernel // that counts the tasks; nil chooses another one than counted each, see [kernel.Differing]
-	Threads int            // at least 1
+	Share   float64 // of the tasks that are done, 0 to 1, rounded up; at least one task
+	Seed    uint64  // of the order: the same seed draws the same tasks in the same order
+	Threads int     // at least 1
 	// OnProgress, if not nil, is called when the recount begins and after each task, one call at a time, with the number of
 	// tasks that are counted again, and of all that were drawn.
 	OnProgress func(done, of uint64)
@@ -72,10 +67,8 @@ type sampling struct {
 	sample Sample
 	of     uint64 // tasks of the sample
 	shares []float64
-	stop   context.CancelCauseFunc // ends all searches
 
 	mu      sync.Mutex // of all below, and of state
-	expired bool
 	kernels map[string]bool
 	found   Recounts
 }
@@ -90,34 +83,13 @@ func recount(ctx context.Context, s *ledger.State, sample Sample) (Recounts, err
 	if r.index, err = split.NewIndex(ctx, m); err != nil {
 		return r.found, err
 	}
-	searching, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	r.stop = stop
 	done := s.NumberDone()
 	r.of = min(max(uint64(math.Ceil(sample.Share*float64(done)-1e-9)), 1), done)
 	r.progress()
-	if sample.Limit > 0 {
-		defer time.AfterFunc(sample.Limit, r.expire).Stop()
-	}
-	err = parallel.InOrderOn(searching, sample.Threads, r.draw(m.Tasks), r.count, func(struct{}) error { return nil })
-	if errors.Is(err, errExpired) {
-		err = nil
-	}
+	err = parallel.InOrderOn(ctx, sample.Threads, r.draw(m.Tasks), r.count, func(struct{}) error { return nil })
 	r.found.Share, r.found.Kernels = min(r.found.Share, 1), slices.Sorted(maps.Keys(r.kernels))
 	slices.SortFunc(r.found.Differences, func(a, b Difference) int { return cmp.Compare(a.Task, b.Task) })
 	return r.found, cmp.Or(r.found.err(), err)
-}
-
-// errExpired is why searches end when the time is over.
-var errExpired = errors.New("the time of the recount is over")
-
-// expire ends the recount, once a task is counted.
-func (r *sampling) expire() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.expired = true; r.found.Recounted > 0 {
-		r.stop(errExpired)
-	}
 }
 
 func (r *sampling) progress() {
@@ -164,11 +136,7 @@ func (r *sampling) count(ctx context.Context, id uint64) (none struct{}, err err
 		}
 	}
 	r.mu.Unlock()
-	k := kernel.Differing(kernels...)
-	if r.sample.Kernel != nil {
-		k = *r.sample.Kernel
-	}
-	again, err := count.One(ctx, k, &task)
+	again, err := count.Again(ctx, &task, kernels...)
 	if err != nil {
 		return none, err
 	}
@@ -176,16 +144,13 @@ func (r *sampling) count(ctx context.Context, id uint64) (none struct{}, err err
 	defer r.mu.Unlock()
 	r.found.Recounted++
 	r.found.Share += r.shares[r.state.Header().Manifest.ClassOf(id)]
-	r.kernels[k.Name] = true
+	r.kernels[again.Kernel] = true
 	if again.Count != recorded {
 		if r.found.Differing++; len(r.found.Differences) < maxDifferences {
-			r.found.Differences = append(r.found.Differences, Difference{id, recorded, machines, again.Count, k.Name})
+			r.found.Differences = append(r.found.Differences, Difference{id, recorded, machines, again.Count, again.Kernel})
 		}
 	}
 	r.progress()
-	if r.expired {
-		r.stop(errExpired)
-	}
 	return none, nil
 }
 

@@ -52,7 +52,7 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 		v.Recounts, err = recount(ctx, s, sample)
 	}
 	if err == nil && noTotal == nil {
-		v.Whole, err = recountAll(ctx, m, found, sample)
+		v.Whole, err = recountAll(ctx, m, found, sample.Threads)
 	}
 	if err != nil && noTotal != nil {
 		err = fmt.Errorf("%w; %w", noTotal, err)
@@ -87,15 +87,11 @@ const (
 
 // recountAll counts a small board again by another symmetry than that of the run, and says how. Queens placed beforehand it
 // mirrors left to right. The error wraps [queens.ErrContradiction] if the totals differ.
-func recountAll(ctx context.Context, m *queens.Manifest, total *big.Int, sample Sample) (string, error) {
+func recountAll(ctx context.Context, m *queens.Manifest, total *big.Int, threads int) (string, error) {
 	if m.N > maxRecountN {
 		return "", nil
 	}
-	k := kernel.Available()[0]
-	if sample.Kernel != nil {
-		k = *sample.Kernel
-	}
-	job := count.Job{N: m.N, Symmetry: queens.Mirror, Kernel: k, Threads: sample.Threads}
+	job := count.Job{N: m.N, Symmetry: queens.Mirror, Kernel: kernel.Available()[0], Threads: threads}
 	if m.Symmetry == queens.Mirror {
 		job.Symmetry = queens.Full
 	}
