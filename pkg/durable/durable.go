@@ -6,14 +6,12 @@ package durable
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // ErrLocked says that others hold the lock of a file.
@@ -93,15 +91,6 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, (*File).Replace)
 }
 
-// WriteJSON writes a value as JSON to a file that only its owner can read, in place of one that has the name.
-func WriteJSON(path string, value any) error {
-	text, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return Write(path, text, 0o600)
-}
-
 // WriteNew writes a file. The error wraps [fs.ErrExist] if a file has the name: that stays as it is.
 func WriteNew(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, (*File).Link)
@@ -132,25 +121,4 @@ func StateFolder() (string, error) {
 		state = filepath.Join(home, ".local", "state")
 	}
 	return filepath.Join(state, "nqueens"), nil
-}
-
-// lockPoll is the time between two attempts to lock a file.
-const lockPoll = 10 * time.Millisecond
-
-// LockPath locks a file, which it makes if there is none, exclusively and until unlock is called or the process ends. It
-// waits so long for others. The error wraps [ErrLocked] if they do not unlock it.
-func LockPath(path string, wait time.Duration) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	for deadline := time.Now().Add(wait); ; time.Sleep(lockPoll) {
-		err := Lock(file, true)
-		if err == nil {
-			return func() { _ = file.Close() }, nil // nothing is written to it
-		}
-		if !errors.Is(err, ErrLocked) || time.Now().After(deadline) {
-			return nil, fmt.Errorf("lock %s: %w", path, errors.Join(err, file.Close()))
-		}
-	}
 }

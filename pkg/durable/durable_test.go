@@ -108,13 +108,14 @@ func TestLock(t *testing.T) {
 	if err := Lock(a, true); !errors.Is(err, ErrLocked) {
 		t.Errorf("error %v of a lock that another shares", err)
 	}
-	if err := errors.Join(Unlock(b), Lock(a, true)); err != nil {
+	if err := errors.Join(b.Close(), Lock(a, true)); err != nil {
 		t.Error(err)
 	}
-	if err := Lock(b, false); !errors.Is(err, ErrLocked) {
+	c := open()
+	if err := Lock(c, false); !errors.Is(err, ErrLocked) {
 		t.Errorf("error %v of a lock that another has", err)
 	}
-	if err := errors.Join(a.Close(), Lock(b, true)); err != nil {
+	if err := errors.Join(a.Close(), Lock(c, true)); err != nil {
 		t.Error(err)
 	}
 }

@@ -46,6 +46,3 @@ func Lock(file *os.File, exclusive bool) error {
 		}
 	}
 }
-
-// Unlock releases the lock of a file. Closing the file does not while it is mapped to memory.
-func Unlock(file *os.File) error { return syscall.Flock(int(file.Fd()), syscall.LOCK_UN) }

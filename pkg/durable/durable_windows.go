@@ -42,12 +42,7 @@ func Lock(file *os.File, exclusive bool) error {
 	return err
 }
 
-// Unlock releases the lock of a file.
-func Unlock(file *os.File) error {
-	return windows.UnlockFileEx(windows.Handle(file.Fd()), 0, 1, 0, lockRange())
-}
-
-// lockRange is one byte far beyond the end of the file, next to the one that bbolt locks.
+// lockRange is one byte far beyond the end of the file.
 func lockRange() *windows.Overlapped {
 	return &windows.Overlapped{Offset: 1<<32 - 2, OffsetHigh: 1<<32 - 1}
 }

@@ -173,9 +173,6 @@ func (h *Header) validate() error {
 // MaxRedundancy is the greatest number of machines that can be asked to agree on each task.
 const MaxRedundancy = 3
 
-// ExpectedSize returns the size of a log in bytes if every task is counted once in a chunk of its own, as large tasks are.
-func ExpectedSize(tasks uint64) uint64 { return 110 * tasks }
-
 // appendPayload appends the encoding of a record: a result in bytes, all others, which are rare, in JSON.
 func appendPayload(b []byte, r Record) ([]byte, error) {
 	if r, ok := r.(*Result); ok {
