@@ -224,7 +224,7 @@ func (o *Options) explain(err error) error {
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		hint = "name the authority of the server's certificate with --tls-ca"
 	case isRefusal(err):
-		hint = "does the server have TLS as the address or the token says, and a certificate for this name?"
+		hint = "has the server TLS as the address or the token says, and the right certificate?"
 	}
 	return fmt.Errorf("%w: %s: %w: %s", queens.ErrNoConnection, o.servers(), err, hint)
 }

@@ -131,7 +131,10 @@ func (t *Token) TLS() *tls.Config {
 		InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if len(state.PeerCertificates) == 0 || !bytes.Equal(state.PeerCertificates[0].Raw, t.Certificate) {
-				return errors.New("the certificate of the server is not the one of the token: copy the token file of the server again")
+				return &tls.CertificateVerificationError{
+					UnverifiedCertificates: state.PeerCertificates,
+					Err:                    errors.New("it is not the one of the token: copy the token file of the server again"),
+				}
 			}
 			return nil
 		},

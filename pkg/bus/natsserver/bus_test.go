@@ -16,6 +16,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/join"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/testkit"
 )
@@ -317,6 +318,34 @@ func TestToken(t *testing.T) {
 	}
 	if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "nq.run") {
 		t.Errorf("a worker that announces: %v", err)
+	}
+}
+
+// The holder of a join token connects with TLS and the pinned certificate, and to no other server.
+func TestJoin(t *testing.T) {
+	address := testkit.Address(t)
+	anywhere := strings.Replace(address, "127.0.0.1", "0.0.0.0", 1) // there is no TLS on loopback
+	token, config, _, err := join.Listening(t.TempDir(), anywhere, "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _, _, err := join.Listening(t.TempDir(), anywhere, "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	startServer(t, natsserver.Config{Listen: address, TLS: config, Authorization: fmt.Sprintf(
+		"authorization { users: [ { user: %s, password: %s, permissions: %s } ] }", token.User, token.Password, join.Permissions(token.User))})
+	worker := connect(t, bus.Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS()})
+	if _, err := worker.RequestWork(t.Context(), "r", process, &someRequest); !errors.Is(err, bus.ErrNoCoordinator) {
+		t.Errorf("a work request: %v", err)
+	}
+	b, err := bus.Connect(bus.Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: other.TLS(), Wait: true})
+	if err == nil {
+		defer b.Close()
+		err = b.Wait(t.Context())
+	}
+	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "not the one of the token") {
+		t.Errorf("with the certificate of another server: %v", err)
 	}
 }
 
