@@ -144,7 +144,7 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config
 		if err != nil {
 			return errors.Join(err, s.Close(ctx))
 		}
-		app.Log.Info().Str("page", p.URL()).Msg("the page of the run is at " + p.URL())
+		app.Log.Info().Str("page", p.URL()).Str(humanize.LogField, "the page of the run is at "+p.URL()).Msg("page")
 		defer func() { err = errors.Join(err, p.Close(ctx)) }()
 	}
 	result, err := s.Run(ctx)
@@ -154,7 +154,7 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config
 	case u.unresponsive: // nobody reads the terminal
 	case result.Total != nil && app.TTY() != nil && app.Log.GetLevel() <= zerolog.InfoLevel:
 		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors()) // fails if the terminal was closed
-	case result.Last.State == queens.Stopped && ctx.Err() != nil && app.Tell(report.Stopped(result.Last, u.latest.Load(), s.Folder(), resume)):
+	case result.Last.State == queens.Stopped && ctx.Err() != nil && app.Tell(report.Stopped(result.Last, u.counting.Load(), s.Folder(), resume)):
 	default:
 		result.Log(app.Log)
 		if result.Last.State == queens.Stopped {
@@ -172,6 +172,7 @@ type ui struct {
 	follower     report.Follower
 	begun        time.Time
 	latest       atomic.Pointer[queens.Snapshot]
+	counting     atomic.Pointer[queens.Snapshot] // the latest while the run counted
 	unresponsive bool
 }
 
@@ -190,8 +191,9 @@ func (u *ui) start() {
 // show presents a snapshot.
 func (u *ui) show(s *queens.Snapshot) {
 	latest := *s
-	if s.State == queens.Running || u.latest.Load() == nil || s.State.Ended() {
-		u.latest.Store(&latest)
+	u.latest.Store(&latest)
+	if s.State == queens.Running {
+		u.counting.Store(&latest)
 	}
 	if u.display != nil {
 		u.display.Show(&latest)

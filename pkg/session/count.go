@@ -36,7 +36,7 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 		Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).Str("server", s.server.name).
 		Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
 	if s.server.join != "" {
-		s.cfg.Log.Info().Str("join", s.server.join).Msg("workers join with: " + s.server.join)
+		s.cfg.Log.Info().Str("join", s.server.join).Str(humanize.LogField, "workers join with: "+s.server.join).Msg("join")
 	}
 	s.cfg.OnStart(s.name)
 	group, ctx := errgroup.WithContext(ctx)
@@ -95,6 +95,7 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 		Total: func(ctx context.Context) (*big.Int, error) { return audit.Total(ctx, s.cfg.Store.Ledger(s.name)) },
 		OnSnapshot: func(snapshot *queens.Snapshot) {
 			s.meter.Measure(snapshot)
+			s.addToHistory(snapshot)
 			*last = *snapshot
 			if snapshot.State == queens.Running {
 				s.cfg.OnSnapshot(snapshot)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/big"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -70,6 +71,9 @@ type Session struct {
 	earlier uint64
 	started time.Time
 	meter   progress.Meter
+	history *progress.History // nil until somebody asks
+
+	historyLock sync.Mutex
 	server  *server
 
 	coordinator *coordinator.Coordinator // nil before it counts
@@ -187,8 +191,28 @@ func (s *Session) Close(ctx context.Context) error {
 	return err
 }
 
-// History returns how the run went, from the marks of its ledger.
-func (s *Session) History() []progress.Point { return audit.History(s.cfg.Store.Ledger(s.name)) }
+// History returns how the run went: from the marks of its ledger, which are read once, and the snapshots since.
+func (s *Session) History() []progress.Point {
+	s.historyLock.Lock()
+	defer s.historyLock.Unlock()
+	if s.history == nil {
+		s.history = new(progress.History)
+		for _, p := range audit.History(s.cfg.Store.Ledger(s.name)) {
+			s.history.Add(p)
+		}
+	}
+	return s.history.Points()
+}
+
+// addToHistory adds how far the run is, once somebody has asked for the history.
+func (s *Session) addToHistory(snapshot *queens.Snapshot) {
+	s.historyLock.Lock()
+	defer s.historyLock.Unlock()
+	if s.history != nil {
+		solutions, _ := (*big.Int)(snapshot.Solutions).Float64()
+		s.history.Add(progress.Point{Elapsed: snapshot.Elapsed.Duration, Work: float64(snapshot.WorkDone), Solutions: solutions})
+	}
+}
 
 // Run counts until the run ends, or audits a run that has ended. The result is valid with any error, which wraps
 // [queens.ErrContradiction], [queens.ErrIncomplete], [queens.ErrNoConnection] or the cause of ctx's end.
