@@ -74,7 +74,7 @@ type Session struct {
 	history *progress.History // nil until somebody asks
 
 	historyLock sync.Mutex
-	server  *server
+	server      *server
 
 	coordinator *coordinator.Coordinator // nil before it counts
 	process     queens.Process           // the worker of this process
