@@ -59,33 +59,21 @@ const maxToken = 64 << 10
 // errTokenFile says what a token file must be.
 var errTokenFile = errors.New("it is not a whole token file of nqueens: copy it again")
 
-// Parse reads the file of a token. A file that was cut off or changed is an error; the error does not quote it.
-func Parse(text []byte) (Token, error) {
-	var t Token
-	lines := strings.Split(string(text), "\n")
-	if len(text) > maxToken || !strings.HasPrefix(string(text), header) || len(lines) < 6 {
-		return t, errTokenFile
+// Parse reads the file of a token: exactly what [Token.Text] writes, but for the line ends of Windows. The error does not quote
+// it.
+func Parse(text []byte) (t Token, err error) {
+	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	fields := make(map[string]string)
+	for line := range strings.Lines(string(text[:min(len(text), maxToken)])) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		fields[name] = value
 	}
-	for i, name := range []string{"servers ", "user ", "password "} {
-		value, ok := strings.CutPrefix(lines[i+1], name)
-		if !ok || value == "" || strings.ContainsAny(value, " \t\r") {
-			return t, errTokenFile
-		}
-		switch i {
-		case 0:
-			t.Servers = strings.Split(value, ",")
-		case 1:
-			t.User = value
-		case 2:
-			t.Password = value
-		}
+	t = Token{Servers: strings.Split(fields["servers"], ","), User: fields["user"], Password: fields["password"]}
+	if block, _ := pem.Decode(text); block != nil {
+		t.Certificate = block.Bytes
 	}
-	rest := []byte(strings.Join(lines[4:], "\n"))
-	if block, after := pem.Decode(rest); block != nil && block.Type == certificateType {
-		t.Certificate, rest = block.Bytes, after
-	}
-	if string(rest) != "end\n" {
-		return t, errTokenFile
+	if t.User == "" || t.Password == "" || !bytes.Equal(t.Text(), text) {
+		return Token{}, errTokenFile
 	}
 	return t, nil
 }

@@ -1,0 +1,143 @@
+package join_test
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/join"
+)
+
+// A token file that is cut off or changed in any way is refused, and the error does not quote it.
+func TestParseToken(t *testing.T) {
+	want := join.Token{Servers: []string{"192.0.2.1:4222", "[2001:db8::1]:4222"}, User: "worker", Password: "s3cr3t", Certificate: []byte("DER")}
+	text := want.Text()
+	got, err := join.Parse(text)
+	if err != nil || !slices.Equal(got.Servers, want.Servers) || got.User != want.User || got.Password != want.Password || !bytes.Equal(got.Certificate, want.Certificate) {
+		t.Fatalf("read as %+v, %v", got, err)
+	}
+	for size := range text {
+		if _, err := join.Parse(text[:size]); err == nil || strings.Contains(err.Error(), want.Password) {
+			t.Fatalf("%d of %d bytes: %v", size, len(text), err)
+		}
+	}
+	for i := range text {
+		changed := slices.Clone(text)
+		changed[i] = '\n'
+		if got, err := join.Parse(changed); err == nil && !bytes.Equal(got.Text(), changed) {
+			t.Errorf("byte %d changed to a line feed: read as %+v", i, got)
+		}
+	}
+	plain := join.Token{Servers: []string{"127.0.0.1:4222"}, User: "worker", Password: "p"}
+	if got, err := join.Parse(plain.Text()); err != nil || got.TLS() != nil || got.URLs() != "nats://127.0.0.1:4222" {
+		t.Errorf("a token without certificate: %+v, %v", got, err)
+	}
+	if got := want.URLs(); got != "tls://192.0.2.1:4222,tls://[2001:db8::1]:4222" {
+		t.Errorf("URLs %s", got)
+	}
+}
+
+func FuzzParseToken(f *testing.F) {
+	f.Add([]byte("# nqueens token: it lets its holder connect. Keep it secret.\nservers a\nuser b\npassword c\nend\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if got, err := join.Parse(text); err == nil {
+			if again, err := join.Parse(got.Text()); err != nil || again.Password != got.Password {
+				t.Errorf("%q is read as %+v, which is written as %q", text, got, got.Text())
+			}
+		}
+	})
+}
+
+// The embedded server's password and certificate are made once, its addresses at each start. The token file is alone in its
+// folder and readable by its owner only. There is TLS beyond loopback.
+func TestListening(t *testing.T) {
+	data := t.TempDir()
+	first, config, path, err := join.Listening(data, "0.0.0.0:4222", "")
+	if err != nil || config == nil || first.Certificate == nil {
+		t.Fatalf("%+v, TLS %v, %v", first, config, err)
+	}
+	if last := first.Servers[len(first.Servers)-1]; last != "127.0.0.1:4222" || len(first.Servers) < 2 && len(otherAddresses(t)) > 0 {
+		t.Errorf("servers %v", first.Servers)
+	}
+	again, _, _, err := join.Listening(data, "0.0.0.0:4333", "host.example")
+	if err != nil || again.Password != first.Password || !bytes.Equal(again.Certificate, first.Certificate) || !slices.Equal(again.Servers, []string{"host.example:4333"}) {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+		t.Errorf("beside the token are %v, %v", files, err)
+	}
+	local, config, _, err := join.Listening(data, "127.0.0.1:4222", "")
+	if err != nil || config != nil || local.Certificate != nil || !slices.Equal(local.Servers, []string{"127.0.0.1:4222"}) || local.Password != first.Password {
+		t.Errorf("loopback: %+v, TLS %v, %v", local, config, err)
+	}
+	if stored, err := join.Load(path); err != nil || stored.Password != first.Password {
+		t.Errorf("the file has %+v, %v", stored, err)
+	}
+	if err := os.WriteFile(path, first.Text()[:40], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := join.Listening(data, "127.0.0.1:4222", ""); err == nil {
+		t.Error("a damaged token is replaced: workers elsewhere would be refused")
+	}
+}
+
+func otherAddresses(t *testing.T) (found []net.Addr) {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(a net.Addr) bool {
+		network, ok := a.(*net.IPNet)
+		return !ok || network.IP.IsLoopback() || network.IP.IsLinkLocalUnicast()
+	})
+}
+
+// Keys stay when they are made again, but the names; with renew all is new.
+func TestKeys(t *testing.T) {
+	dir := t.TempDir()
+	load := func() (tokens map[string]join.Token) {
+		tokens = make(map[string]join.Token)
+		for user, file := range map[string]string{join.Coordinator: "coordinator.token", join.Worker: "join.token", join.Watcher: "watcher.token"} {
+			token, err := join.Load(filepath.Join(dir, file))
+			if err != nil || token.User != user {
+				t.Fatalf("%s: %+v, %v", file, token, err)
+			}
+			tokens[user] = token
+		}
+		return tokens
+	}
+	for _, host := range []string{"192.0.2.1", "host.example:4333", "2001:db8::1"} {
+		if _, err := join.Keys(dir, []string{host}, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := load()
+	if servers := before[join.Worker].Servers; !slices.Equal(servers, []string{"[2001:db8::1]:4222"}) {
+		t.Errorf("servers %v", servers)
+	}
+	if _, err := join.Keys(dir, []string{"192.0.2.1"}, true); err != nil {
+		t.Fatal(err)
+	}
+	after := load()
+	conf, err := os.ReadFile(filepath.Join(dir, "nats.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for user := range before {
+		if before[user].Password == after[user].Password || bytes.Equal(before[user].Certificate, after[user].Certificate) {
+			t.Errorf("%s has the old secrets after a renewal", user)
+		}
+		if !bytes.Contains(conf, []byte(after[user].Password)) || bytes.Contains(conf, []byte(before[user].Password)) {
+			t.Errorf("nats.conf does not have the password of %s", user)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package join_test
+
+import (
+	"crypto/tls"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/join"
+	"nqueens/pkg/queens"
+)
+
+// startKeys starts a server with the nats.conf of Keys, with a user of a machine "m1" beside the others, on a free port.
+func startKeys(t *testing.T) (dir, address string) {
+	t.Helper()
+	dir = t.TempDir()
+	if _, err := join.Keys(dir, []string{"127.0.0.1"}, false); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir) // where the configuration finds the certificate
+	options, err := server.ProcessConfigFile("nats.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Host, options.Port, options.NoSigs, options.NoLog = "127.0.0.1", -1, true, true
+	options.Users = append(options.Users, &server.User{Username: "m1", Password: "secret", Permissions: &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: []string{"nq.work.*.m1.*", "nq.status.*"}}, // as the comment of nats.conf says
+		Subscribe: &server.SubjectPermission{Allow: []string{"nq.run", "_INBOX.m1.>"}},
+	}})
+	s, err := server.NewServer(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(20 * time.Second) {
+		t.Fatal("the server is not ready")
+	}
+	return dir, s.Addr().String()
+}
+
+// Each user can do all that its part needs, and nothing else.
+func TestPermissions(t *testing.T) {
+	dir, address := startKeys(t)
+	const can, cannot = true, false
+	for _, user := range []struct {
+		name, file           string
+		publish, subscribing map[string]bool
+	}{
+		{join.Worker, "join.token", map[string]bool{
+			"nq.work.n8-a.machine.process": can, "nq.status.n8-a": can,
+			"nq.run": cannot, "_INBOX.coordinator.x": cannot, "_INBOX.worker.x": cannot, "nq.work.n8-a.machine": cannot, "$SYS.REQ.SERVER.PING": cannot, "$JS.API.INFO": cannot, "other": cannot,
+		}, map[string]bool{
+			"nq.run": can, "_INBOX.worker.>": can,
+			"nq.work.>": cannot, "nq.work.n8-a.machine.process": cannot, "nq.status.*": cannot, "_INBOX.coordinator.>": cannot, "_INBOX.>": cannot, "_INBOX.m1.>": cannot, ">": cannot, "$SYS.>": cannot, "$JS.>": cannot,
+		}},
+		{"m1", "", map[string]bool{
+			"nq.work.n8-a.m1.process": can, "nq.status.n8-a": can, "nq.work.n8-a.m2.process": cannot, "nq.run": cannot,
+		}, map[string]bool{"nq.run": can, "_INBOX.m1.>": can, "_INBOX.worker.>": cannot, "_INBOX.m2.>": cannot, "nq.work.*.m1.*": cannot}},
+		{join.Watcher, "watcher.token", map[string]bool{"nq.status.n8-a": can, "nq.work.n8-a.machine.process": cannot, "nq.run": cannot},
+			map[string]bool{"nq.run": can, "_INBOX.watcher.>": can, "nq.work.>": cannot, "_INBOX.worker.>": cannot}},
+		{join.Coordinator, "coordinator.token", map[string]bool{"nq.run": can, "_INBOX.worker.x": can, "_INBOX.m1.x": can, "nq.status.n8-a": can, "$JS.API.INFO": cannot, "$SYS.REQ.SERVER.PING": cannot},
+			map[string]bool{"nq.run": can, "nq.work.n8-a.*.*": can, "nq.status.n8-a": can, "_INBOX.coordinator.>": can, "_INBOX.worker.>": cannot, "$SYS.>": cannot}},
+	} {
+		token := tokenOf(t, dir, "join.token")
+		name, password, certificate := user.name, "secret", token.TLS()
+		if user.file != "" {
+			password = tokenOf(t, dir, user.file).Password
+		}
+		for kind, subjects := range map[string]map[string]bool{"publish": user.publish, "subscribe": user.subscribing} {
+			for subject, want := range subjects {
+				if got := allowed(t, address, name, password, certificate, kind, subject); got != want {
+					t.Errorf("%s may %s %s: %v, want %v", name, kind, subject, got, want)
+				}
+			}
+		}
+	}
+}
+
+func tokenOf(t *testing.T, dir, file string) join.Token {
+	t.Helper()
+	token, err := join.Load(filepath.Join(dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// allowed tries something on a connection of its own, and reports whether the server permits it.
+func allowed(t *testing.T, address, user, password string, certificate *tls.Config, kind, subject string) bool {
+	t.Helper()
+	violations := make(chan error, 8)
+	c, err := nats.Connect("tls://"+address, nats.UserInfo(user, password), nats.Secure(certificate),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { violations <- err }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if kind == "publish" {
+		err = c.Publish(subject, nil)
+	} else {
+		_, err = c.SubscribeSync(subject)
+	}
+	if err == nil {
+		err = c.Flush() // the server has answered before its pong
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-violations:
+		if !strings.Contains(err.Error(), "Permissions Violation") {
+			t.Fatal(err)
+		}
+		return false
+	default:
+		return c.LastError() == nil
+	}
+}
+
+// A wrong, old or foreign token ends with one plain sentence, and the error of a connection that can't be made.
+func TestWrongTokens(t *testing.T) {
+	dir, address := startKeys(t)
+	connect := func(change func(token *join.Token)) error {
+		token := tokenOf(t, dir, "join.token")
+		token.Servers = []string{address}
+		change(&token)
+		if err := token.Save(filepath.Join(dir, "changed", join.FileName)); err != nil {
+			t.Fatal(err)
+		}
+		flags := join.Flags{Join: filepath.Join(dir, "changed", join.FileName)}
+		options, err := flags.Options("test")
+		if err != nil {
+			return err
+		}
+		options.Log = zerolog.Nop()
+		b, err := bus.Connect(options)
+		if err == nil {
+			b.Close()
+		}
+		return err
+	}
+	if err := connect(func(*join.Token) {}); err != nil {
+		t.Errorf("the token itself: %v", err)
+	}
+	for name, change := range map[string]func(*join.Token){
+		"an old password":     func(token *join.Token) { token.Password = "old" },
+		"another user":        func(token *join.Token) { token.User = join.Coordinator },
+		"another certificate": func(token *join.Token) { token.Certificate = []byte("another") },
+		"no certificate":      func(token *join.Token) { token.Certificate = nil },
+	} {
+		if err := connect(change); !errors.Is(err, queens.ErrNoConnection) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
