@@ -116,7 +116,7 @@ rate       3.97 P/s                   solutions, the mean of the run
 tasks      16                         1 dispute, 2 recounts
 workers    5                          on 3 machines
 banned     1                          machines whose counts are void
-run        n8-aa                      coordinator verify n8-aa audits it again
+run        n8-aa                      coordinator verify audits it again
 `
 	if got := "\n" + b.String(); got != want {
 		t.Errorf("got%s\nwant%s", got, want)

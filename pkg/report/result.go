@@ -82,7 +82,7 @@ func (r *Result) Summary(earlier uint64) [][]string {
 	if r.By.Banned > 0 {
 		rows = append(rows, []string{"banned", humanize.Int(r.By.Banned), "machines whose counts are void"})
 	}
-	return append(rows, []string{"run", r.Run, "coordinator verify " + r.Run + " audits it again"})
+	return append(rows, []string{"run", r.Run, "coordinator verify audits it again"})
 }
 
 // board says what was counted.
