@@ -17,6 +17,7 @@ import (
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/recount"
@@ -149,15 +150,18 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config
 	}
 	result, err := s.Run(ctx)
 	u.stop()
-	resume := o.data.command("resume", s.Name())
+	resume, folder := o.data.command("resume", s.Name()), s.Folder()
+	if errors.Is(err, ledger.ErrGone) {
+		folder = ""
+	}
 	switch {
 	case u.unresponsive: // nobody reads the terminal
 	case result.Total != nil && app.TTY() != nil && app.Log.GetLevel() <= zerolog.InfoLevel:
 		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors()) // fails if the terminal was closed
-	case result.Last.State == queens.Stopped && ctx.Err() != nil && app.Tell(report.Stopped(result.Last, u.counting.Load(), s.Folder(), resume)):
+	case result.Last.State == queens.Stopped && ctx.Err() != nil && app.Tell(report.Stopped(result.Last, u.counting.Load(), folder, resume)):
 	default:
 		result.Log(app.Log)
-		if result.Last.State == queens.Stopped {
+		if result.Last.State == queens.Stopped && folder != "" {
 			app.Log.Info().Str("run", s.Name()).Msg("to resume the run: " + resume)
 		}
 	}

@@ -223,6 +223,9 @@ func (s *Session) Run(ctx context.Context) (*report.Result, error) {
 		last, err = s.auditAgain(ctx)
 	} else {
 		last, err = s.count(ctx)
+		if gone := s.run.Intact(); gone != nil && !errors.Is(err, ledger.ErrGone) {
+			err = errors.Join(fmt.Errorf("%w: %w", queens.ErrIncomplete, gone), err)
+		}
 	}
 	unique, uniqueErr := s.countUnique(ctx, &last)
 	if uniqueErr != nil {
