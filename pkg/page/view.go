@@ -90,7 +90,7 @@ func (v *view) Required() string {
 	if v.Redundancy > 1 {
 		return fmt.Sprintf("%d machines must agree on every task", v.Redundancy)
 	} else if v.SpotCheck > 0 {
-		return fmt.Sprintf("one count for each task; %.3g%% of the tasks are counted by one machine more", 100*v.SpotCheck)
+		return fmt.Sprintf("one count for each task; with several machines, a second one for %.3g%% of the tasks", 100*v.SpotCheck)
 	}
 	return "one count for each task"
 }
