@@ -109,12 +109,12 @@ func (c *Core) after(now time.Duration) {
 			c.answer(now, w, c.give(now, w))
 		}
 	}
-	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && len(w.drops) > 0 }) {
-		c.answer(now, w, nil)
-	}
 	if c.over == nil {
 		c.startRecount(now)
 		c.finish(now)
+	}
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && len(w.drops) > 0 }) {
+		c.answer(now, w, nil)
 	}
 }
 

@@ -50,7 +50,7 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	c.release(back, false)
 	c.release(lost, true)
 	chunks := c.give(now, w)
-	if w.drops = drops; request.Leaving || c.over != nil || c.state.Banned(w.process.Machine) || len(drops) > 0 || len(chunks) > 0 {
+	if w.drops = append(drops, w.drops...); request.Leaving || c.over != nil || c.state.Banned(w.process.Machine) || len(drops) > 0 || len(chunks) > 0 {
 		c.answer(now, w, chunks)
 	}
 	if request.Leaving {

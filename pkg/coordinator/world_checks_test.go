@@ -81,6 +81,7 @@ func (w *world) check() {
 	}
 	w.checkHolds(q)
 	w.checkFleet(c)
+	w.checkEnding(c)
 	for _, b := range c.state.Bans() {
 		if w.machine(b.Machine).lies == honest {
 			w.fail("the honest machine %s is banned", b.Machine)
@@ -106,22 +107,32 @@ func (w *world) checkHolds(q *queue) {
 
 // checkFleet checks that nobody is silent too early, and that no request is kept for long or while work waits for it.
 func (w *world) checkFleet(c *Core) {
+	if w.host.lastTick != w.now {
+		return // it has not run since something happened
+	}
 	for _, p := range c.fleet.workers {
 		since := w.now - w.heard[p.process.Name].at
-		if p.presence == silent && w.host.lastTick == w.now && (since >= silence) != true {
+		if p.presence == silent && since < 20*time.Second {
 			w.fail("worker %s is silent, and was heard %v ago", p.process.Name, since)
 		}
-		if p.presence == silent && p.heard+silence > w.host.gap && w.now-w.host.gap < graceTime && w.now < p.heard+silence+time.Second/2 {
+		if p.presence == silent && p.heard+20*time.Second > w.host.gap && w.now-w.host.gap < 30*time.Second && w.now < p.heard+21*time.Second {
 			w.fail("worker %s is silent %v after a gap", p.process.Name, w.now-w.host.gap)
 		}
 		if c.over == nil && p.presence == present && len(c.queue.holds[p.process]) > 0 && !w.host.cut && w.now >= w.host.frozen &&
-			since > silence+graceTime+time.Second && w.now-w.host.gap > graceTime+silence+time.Second {
+			since > 51*time.Second && w.now-w.host.gap > 51*time.Second {
 			w.fail("worker %s was heard %v ago and is not silent", p.process.Name, since)
 		}
 		if !p.kept || w.now < w.host.frozen {
 			continue
 		}
-		if w.now-p.asked > longestKept+time.Second && w.now-w.host.gap > longestKept {
+		if by := p.request.Origin.(*proc); by.asked == p.request.Number {
+			for _, r := range by.listed {
+				if c.queue.holds[p.process][r] == nil && !by.delivered[r] {
+					w.fail("%s is not told to drop %v: %v, %v, drops %v", p.process.Name, r, c.queue.holders[r.First], c.state.Counters(r.First), p.drops)
+				}
+			}
+		}
+		if w.now-p.asked > 7500*time.Millisecond && w.now-w.host.gap > 5*time.Second {
 			w.fail("a request of %s is kept for %v", p.process.Name, w.now-p.asked)
 		}
 		if _, _, found := c.queue.lowest(p.process.Machine); found && c.over == nil && p.wants() && w.now > c.clock.handOut+time.Second/2 && w.now-w.host.gap > time.Second {
@@ -130,13 +141,37 @@ func (w *world) checkFleet(c *Core) {
 	}
 }
 
-// checkReply checks what is handed out.
+// checkEnding checks that the end does not wait for long when every task is done: for a fiftieth of the run's time.
+func (w *world) checkEnding(c *Core) {
+	if c.over != nil || c.state.NumberDone() < w.header.Manifest.Tasks || c.judge.running != nil || c.totalOf != 0 {
+		w.host.done = 0
+		return
+	}
+	if w.host.done == 0 {
+		w.host.done = c.clock.wall
+	}
+	if waited := c.clock.wall - w.host.done; waited > c.clock.wall/50+time.Second {
+		w.fail("every task is done, and the run has waited for %v", waited)
+	}
+}
+
+// checkReply checks what is handed out, and what is dropped.
 func (w *world) checkReply(h *host, r *Reply) {
 	c := h.core
+	for _, drop := range r.Drop {
+		for task := drop.First; task < drop.End() && c.over == nil && !c.state.Banned(r.To.Machine); task++ {
+			if need := c.judge.need(task); (need == needCount || need == needCheck) && !counters(c.state.Counters(task)).has(r.To.Machine) {
+				w.fail("%s shall drop %v, and task %d needs its count", r.To.Name, drop, task)
+			}
+		}
+	}
 	if len(r.Chunks) == 0 {
 		return
 	}
-	if h.resumed && !w.setup.alone && w.now < h.started+adoptFirst {
+	if c.fleet.workers[r.To].request.Leaving {
+		w.fail("%v is handed out to %s, which leaves", r.Chunks, r.To.Name)
+	}
+	if h.resumed && !w.setup.alone && w.now < h.started+6*time.Second {
 		w.fail("%v is handed out %v after a start", r.Chunks, w.now-h.started)
 	}
 	_, _, waits := c.queue.lowest(r.To.Machine)
@@ -161,16 +196,35 @@ func (w *world) checkReply(h *host, r *Reply) {
 
 // checkRecord checks what is recorded.
 func (w *world) checkRecord(r ledger.Record) {
+	if w.host == nil {
+		return // it is being made
+	}
+	if w.host.completed {
+		w.fail("%T is recorded after the end", r)
+	}
 	switch r := r.(type) {
 	case *ledger.Result:
+		for i := range r.Counts {
+			differing := map[uint64]bool{}
+			for _, c := range w.host.state.Counts(r.First + uint64(i)) {
+				if c.Machine == r.Machine {
+					differing[c.Count] = true
+				}
+			}
+			if len(differing) > 2 {
+				w.fail("%d counts of task %d by %s are recorded", len(differing), r.First+uint64(i), r.Machine)
+			}
+		}
 		w.trace("%v record %v by %s: %v", w.now, r.Range, r.Machine, r.Counts)
 	case *ledger.Ban:
 		if w.machine(r.Machine).lies == honest {
 			w.fail("the honest machine %s is banned", r.Machine)
 		}
 	case *ledger.Mark:
-		if w.host == nil {
-			return
+		w.host.completed = r.State.Ended()
+		state := w.host.state
+		if r.State == queens.Complete && (state.NumberDone() < w.header.Manifest.Tasks || state.Solutions().Cmp((*big.Int)(r.Total)) != 0) {
+			w.fail("the mark says that the run is complete with %v; %d tasks are done, with %v", (*big.Int)(r.Total), state.NumberDone(), state.Solutions())
 		}
 		if r.State == queens.Complete && w.mustBeExact() && w.total.Cmp((*big.Int)(r.Total)) != 0 {
 			w.fail("the total is %v, not %v", (*big.Int)(r.Total), w.total)
@@ -178,10 +232,35 @@ func (w *world) checkRecord(r ledger.Record) {
 	}
 }
 
+// checkRecount checks how a task is recounted.
+func (w *world) checkRecount(h *host, r *Recount) {
+	for _, c := range h.state.Counts(r.Task) {
+		if c.Kernel == r.Kernel && r.Kernel != generic {
+			w.fail("task %d is recounted by kernel %s, which machine %s has used", r.Task, r.Kernel, c.Machine)
+		}
+	}
+	if slices.Contains(h.state.RecountsOf(r.Task), ledger.Recount{Task: r.Task, Kernel: r.Kernel, Deeper: r.Deeper, Count: w.truth[r.Task]}) {
+		w.fail("task %d is recounted twice by %s", r.Task, r.way())
+	}
+	if r.Why != ledger.LostWorkers || len(h.state.RecountsOf(r.Task)) > 0 {
+		return
+	}
+	for _, set := range h.core.queue.groups {
+		for _, waits := range *set {
+			for task := waits.First; task < waits.End(); task++ {
+				if h.core.queue.losses[task] < lostAlone && !h.state.Done(task) {
+					w.fail("lost task %d is recounted while task %d waits", r.Task, task)
+				}
+			}
+		}
+	}
+}
+
 // checkDisk checks that a log has every count for which a worker has a receipt.
 func (w *world) checkDisk(state *ledger.State) {
 	for _, f := range w.acked {
-		if !slices.ContainsFunc(state.Counts(f.task), func(c ledger.Count) bool { return c.Count == f.count }) {
+		count, done := state.Count(f.task)
+		if !(done && count == f.count) && !slices.ContainsFunc(state.Counts(f.task), func(c ledger.Count) bool { return c.Count == f.count }) {
 			w.fail("a receipt was given for task %d by %s: %d, and the log does not have that count", f.task, f.machine, f.count)
 		}
 	}
@@ -214,6 +293,9 @@ func (w *world) checkEnd() {
 			} else if count != w.truth[task] && w.mustBeExact() {
 				w.fail("task %d has %d", task, count)
 			}
+		}
+		if w.header.Redundancy == 1 && w.setup.spot > 0 && !w.setup.published && state.Checked() == 0 && len(w.truth) > 0 {
+			w.fail("nothing was checked")
 		}
 		if w.header.Redundancy > 1 {
 			if c := state.Confirmation(); c.Checked != c.Tasks {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"time"
 
@@ -26,7 +27,8 @@ type host struct {
 	onDisk    []func()
 	syncing   bool
 	lastTick  time.Duration
-	announced queens.Announcement
+	done      time.Duration // wall time of the run when every task was done
+	completed bool          // the last mark says that the run has ended
 }
 
 // startHost starts a coordinator on what is on the disk.
@@ -38,8 +40,8 @@ func (w *world) startHost() {
 	}
 	w.disk = w.disk[:notes.Size]
 	w.checkDisk(state)
-	if state.Ended() != "" {
-		w.fail("a run that has ended is started again")
+	if ended := state.Ended(); ended != "" { // the last process was killed before it could say so
+		w.end = &End{State: ended, Total: (*big.Int)(state.Mark().Total)}
 		return
 	}
 	w.starts++
@@ -179,6 +181,7 @@ func (h *host) execute() {
 	}
 	if c.Recount != nil {
 		r := *c.Recount
+		w.checkRecount(h, &r)
 		w.after(w.faults.between(0, 10*time.Second), func() { h.recounted(r) })
 	}
 	if c.Total {

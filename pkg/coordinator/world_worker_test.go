@@ -20,6 +20,10 @@ type proc struct {
 	dead     bool
 	frozen   time.Duration
 	due      time.Duration // when the core ticks next
+
+	asked     uint64                // number of its last request
+	listed    []queens.Range        // in it
+	delivered map[queens.Range]bool // chunks of which it has delivered results
 }
 
 // search is what a searcher of a process does.
@@ -33,7 +37,7 @@ type search struct {
 // spawn starts a process of a machine.
 func (w *world) spawn(m *machine) {
 	w.spawned++
-	p := &proc{w: w, machine: m, name: queens.Process{Machine: m.name, Name: fmt.Sprint("p", w.spawned)}}
+	p := &proc{w: w, machine: m, name: queens.Process{Machine: m.name, Name: fmt.Sprint("p", w.spawned)}, delivered: map[queens.Range]bool{}}
 	p.core = workers.NewCore(workers.Setup{Version: "v", Kernel: m.kernel, Threads: m.searchers, Searchers: m.searchers, Together: m.together})
 	p.searches, p.pulses = make([]*search, m.searchers), make([]uint64, m.searchers)
 	w.procs = append(w.procs, p)
@@ -114,6 +118,10 @@ func (p *proc) execute() {
 		switch c := command.(type) {
 		case workers.Ask:
 			w.trace("%v %s/%s asks #%d want %d holds %v", w.now, p.machine.name, p.name.Name, c.Request.Number, c.Request.Want, ranges2(c.Request.Held))
+			p.asked, p.listed = c.Request.Number, nil
+			for _, held := range c.Request.Held {
+				p.listed = append(p.listed, held.Range)
+			}
 			request := Request{From: p.name, WorkRequest: c.Request, Origin: p}
 			w.send(func() {
 				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
@@ -123,6 +131,9 @@ func (p *proc) execute() {
 			})
 		case workers.Deliver:
 			sent := delivered{by: p, number: c.Number, results: c.Delivery.Results}
+			for _, r := range sent.results {
+				p.delivered[r.Range] = true
+			}
 			w.send(func() {
 				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
 					w.send(func() { p.input(func() { p.core.DeliveryFailed(w.now, c.Run, c.Number) }) })
