@@ -48,8 +48,7 @@ type Core struct {
 	setup     Setup
 	runs      []*run
 	searchers []searcher
-	number    uint64 // of the last work request
-	delivery  uint64 // of the last delivery
+	number    uint64 // of the last message
 	leaveAt   time.Duration
 	idleSince time.Duration
 	now       time.Duration // of the last input
@@ -106,17 +105,12 @@ type Stats struct {
 }
 
 type searcher struct {
-	run     *run // nil while the searcher is idle
-	chunks  []*chunk
+	run     *run            // nil while the searcher is idle
+	chunks  []*queens.Chunk // without those whose counts nobody wants
 	began   time.Duration
 	stopped bool
 	pulse   uint64 // at the last poll
 	still   int    // polls since the pulse has changed
-}
-
-type chunk struct {
-	queens.Chunk
-	dropped bool // its result is not wanted
 }
 
 // NewCore returns the core of a worker that has heard of no run.
@@ -145,64 +139,62 @@ func (c *Core) Announced(now time.Duration, a queens.Announcement, random float6
 
 // Replied takes the reply to a work request.
 func (c *Core) Replied(now time.Duration, name string, reply *queens.WorkReply) {
-	r := c.run(name)
-	if r == nil || r.asked == nil || reply.Number != r.asked.number {
-		c.step(now) // a newer request has been made, or none is awaited
-		return
-	}
-	wanted := r.asked.want > 0
-	r.left = r.asked.leaving
-	r.instance, r.silentAt, r.asked = reply.Instance, max(r.silentAt, now+silentAfter), nil
-	if reply.Refused != "" {
-		if r.refused != reply.Refused {
-			c.note(r, true, "the coordinator accepts nothing from this machine: "+reply.Refused)
-		}
-		r.refused, r.dry, r.askAt = reply.Refused, true, now+askRefused
-		c.giveUp(r, everything)
-		r.results, r.inFlight = nil, 0
-		c.step(now)
-		return
-	}
-	r.refused = ""
-	for _, drop := range reply.Drop {
-		c.giveUp(r, drop)
-	}
-	if !c.leaving() {
-		c.take(r, reply.Chunks, now)
-	}
-	if wanted {
-		r.dry, r.askAt = len(reply.Chunks) == 0, now
-		if r.dry && len(reply.Drop) == 0 {
-			r.askAt = r.lastAsk + refreshAfter
+	if r := c.run(name); r != nil && r.asked.ends(reply.Number) {
+		r.left = r.leaving
+		r.instance, r.silentAt = reply.Instance, max(r.silentAt, now+silentAfter)
+		if reply.Refused != "" {
+			c.refused(r, reply.Refused, now)
+		} else {
+			c.accepted(r, reply, now)
 		}
 	}
 	c.step(now)
 }
 
-// take adds chunks to those that wait.
-func (c *Core) take(r *run, chunks []queens.Chunk, now time.Duration) {
-	if len(chunks) == 0 {
-		return
+// refused gives up a run that accepts nothing from this machine. The worker asks again now and then.
+func (c *Core) refused(r *run, why string, now time.Duration) {
+	if r.refused != why {
+		c.note(r, true, "the coordinator accepts nothing from this machine: "+why)
 	}
-	if !r.began {
+	r.refused, r.dry, r.asked.notBefore = why, true, now+askRefused
+	c.giveUp(r, everything)
+	r.results, r.delivered.open = nil, false
+}
+
+// accepted takes what a reply hands out and drops.
+func (c *Core) accepted(r *run, reply *queens.WorkReply, now time.Duration) {
+	r.refused = ""
+	for _, drop := range reply.Drop {
+		c.giveUp(r, drop)
+	}
+	if len(reply.Chunks) > 0 && !c.leaving() {
+		if !r.began {
+			c.note(r, false, "the first chunk of the run")
+		}
+		if r.dry && !c.holds(r) { // it does not catch up with what others got meanwhile
+			r.served = max(r.served, c.leastServed(r, now))
+		}
+		held := c.held(r, now)
+		for i := range reply.Chunks {
+			if of := reply.Chunks[i].Range; !slices.ContainsFunc(held, func(h queens.Held) bool { return h.Range == of }) {
+				r.waiting = append(r.waiting, &reply.Chunks[i])
+			}
+		}
 		r.began = true
-		c.note(r, false, "the first chunk of the run")
 	}
-	if r.dry && !c.holds(r) { // it does not catch up with what others got meanwhile
-		r.served = max(r.served, c.leastServed(r, now))
-	}
-	for i := range chunks {
-		if !c.has(r, chunks[i].Range) {
-			r.waiting = append(r.waiting, &chunk{Chunk: chunks[i]})
+	if r.want > 0 {
+		r.dry, r.asked.notBefore = len(reply.Chunks) == 0, now
+		if r.dry && len(reply.Drop) == 0 {
+			r.asked.notBefore = r.asked.sent + refreshAfter
 		}
 	}
 }
 
 // RequestFailed says that a work request has failed before its reply is overdue.
 func (c *Core) RequestFailed(now time.Duration, name string, number uint64) {
-	if r := c.run(name); r != nil && r.asked != nil && r.asked.number == number {
-		r.left = r.asked.leaving // nobody is there who must know
-		r.asked, r.askAt = nil, now+refreshAfter
+	if r := c.run(name); r != nil && r.asked.ends(number) {
+		r.left = r.leaving // nobody is there who must know
+		r.asked.notBefore = now + refreshAfter
 	}
 	c.step(now)
 }
@@ -210,11 +202,11 @@ func (c *Core) RequestFailed(now time.Duration, name string, number uint64) {
 // Receipted takes the reply to a delivery.
 func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *queens.DeliveryReply) {
 	r := c.run(name)
-	switch {
-	case r == nil || r.inFlight == 0 || r.delivery != number: // it was made again
-	case len(reply.Receipts) != r.inFlight:
-		r.inFlight, r.deliverAt = 0, now+refreshAfter
-	default:
+	if r == nil || len(reply.Receipts) != r.inFlight {
+		c.DeliveryFailed(now, name, number)
+		return
+	}
+	if r.delivered.ends(number) {
 		for i, receipt := range reply.Receipts {
 			if receipt.Recorded {
 				c.stats.Recorded++
@@ -223,16 +215,15 @@ func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *q
 			c.stats.Refused++
 			c.note(r, true, "the coordinator refuses the result of "+r.results[i].Counted.String()+": "+receipt.Refused)
 		}
-		r.results, r.inFlight = slices.Delete(r.results, 0, r.inFlight), 0
-		r.silentAt = max(r.silentAt, now+silentAfter)
+		r.results, r.silentAt = slices.Delete(r.results, 0, r.inFlight), max(r.silentAt, now+silentAfter)
 	}
 	c.step(now)
 }
 
 // DeliveryFailed says that a delivery has failed before its reply is overdue.
 func (c *Core) DeliveryFailed(now time.Duration, name string, number uint64) {
-	if r := c.run(name); r != nil && r.inFlight > 0 && r.delivery == number {
-		r.inFlight, r.deliverAt = 0, now+refreshAfter
+	if r := c.run(name); r != nil && r.delivered.ends(number) {
+		r.delivered.notBefore = now + refreshAfter
 	}
 	c.step(now)
 }
@@ -243,9 +234,8 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 	s := &c.searchers[of]
 	r, took := s.run, now-s.began
 	for _, result := range results {
-		i := slices.IndexFunc(s.chunks, func(h *chunk) bool { return h.Range == result.Range })
 		c.stats.Tasks += result.Counted.Tasks
-		if i >= 0 && !s.chunks[i].dropped {
+		if slices.ContainsFunc(s.chunks, func(h *queens.Chunk) bool { return h.Range == result.Range }) {
 			r.results = append(r.results, kept{result, result.Counted == result.Range})
 		}
 	}
@@ -267,7 +257,7 @@ func (c *Core) Pulsed(now time.Duration, pulses []uint64) {
 			s.pulse, s.still = pulses[i], 0
 			continue
 		}
-		if s.still++; s.still == stalledPolls {
+		if s.still++; s.still == stalledPolls && len(s.chunks) > 0 {
 			c.note(s.run, true, "the search of "+s.chunks[0].String()+" does not advance: another worker gets it")
 		}
 	}
@@ -292,7 +282,7 @@ func (c *Core) Leave(now time.Duration) {
 // Left reports whether a worker that leaves has nothing more to do.
 func (c *Core) Left(now time.Duration) bool {
 	return c.leaving() && (now >= c.leaveAt || !slices.ContainsFunc(c.searchers, searcher.busy) &&
-		!slices.ContainsFunc(c.runs, func(r *run) bool { return r.number > 0 && !r.left && !r.silent(now) }))
+		!slices.ContainsFunc(c.runs, func(r *run) bool { return r.asked.number > 0 && !r.left && !r.silent(now) }))
 }
 
 // Commands returns what to do since the last call, in order.
@@ -324,7 +314,7 @@ func (c *Core) step(now time.Duration) {
 		c.deliver(r, now)
 	}
 	c.askAll(now)
-	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool { return r.silent(now) && !c.holds(r) && r.asked == nil })
+	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool { return r.silent(now) && !c.holds(r) && !r.asked.open })
 	if c.leaving() {
 		c.wait(c.leaveAt)
 	}

@@ -33,6 +33,7 @@ type handOut struct {
 	sums    symmetry.Sums
 	counted map[uint64]bool
 	asked   map[queens.Process]bool // and has not left
+	last    map[queens.Process]uint64
 	wrong   []error
 }
 
@@ -42,7 +43,7 @@ func newHandOut(t *testing.T, n int) *handOut {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &handOut{instance: 7, all: make(chan struct{}), counted: map[uint64]bool{}, asked: map[queens.Process]bool{}}
+	h := &handOut{instance: 7, all: make(chan struct{}), counted: map[uint64]bool{}, asked: map[queens.Process]bool{}, last: map[queens.Process]uint64{}}
 	if h.manifest, err = split.Plan(t.Context(), n, queens.Full, classes, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,10 @@ func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.Wo
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	reply := &queens.WorkReply{Number: r.Number, Instance: h.instance}
-	if h.asked[from] = true; r.Leaving {
+	if r.Number < h.last[from] { // a newer one was faster
+		return reply
+	}
+	if h.last[from], h.asked[from] = r.Number, true; r.Leaving {
 		delete(h.asked, from)
 	}
 	for range r.Want {

@@ -17,8 +17,8 @@ func (c *Core) askAll(now time.Duration) {
 	for _, r := range order {
 		c.ask(r, want, now)
 		if want > 0 && !r.silent(now) && !r.isDry(now) {
-			if len(order) > 1 && r.asked != nil {
-				c.wait(r.asked.at + keptAfter)
+			if r.asked.open {
+				c.wait(r.asked.sent + keptAfter)
 			}
 			want = 0
 		}
@@ -42,19 +42,18 @@ func (c *Core) want(now time.Duration) int {
 
 // ask sends a work request to a run if it is due.
 func (c *Core) ask(r *run, want int, now time.Duration) {
-	if r.asked != nil && now >= r.asked.at+replyAfter {
-		r.asked, r.askAt = nil, now
+	if r.asked.open && now >= r.asked.sent+replyAfter {
+		r.asked.open = false
 	}
-	if at, due := c.askDue(r, want, now); !due {
-		if at != forever {
-			c.wait(at)
-		}
+	if at := c.askAt(r, want, now); now < at {
+		c.wait(at)
 		return
 	}
 	c.number++
-	r.number, r.lastAsk, r.asked = c.number, now, &asked{c.number, want, c.leaving(), now}
+	r.asked = exchange{number: c.number, open: true, sent: now}
+	r.want, r.leaving = want, c.leaving()
 	request := queens.WorkRequest{
-		Number: r.number, Version: c.setup.Version, Kernel: c.setup.Kernel, Threads: c.setup.Threads,
+		Number: c.number, Version: c.setup.Version, Kernel: c.setup.Kernel, Threads: c.setup.Threads,
 		Searchers: c.setup.Searchers, Want: want, Leaving: c.leaving(),
 	}
 	if !c.leaving() {
@@ -64,44 +63,42 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	c.wait(now + replyAfter)
 }
 
-// askDue reports whether a request is due now, or when it will be if nothing else happens.
-func (c *Core) askDue(r *run, want int, now time.Duration) (at time.Duration, due bool) {
+// askAt returns when the next request is due if nothing else happens.
+func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 	switch {
 	case c.leaving():
-		return c.leaveDue(r, now)
-	case r.silent(now) && r.asked == nil && !c.holds(r):
-		return forever, false
-	case r.silent(now) && r.asked == nil:
-		at = r.lastAsk + askSilent
-	case r.asked != nil && want <= r.asked.want:
-		return r.asked.at + replyAfter, false
-	case r.asked != nil && r.asked.want > 0: // it may be answered any moment; a kept one is replaced
-		at = r.asked.at + keptAfter
+		return c.leaveNow(r, now)
+	case r.asked.open && (want <= r.want || r.silent(now)):
+		return r.asked.sent + replyAfter
+	case r.silent(now) && c.holds(r):
+		at = r.asked.sent + askSilent
+	case r.silent(now):
+		return forever
+	case r.asked.open && r.want > 0: // it may be answered any moment; a kept one is replaced
+		at = r.asked.sent + keptAfter
 	case want > 0:
-		at = r.askAt
+		at = r.asked.notBefore
 		if enough := max(1, len(c.searchers)/4); want < enough && c.idle() == 0 {
-			at = max(at, r.lastAsk+keptAfter) // some more searchers will want work soon
+			at = max(at, r.asked.sent+keptAfter) // some more searchers will want work soon
 		}
 	case c.holds(r):
-		at = r.lastAsk + refreshAfter
+		at = r.asked.sent + refreshAfter
 	default:
-		return forever, false
+		return forever
 	}
-	at = max(at, r.quiet)
-	return at, now >= at
+	return max(at, r.quiet)
 }
 
-// leaveDue reports whether the last request is due: once results have their receipts, and in any case when little time is
-// left. A run that was not asked does not know the worker.
-func (c *Core) leaveDue(r *run, now time.Duration) (at time.Duration, due bool) {
+// leaveNow returns when the last request is due: once results have their receipts, and in any case when little time is left.
+// A run that was not asked does not know the worker.
+func (c *Core) leaveNow(r *run, now time.Duration) time.Duration {
 	switch {
-	case r.number == 0 || r.left || r.silent(now) || r.asked != nil && r.asked.leaving:
-		return forever, false
-	case len(r.results) == 0 && !slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.run == r }):
-		return now, true
+	case r.asked.number == 0 || r.left || r.silent(now) || r.asked.open && r.leaving:
+		return forever
+	case !c.holds(r):
+		return now
 	}
-	at = c.leaveAt - leaveAfter + lastResults
-	return at, now >= at
+	return c.leaveAt - leaveAfter + lastResults
 }
 
 // held lists what the worker holds of a run: searches that advance, chunks that wait, and counted chunks without a receipt.
@@ -117,9 +114,7 @@ func (c *Core) held(r *run, now time.Duration) (held []queens.Held) {
 			continue
 		}
 		for _, h := range s.chunks {
-			if !h.dropped {
-				held = append(held, queens.Held{Range: h.Range, Ticket: h.Ticket, Searched: max(1, now-s.began)})
-			}
+			held = append(held, queens.Held{Range: h.Range, Ticket: h.Ticket, Searched: max(1, now-s.began)})
 		}
 	}
 	for _, h := range r.waiting {
@@ -137,38 +132,32 @@ func (c *Core) held(r *run, now time.Duration) (held []queens.Held) {
 
 // deliver sends the results of a run that have no receipt, if none are in flight.
 func (c *Core) deliver(r *run, now time.Duration) {
-	if r.inFlight > 0 && now >= r.sentAt+replyAfter {
-		r.inFlight = 0
-	}
-	if r.inFlight > 0 {
-		c.wait(r.sentAt + replyAfter)
+	at := max(r.quiet, r.delivered.notBefore)
+	switch {
+	case r.delivered.open:
+		at = r.delivered.sent + replyAfter
+	case len(r.results) == 0:
 		return
-	}
-	if len(r.results) == 0 {
-		return
-	}
-	at := max(r.quiet, r.deliverAt)
-	if r.silent(now) {
-		at = max(at, r.sentAt+askSilent)
+	case r.silent(now):
+		at = max(at, r.delivered.sent+askSilent)
 	}
 	if now < at {
 		c.wait(at)
 		return
 	}
-	size := 0
-	for _, k := range r.results {
-		if size += resultBytes(&k.Result); size > MaxDelivery && r.inFlight > 0 {
+	r.inFlight = 0
+	for size := 0; r.inFlight < len(r.results); r.inFlight++ {
+		if size += resultBytes(&r.results[r.inFlight].Result); size > MaxDelivery && r.inFlight > 0 {
 			break
 		}
-		r.inFlight++
 	}
-	c.delivery++
-	r.delivery, r.sentAt = c.delivery, now
+	c.number++
+	r.delivered = exchange{number: c.number, open: true, sent: now}
 	results := make([]queens.Result, r.inFlight)
 	for i := range results {
 		results[i] = r.results[i].Result
 	}
-	c.commands = append(c.commands, Deliver{Run: r.name, Number: r.delivery, Delivery: queens.Delivery{Results: results}})
+	c.commands = append(c.commands, Deliver{Run: r.name, Number: c.number, Delivery: queens.Delivery{Results: results}})
 	c.wait(now + replyAfter)
 }
 

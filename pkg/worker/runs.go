@@ -22,28 +22,32 @@ type run struct {
 	began    bool          // it had a chunk
 	left     bool          // it knows that the worker has left
 
-	asked   *asked // the outstanding request
-	number  uint64 // of the last request
-	lastAsk time.Duration
-	askAt   time.Duration // no request that wants something before
+	asked     exchange // work requests
+	want      int      // of the last one
+	leaving   bool     // the last one says that the worker leaves
+	delivered exchange // deliveries
+	inFlight  int      // results of the last one: the first ones
 
-	waiting   []*chunk
-	results   []kept
-	delivery  uint64 // number of the last delivery
-	inFlight  int    // results in it, the first ones; 0 if none is in flight
-	sentAt    time.Duration
-	deliverAt time.Duration // no delivery before
+	waiting []*queens.Chunk
+	results []kept
 
 	served time.Duration // search time of one searcher that the run got
 	mean   time.Duration // of its chunks; 0 while unknown
 }
 
-// asked is an outstanding work request.
-type asked struct {
-	number  uint64
-	want    int
-	leaving bool
-	at      time.Duration
+// exchange is messages of a kind, of which one waits for its reply.
+type exchange struct {
+	number    uint64 // of the last one
+	open      bool   // it has no reply yet
+	sent      time.Duration
+	notBefore time.Duration // the next one
+}
+
+// ends notes that there is a reply to a message, or will not be one. It returns false if that is not awaited.
+func (e *exchange) ends(number uint64) bool {
+	awaited := e.open && e.number == number
+	e.open = e.open && !awaited
+	return awaited
 }
 
 // kept is a result without a receipt.
@@ -71,8 +75,8 @@ func (c *Core) add(name string, now time.Duration) *run {
 // restart begins with a new instance: what was sent to the last one has no reply.
 func (r *run) restart(a queens.Announcement, quiet time.Duration) {
 	r.instance, r.quiet = a.Instance, quiet
-	r.asked, r.inFlight = nil, 0
-	r.askAt, r.deliverAt = 0, 0
+	r.asked = exchange{number: r.asked.number, sent: r.asked.sent}
+	r.delivered = exchange{}
 	r.refused, r.left, r.dry, r.work = "", false, !a.Work, false
 }
 
@@ -80,12 +84,12 @@ func (r *run) restart(a queens.Announcement, quiet time.Duration) {
 func (r *run) hear(a queens.Announcement, now time.Duration) {
 	r.silentAt = now + silentAfter
 	if a.State == queens.Stopped {
-		r.silentAt, r.asked, r.inFlight = now, nil, 0
+		r.silentAt, r.asked.open, r.delivered.open = now, false, false
 	}
 	if a.Work && !r.work {
 		r.workFrom = now
 		if r.refused == "" {
-			r.dry, r.askAt = false, 0
+			r.dry, r.asked.notBefore = false, 0
 		}
 	}
 	r.work = a.Work
@@ -96,16 +100,6 @@ func (r *run) silent(now time.Duration) bool { return now >= r.silentAt }
 // holds reports whether the worker holds chunks or results of a run.
 func (c *Core) holds(r *run) bool {
 	return len(r.waiting) > 0 || len(r.results) > 0 || slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.run == r })
-}
-
-// has reports whether the worker holds a chunk. It does not hold one whose search does not advance: if it gets that again,
-// another searcher searches it.
-func (c *Core) has(r *run, of queens.Range) bool {
-	same := func(h *chunk) bool { return h.Range == of }
-	return slices.ContainsFunc(r.waiting, same) || slices.ContainsFunc(r.results, func(k kept) bool { return k.Range == of }) ||
-		slices.ContainsFunc(c.searchers, func(s searcher) bool {
-			return s.run == r && s.still < stalledPolls && slices.ContainsFunc(s.chunks, same)
-		})
 }
 
 // end ends the searches of a run that has ended, and forgets it.
@@ -125,17 +119,13 @@ func (c *Core) giveUp(r *run, of queens.Range) {
 	for i := range r.results {
 		r.results[i].whole = r.results[i].whole && !of.Contains(r.results[i].Range)
 	}
-	r.waiting = slices.DeleteFunc(r.waiting, func(h *chunk) bool { return of.Contains(h.Range) })
+	within := func(h *queens.Chunk) bool { return of.Contains(h.Range) }
+	r.waiting = slices.DeleteFunc(r.waiting, within)
 	for i := range c.searchers {
-		s := &c.searchers[i]
-		if s.run != r {
-			continue
-		}
-		for _, h := range s.chunks {
-			h.dropped = h.dropped || of.Contains(h.Range)
-		}
-		if !slices.ContainsFunc(s.chunks, func(h *chunk) bool { return !h.dropped }) {
-			c.stop(i)
+		if s := &c.searchers[i]; s.run == r {
+			if s.chunks = slices.DeleteFunc(s.chunks, within); len(s.chunks) == 0 {
+				c.stop(i)
+			}
 		}
 	}
 }
@@ -169,7 +159,7 @@ func (c *Core) leaveSilent(r *run, now time.Duration) {
 			c.wait(at)
 		} else {
 			c.note(r, true, "the coordinator has been silent for a day: its results are forgotten")
-			r.results, r.inFlight = nil, 0
+			r.results, r.delivered.open = nil, false
 		}
 	}
 	searched := func(s searcher) bool { return s.run == r && !s.stopped }
@@ -193,7 +183,7 @@ func (c *Core) leaveSilent(r *run, now time.Duration) {
 // isDry reports whether the run has no work for this machine now: its last reply had none, its coordinator keeps the
 // request, or none can be made yet.
 func (r *run) isDry(now time.Duration) bool {
-	return r.dry || now < max(r.quiet, r.askAt) || r.asked != nil && r.asked.want > 0 && now >= r.asked.at+keptAfter
+	return r.dry || now < max(r.quiet, r.asked.notBefore) || r.asked.open && r.want > 0 && now >= r.asked.sent+keptAfter
 }
 
 // learn takes the search time of a chunk into the mean of its run, which forgets chunks of another size.
@@ -247,7 +237,7 @@ func (c *Core) dispatch(now time.Duration) {
 		c.searchers[i] = searcher{run: r, chunks: load, began: now, pulse: ^uint64(0)}
 		chunks := make([]queens.Chunk, len(load))
 		for j, h := range load {
-			chunks[j] = h.Chunk
+			chunks[j] = *h
 		}
 		c.commands = append(c.commands, Search{Searcher: i, Run: r.name, Chunks: chunks})
 	}
@@ -267,17 +257,11 @@ func (c *Core) nextRun(now time.Duration) (next *run) {
 	return next
 }
 
-// load takes what a searcher searches next from the chunks that wait: a thread one chunk, a device its part of the chunks
-// that have the board of the first one.
-func (c *Core) load(r *run) []*chunk {
-	most := 1
-	if c.setup.Together {
-		most = (len(r.waiting) + c.idle() - 1) / c.idle()
-	}
-	var load []*chunk
+// load takes what a searcher searches next from the chunks that wait: a thread one chunk, a device all that have its board.
+func (c *Core) load(r *run) (load []*queens.Chunk) {
 	first := r.waiting[0]
-	r.waiting = slices.DeleteFunc(r.waiting, func(h *chunk) bool {
-		taken := len(load) < most && h.Board == first.Board
+	r.waiting = slices.DeleteFunc(r.waiting, func(h *queens.Chunk) bool {
+		taken := h == first || c.setup.Together && h.Board == first.Board
 		if taken {
 			load = append(load, h)
 		}
