@@ -186,8 +186,7 @@ func (c *counter) launch() error {
 		search.SetWord(7, uint32(c.problems)),
 		search.SetLocal(8, localRows(c.problems)),
 		search.SetLocal(9, localStacks(c.first, c.group)),
-		search.SetWord(10, uint32(c.first)),
-		search.SetWord(11, c.budget),
+		search.SetWord(10, c.budget),
 	); err != nil {
 		return err
 	}

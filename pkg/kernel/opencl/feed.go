@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"context"
+	"math/bits"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -23,8 +24,8 @@ const minRows = 2
 // Types of search.cl, with the same layout.
 type (
 	node  struct{ cols, left, right, free uint32 }
-	place struct{ row, task uint32 }
-	row   struct{ allow, gap uint32 }
+	place struct{ base, task uint32 }
+	row   struct{ below, gap uint32 }
 )
 
 // feed turns the prefixes of tasks into states for the queue, a portion at a time.
@@ -71,7 +72,7 @@ func (f *feed) fill(ctx context.Context, nodes []node, places []place) int {
 			s := f.states[0].Below(f.above)
 			if free := f.allow &^ (s.Cols | s.Left | s.Right); free != 0 {
 				nodes[n] = node{s.Cols, s.Left, s.Right, free}
-				places[n] = place{f.base, uint32(f.task)}
+				places[n] = place{f.base - uint32(bits.OnesCount32(s.Cols)), uint32(f.task)}
 				n++
 			}
 		}
@@ -100,9 +101,11 @@ func (f *feed) next() {
 		f.problems++
 		f.numbers[p.Depth] = f.problems
 		f.first = min(f.first, slot)
-		for i, r := range rows {
-			f.rows[(f.problems-1)*slots+slot+i] = row{r.Allow, r.Gap}
+		to := f.rows[(f.problems-1)*slots+slot : f.problems*slots]
+		for i, r := range rows[:len(rows)-1] {
+			to[i] = row{rows[i+1].Allow, r.Gap}
 		}
+		to[len(to)-1] = row{0, 1 << 31}
 	}
 	f.states, f.above = states, p.First()
 	f.base = uint32((f.numbers[p.Depth]-1)*slots + slot)

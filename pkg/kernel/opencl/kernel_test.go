@@ -119,7 +119,7 @@ func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
 
 // states returns how many states the search of a full board has below a state: a queen is placed in each.
 func states(b *queens.Board, p queens.Prefix) (sum uint64) {
-	if p.Row == b.N-1 {
+	if p.Row == b.N {
 		return 0
 	}
 	for free := p.Free(b); free != 0; free &= free - 1 {

@@ -39,13 +39,9 @@
 #define ADD(p, n)   atomic_add(p, n)             // returns what was there before
 #define RAISE(p, n) atomic_max(p, n)             // to at least n
 #define COUNT(x)    popcount(x)
-#define HIGHEST(x)  (31u - clz(x))               // the highest bit that is set
-#define LOWEST(x)   (31u - clz((x) & -(x)))      // the lowest bit that is set
 
-// Slots: the rows of a problem are numbered so that its last row is slot 31, whatever the number
-// of rows.
+// The rows of a problem are numbered so that its last row is slot 31, whatever the number of rows.
 #define SLOTS 32u
-#define LAST  31u
 
 // Words of control. The host writes it before each launch and reads it afterwards.
 #define NEXT 0 // the first state of the queue that no lane has taken, plus the lanes that found none
@@ -57,16 +53,17 @@
 // others. Lanes look at that each LOOK steps, a power of two.
 #define LOOK 256u
 
-// What a lane keeps from launch to launch, beside its saved stack: pending, and what all its states
-// have in common. problem is the number of the problem times SLOTS.
-typedef struct { uint pending, task, problem; } Lane;
+// What a lane keeps from launch to launch, beside the states of its stack: their number, and what they
+// have in common.
+typedef struct { uint depth, task, base; } Lane;
 
-// Where a state of the queue belongs: the number of its problem times SLOTS plus its slot, and the
-// number of its task.
-typedef struct { uint row, task; } Place;
+// Where a state of the queue belongs. base plus the number of its columns that are attacked is the index
+// of its row, for all states below it too: each row attacks one column more. The sum may wrap.
+typedef struct { uint base, task; } Place;
 
-// A row of a problem: the squares that it allows, and the distance to the next row.
-typedef struct { uint allow, gap; } Row;
+// A row of a problem: the squares that the next row allows, none below the last row; and the distance to
+// it, with bit 31 set in the last row.
+typedef struct { uint below, gap; } Row;
 
 // add adds the completions that a lane has found to the count of a task.
 void add(GLOBAL volatile uint *counts, uint task, uint found)
@@ -81,7 +78,7 @@ void add(GLOBAL volatile uint *counts, uint task, uint found)
 // begin prepares a search: all lanes are idle and all counts 0.
 KERNEL void begin(GLOBAL Lane *lanes, GLOBAL uint *counts, uint tasks)
 {
-    lanes[LANE()].pending = 0;
+    lanes[LANE()].depth = 0;
     for (uint i = LANE(); i < 2 * tasks; i += LANES())
         counts[i] = 0;
 }
@@ -90,45 +87,40 @@ KERNEL void begin(GLOBAL Lane *lanes, GLOBAL uint *counts, uint tasks)
 KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL volatile uint *control,
                    GLOBAL uint4 *saved, GLOBAL Lane *lanes, GLOBAL volatile uint *counts,
                    GLOBAL const Row *allRows, uint problems,
-                   LOCAL Row *rows, LOCAL uint4 *stacks, uint firstSlot, uint budget)
+                   LOCAL Row *rows, LOCAL uint4 *stacks, uint budget)
 {
     for (uint i = MEMBER(); i < problems * SLOTS; i += MEMBERS())
         rows[i] = allRows[i];
     GROUP_SYNC();
 
-    // Slot i of this lane is stacks[stack + i * width]: lanes next to each other are in different banks
-    // of local memory, whatever their slots. The sum wraps, and is in range again with i.
-    const uint width = MEMBERS(), stack = MEMBER() - firstSlot * width;
-    const uint lane = LANE(), all = LANES();
-
-    uint pending = lanes[lane].pending, task = lanes[lane].task, problem = lanes[lane].problem;
-    for (uint rest = pending; rest != 0; rest &= rest - 1)
-        stacks[stack + LOWEST(rest) * width] = saved[LOWEST(rest) * all + lane];
+    // The states of a lane's stack are width apart: lanes next to each other are in different banks of
+    // local memory, whatever their depths.
+    const uint width = MEMBERS(), lane = LANE(), all = LANES(), size = control[SIZE];
+    LOCAL uint4 *const bottom = stacks + MEMBER();
+    LOCAL uint4 *top = bottom;
+    uint task = lanes[lane].task, base = lanes[lane].base;
+    for (uint i = 0; i < lanes[lane].depth; i++, top += width)
+        *top = saved[i * all + lane];
 
     uint4 s = (uint4)(0); // the state: cols, left, right, free
-    uint slot = 0, found = 0;
-    const uint size = control[SIZE];
-    uint step = 1;
-    for (; step <= budget; step++) {
-        if (step % LOOK == 0 && control[NEXT] > size + all / 4)
+    uint found = 0, step = 0;
+    for (; step < budget; step++) {
+        if (step % LOOK == LOOK - 1 && control[NEXT] > size + all / 4)
             break;
+        if (s.w == 0 && top != bottom) { // return to the deepest row with squares left
+            top -= width;
+            s = *top;
+        }
         if (s.w == 0) {
-            if (pending != 0) { // return to the deepest row with squares left
-                slot = HIGHEST(pending);
-                pending ^= 1u << slot;
-                s = stacks[stack + slot * width];
-            } else {
-                const uint next = ADD(&control[NEXT], 1u);
-                if (next >= size)
-                    break;
-                s = queue[next];
-                slot = places[next].row % SLOTS;
-                problem = places[next].row - slot;
-                if (places[next].task != task) {
-                    add(counts, task, found);
-                    task = places[next].task;
-                    found = 0;
-                }
+            const uint next = ADD(&control[NEXT], 1u);
+            if (next >= size)
+                break;
+            s = queue[next];
+            base = places[next].base;
+            if (places[next].task != task) {
+                add(counts, task, found);
+                task = places[next].task;
+                found = 0;
             }
         }
 
@@ -136,50 +128,46 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
         const uint queen = s.w & -s.w;
         s.w ^= queen;
         if (s.w != 0) {
-            stacks[stack + slot * width] = s;
-            pending |= 1u << slot;
+            *top = s;
+            top += width;
         }
-        const uint gap = rows[problem + slot].gap;
-        slot++;
+        const Row row = rows[base + COUNT(s.x)];
         s.x |= queen;
-        s.y = (s.y | queen) << gap;
-        s.z = (s.z | queen) >> gap;
-        s.w = rows[problem + slot].allow & ~(s.x | s.y | s.z);
-        if (slot == LAST) { // each free square of the last row completes a solution
-            found += COUNT(s.w);
-            s.w = 0;
-        }
+        s.y = (s.y | queen) << (row.gap & 31);
+        s.z = (s.z | queen) >> (row.gap & 31);
+        s.w = row.below & ~(s.x | s.y | s.z);
+        found += row.gap >> 31;
     }
     add(counts, task, found);
 
-    // The state in hand goes to the slot of its row, which is free: its row is below all pending ones.
     if (s.w != 0) {
-        stacks[stack + slot * width] = s;
-        pending |= 1u << slot;
+        *top = s;
+        top += width;
     }
-    for (uint rest = pending; rest != 0; rest &= rest - 1)
-        saved[LOWEST(rest) * all + lane] = stacks[stack + LOWEST(rest) * width];
-    lanes[lane].pending = pending;
+    uint depth = 0;
+    for (LOCAL const uint4 *from = bottom; from != top; from += width, depth++)
+        saved[depth * all + lane] = *from;
+    lanes[lane].depth = depth;
     lanes[lane].task = task;
-    lanes[lane].problem = problem;
-    if (pending != 0)
+    lanes[lane].base = base;
+    if (depth != 0)
         control[BUSY] = 1;
-    if (step - 1 > control[MOST]) // most lanes see that another one took as many
-        RAISE(&control[MOST], step - 1);
+    if (step > control[MOST]) // most lanes see that another one took as many
+        RAISE(&control[MOST], step);
 }
 
 // spill moves all saved states to the queue, which is empty.
 KERNEL void spill(GLOBAL uint4 *queue, GLOBAL Place *places, GLOBAL volatile uint *control,
                   GLOBAL const uint4 *saved, GLOBAL Lane *lanes)
 {
-    const uint lane = LANE(), all = LANES(), pending = lanes[lane].pending;
-    if (pending == 0)
+    const uint lane = LANE(), all = LANES(), depth = lanes[lane].depth;
+    if (depth == 0)
         return;
-    uint at = ADD(&control[SIZE], COUNT(pending));
-    for (uint rest = pending; rest != 0; rest &= rest - 1, at++) {
-        queue[at] = saved[LOWEST(rest) * all + lane];
-        places[at].row = lanes[lane].problem + LOWEST(rest);
-        places[at].task = lanes[lane].task;
+    const uint at = ADD(&control[SIZE], depth);
+    for (uint i = 0; i < depth; i++) {
+        queue[at + i] = saved[i * all + lane];
+        places[at + i].base = lanes[lane].base;
+        places[at + i].task = lanes[lane].task;
     }
-    lanes[lane].pending = 0;
+    lanes[lane].depth = 0;
 }

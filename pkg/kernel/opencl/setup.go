@@ -58,11 +58,8 @@ const sizeOfLane = 12
 // localRows and localStacks are the local memory of a work-group, in bytes.
 func localRows(problems int) int { return problems * slots * int(unsafe.Sizeof(row{})) }
 func localStacks(first, group int) int {
-	return (lastStored - first + 1) * group * int(unsafe.Sizeof(node{}))
+	return (slots - first) * group * int(unsafe.Sizeof(node{}))
 }
-
-// lastStored is the last slot in which a stack has a state: the squares of the last row are counted.
-const lastStored = slots - 2
 
 // newCounter returns a counter of the device, which has passed a check of all its lanes. If the device
 // lacks memory, it has fewer lanes.
