@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"nqueens/pkg/kernel"
@@ -195,7 +196,7 @@ func (c *counter) launch() error {
 		return err
 	}
 	for pause := c.expected * 3 / 4; ; pause = pollTime {
-		time.Sleep(pause)
+		sleep(pause)
 		if done, err := search.Done(); err != nil {
 			return err
 		} else if done {
@@ -213,16 +214,21 @@ func (c *counter) launch() error {
 		return fmt.Errorf("%d steps of a lane in a launch of %d: the device computes wrongly", c.control[most], c.budget)
 	}
 	c.room += uint64(c.control[most]) * uint64(c.lanes)
-	c.adapt(took, c.control[next] > states)
+	c.adapt(took, c.control[most] < c.budget)
 	return nil
 }
 
-// adapt sets the budget of the next launch. A launch in which lanes were idle may have ended early: it
-// tells only that a budget is too large.
-func (c *counter) adapt(took time.Duration, idle bool) {
+// sleep is time.Sleep, which takes at least a millisecond if no other goroutine runs.
+func sleep(d time.Duration) {
+	t := syscall.NsecToTimespec(int64(d))
+	_ = syscall.Nanosleep(&t, nil) // the caller looks again anyway
+}
+
+// adapt sets the budget of the next launch. A launch that ended early tells only that a budget is too large.
+func (c *counter) adapt(took time.Duration, early bool) {
 	took = max(took, 1)
 	c.expected = min(took, launchTime)
-	if idle && took <= launchTime {
+	if early && took <= launchTime {
 		return
 	}
 	factor := min(float64(launchTime)/float64(took), 2)

@@ -63,7 +63,7 @@ typedef struct { uint base, task; } Place;
 
 // A row of a problem: the squares that the next row allows, none below the last row; and the distance to
 // it, with bit 31 set in the last row.
-typedef struct { uint below, gap; } Row;
+typedef uint2 Row; // below, gap
 
 // add adds the completions that a lane has found to the count of a task.
 void add(GLOBAL volatile uint *counts, uint task, uint found)
@@ -83,6 +83,9 @@ KERNEL void begin(GLOBAL Lane *lanes, GLOBAL uint *counts, uint tasks)
         counts[i] = 0;
 }
 
+// The state at a distance in bytes from the beginning of the stacks.
+#define STATE(offset) (*(LOCAL uint4 *)((LOCAL char *)stacks + (offset)))
+
 // search takes up to budget steps in each lane. A step places one queen.
 KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL volatile uint *control,
                    GLOBAL uint4 *saved, GLOBAL Lane *lanes, GLOBAL volatile uint *counts,
@@ -95,58 +98,60 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
 
     // The states of a lane's stack are width apart: lanes next to each other are in different banks of
     // local memory, whatever their depths.
-    const uint width = MEMBERS(), lane = LANE(), all = LANES(), size = control[SIZE];
-    LOCAL uint4 *const bottom = stacks + MEMBER();
-    LOCAL uint4 *top = bottom;
-    uint task = lanes[lane].task, base = lanes[lane].base;
+    const uint lane = LANE(), all = LANES(), size = control[SIZE];
+    const uint bottom = MEMBER() * (uint)sizeof(uint4), width = MEMBERS() * (uint)sizeof(uint4);
+    uint top = bottom, task = lanes[lane].task, base = lanes[lane].base;
     for (uint i = 0; i < lanes[lane].depth; i++, top += width)
-        *top = saved[i * all + lane];
+        STATE(top) = saved[i * all + lane];
 
     uint4 s = (uint4)(0); // the state: cols, left, right, free
     uint found = 0, step = 0;
-    for (; step < budget; step++) {
-        if (step % LOOK == LOOK - 1 && control[NEXT] > size + all / 4)
-            break;
-        if (s.w == 0 && top != bottom) { // return to the deepest row with squares left
-            top -= width;
-            s = *top;
-        }
-        if (s.w == 0) {
-            const uint next = ADD(&control[NEXT], 1u);
-            if (next >= size)
-                break;
-            s = queue[next];
-            base = places[next].base;
-            if (places[next].task != task) {
-                add(counts, task, found);
-                task = places[next].task;
-                found = 0;
+    while (control[NEXT] <= size + all / 4 && step < budget) {
+        const uint end = min(step + LOOK, budget);
+        for (; step < end; step++) {
+            if (s.w == 0 && top != bottom) { // return to the deepest row with squares left
+                top -= width;
+                s = STATE(top);
             }
-        }
+            if (s.w == 0) {
+                const uint next = ADD(&control[NEXT], 1u);
+                if (next >= size)
+                    break;
+                s = queue[next];
+                base = places[next].base;
+                if (places[next].task != task) {
+                    add(counts, task, found);
+                    task = places[next].task;
+                    found = 0;
+                }
+            }
 
-        // The lowest free square gets the queen. The others wait in the stack.
-        const uint queen = s.w & -s.w;
-        s.w ^= queen;
-        if (s.w != 0) {
-            *top = s;
-            top += width;
+            // The lowest free square gets the queen. The others wait in the stack.
+            const uint queen = s.w & -s.w;
+            s.w ^= queen;
+            if (s.w != 0) {
+                STATE(top) = s;
+                top += width;
+            }
+            const Row row = rows[base + COUNT(s.x)];
+            s.x |= queen;
+            s.y = (s.y | queen) << (row.y & 31);
+            s.z = (s.z | queen) >> (row.y & 31);
+            s.w = row.x & ~(s.x | s.y | s.z);
+            found += row.y >> 31;
         }
-        const Row row = rows[base + COUNT(s.x)];
-        s.x |= queen;
-        s.y = (s.y | queen) << (row.gap & 31);
-        s.z = (s.z | queen) >> (row.gap & 31);
-        s.w = row.below & ~(s.x | s.y | s.z);
-        found += row.gap >> 31;
+        if (step < end) // no state is left
+            break;
     }
     add(counts, task, found);
 
     if (s.w != 0) {
-        *top = s;
+        STATE(top) = s;
         top += width;
     }
     uint depth = 0;
-    for (LOCAL const uint4 *from = bottom; from != top; from += width, depth++)
-        saved[depth * all + lane] = *from;
+    for (uint from = bottom; from != top; from += width, depth++)
+        saved[depth * all + lane] = STATE(from);
     lanes[lane].depth = depth;
     lanes[lane].task = task;
     lanes[lane].base = base;

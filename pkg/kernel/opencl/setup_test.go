@@ -157,7 +157,7 @@ func TestSetupErrors(t *testing.T) {
 		"a kernel with an error": {0, settings{source: "kernel void begin( {"}, []string{"compiler", "error"}},
 		"a kernel is missing":    {0, settings{source: "kernel void begin() {}"}, []string{"kernel search"}},
 		"too little memory":      {0, settings{lanes: 256, group: 64, capacity: 1 << 50, portion: 64}, []string{"too little memory for 64 lanes"}},
-		"a wrong count":          {0, settings{source: replaced(t, "found += row.gap >> 31;", "found += 2 * (row.gap >> 31);")}, []string{"broken", "for n = 8"}},
+		"a wrong count":          {0, settings{source: replaced(t, "found += row.y >> 31;", "found += 2 * (row.y >> 31);")}, []string{"broken", "for n = 8"}},
 	} {
 		before := cl.Live()
 		counter, err := open(c.index, c.settings)
