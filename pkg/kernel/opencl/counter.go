@@ -22,14 +22,16 @@ const (
 	// pollTime is the time between two looks whether a launch has ended. A wait of the driver would use
 	// a core.
 	pollTime = 50 * time.Microsecond
-	// A launch has firstBudget steps a lane at first, and maxBudget at most; see search.cl.
+	// rounds is the number of rounds of a launch. After each, the states of busy lanes go to idle ones.
+	rounds = 8
+	// A round has firstBudget steps a lane at first, and maxBudget at most; see search.cl.
 	firstBudget = 256
 	maxBudget   = 1 << 24
 	// maxTasks is the greatest number of tasks of a search. CountTasks divides more into several.
 	maxTasks = 1 << 12
 )
 
-// Words of control, as in search.cl.
+// Words of control for each round, as in search.cl.
 const (
 	next = iota
 	size
@@ -47,9 +49,12 @@ type counter struct {
 	kernels struct{ begin, search, spill *cl.Kernel }
 	buffers struct{ queue, places, control, saved, lanes, counts, rows cl.Buffer }
 
-	budget   uint32        // steps a lane of the next launch
-	expected time.Duration // of the next launch
-	control  [controlWords]uint32
+	budget   uint32               // steps a lane of each round of the next launch
+	expected time.Duration        // of the next launch
+	now      [controlWords]uint32 // control of the last round
+	control  [(rounds + 1) * controlWords]uint32
+	units    int    // multiprocessors of a GPU, 0 of another device
+	active   int    // lanes that take part in the search
 	nodes    []node // what goes to the queue next
 	places   []place
 	filled   int      // of them
@@ -114,21 +119,17 @@ func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 		return err
 	}
 	for ; ctx.Err() == nil; pulse.Add(1) {
-		if c.control[next] >= c.control[size] { // no state in the queue
+		if c.now[next] >= c.now[size] { // no state in the queue
 			c.filled = c.fill(ctx, c.nodes, c.places)
-			var err error
 			switch {
 			case c.filled > 0:
-				err = c.do(ctx, (*counter).upload)
+				if err := c.do(ctx, (*counter).upload); err != nil {
+					return err
+				}
 			case ctx.Err() != nil:
 				return nil
-			case c.control[busy] == 0:
+			case c.now[busy] == 0:
 				return c.do(ctx, (*counter).addCounts)
-			default:
-				err = c.do(ctx, (*counter).respill)
-			}
-			if err != nil {
-				return err
 			}
 		}
 		if err := c.do(ctx, (*counter).launch); err != nil {
@@ -140,62 +141,61 @@ func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 
 // begin prepares the device for the tasks.
 func (c *counter) begin() error {
-	c.control = [controlWords]uint32{}
+	c.now = [controlWords]uint32{}
 	return errors.Join(c.kernels.begin.SetWord(2, uint32(len(c.tasks))), c.kernels.begin.Enqueue(c.lanes, c.group))
 }
 
 // upload writes the next states to the queue, which is empty.
 func (c *counter) upload() error {
 	n := c.filled
+	if c.uploaded == 0 {
+		c.active = min(c.lanes, c.resident(localRows(c.problems)+localStacks(c.first, c.group)))
+	}
 	if c.uploaded < c.problems {
 		if err := cl.Write(c.context, &c.buffers.rows, c.rows[:c.problems*slots]); err != nil {
 			return err
 		}
 		c.uploaded = c.problems
 	}
-	c.control[next], c.control[size] = 0, uint32(n)
+	c.now[next], c.now[size] = 0, uint32(n)
 	return errors.Join(
 		cl.Write(c.context, &c.buffers.queue, c.nodes[:n]),
 		cl.Write(c.context, &c.buffers.places, c.places[:n]))
 }
 
-// respill moves the states of all lanes to the queue, which is empty.
-func (c *counter) respill() error {
-	c.control = [controlWords]uint32{}
-	if err := cl.Write(c.context, &c.buffers.control, c.control[:]); err != nil {
-		return err
-	}
-	if err := c.kernels.spill.Enqueue(c.lanes, c.group); err != nil {
-		return err
-	}
-	if err := cl.Read(c.context, c.control[:], &c.buffers.control); err != nil {
-		return err
-	}
-	if n := int(c.control[size]); n == 0 || n > c.capacity {
-		return fmt.Errorf("%d states in a queue of %d: the device computes wrongly", n, c.capacity)
-	}
-	return nil
-}
-
-// launch searches for about launchTime.
+// launch searches for about launchTime. While prefixes are still to come, it has one round, after which they
+// may go to the queue.
 func (c *counter) launch() error {
-	c.control[busy], c.control[most] = 0, 0
-	states, before := c.control[size], c.control[next]
-	search := c.kernels.search
+	last, budget := rounds, c.budget
+	if !c.ended() {
+		last, budget = 1, min(c.budget*rounds, c.maxBudget)
+	}
+	clear(c.control[:])
+	copy(c.control[:], c.now[:])
+	search, spill := c.kernels.search, c.kernels.spill
 	if err := errors.Join(
 		cl.Write(c.context, &c.buffers.control, c.control[:]),
 		search.SetWord(7, uint32(c.problems)),
 		search.SetLocal(8, localRows(c.problems)),
 		search.SetLocal(9, localStacks(c.first, c.group)),
-		search.SetWord(10, c.budget),
+		search.SetWord(10, budget),
 	); err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := search.Start(c.lanes, c.group); err != nil {
-		return err
+	for r := 1; r <= last; r++ {
+		start := search.Enqueue
+		if r == last {
+			start = search.Start
+		}
+		if err := errors.Join(
+			spill.SetWord(5, uint32(r-1)), spill.Enqueue(c.active, c.group),
+			search.SetWord(11, uint32(r)), start(c.active, c.group),
+		); err != nil {
+			return err
+		}
 	}
-	for pause := c.expected * 3 / 4; ; pause = pollTime {
+	for pause := c.expected / 2; ; pause = pollTime {
 		sleep(pause)
 		if done, err := search.Done(); err != nil {
 			return err
@@ -207,15 +207,34 @@ func (c *counter) launch() error {
 	if err := cl.Read(c.context, c.control[:], &c.buffers.control); err != nil {
 		return err
 	}
-	if c.control[size] != states || c.control[next] < before || int(c.control[next]) > int(states)+c.lanes {
-		return fmt.Errorf("%d of %d states of the queue are taken, %d before: the device computes wrongly", c.control[next], states, before)
+	steps, err := c.check(last, budget)
+	if err != nil {
+		return err
 	}
-	if c.control[most] == 0 || c.control[most] > c.budget {
-		return fmt.Errorf("%d steps of a lane in a launch of %d: the device computes wrongly", c.control[most], c.budget)
-	}
-	c.room += uint64(c.control[most]) * uint64(c.lanes)
-	c.adapt(took, c.control[most] < c.budget)
+	copy(c.now[:], c.control[last*controlWords:])
+	c.room += steps * uint64(c.active)
+	c.adapt(took, steps, steps < uint64(last)*uint64(budget))
 	return nil
+}
+
+// check returns the steps that the rounds of a launch took, or an error if the device left numbers that are
+// impossible.
+func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
+	for r := 1; r <= last; r++ {
+		w := c.control[r*controlWords:][:controlWords]
+		if int(w[size]) > c.capacity || int(w[next]) > int(w[size])+c.active ||
+			r == 1 && c.now[next] < c.now[size] && (w[size] != c.now[size] || w[next] < c.now[next]) {
+			return 0, fmt.Errorf("%d of %d states of the queue are taken, %d of %d before: the device computes wrongly", w[next], w[size], c.now[next], c.now[size])
+		}
+		if w[most] > budget {
+			return 0, fmt.Errorf("%d steps of a lane in a round of %d: the device computes wrongly", w[most], budget)
+		}
+		steps += uint64(w[most])
+	}
+	if steps == 0 {
+		return 0, errors.New("no lane took a step, and there are states left: the device computes wrongly")
+	}
+	return steps, nil
 }
 
 // sleep is time.Sleep, which takes at least a millisecond if no other goroutine runs.
@@ -224,16 +243,15 @@ func sleep(d time.Duration) {
 	_ = syscall.Nanosleep(&t, nil) // the caller looks again anyway
 }
 
-// adapt sets the budget of the next launch. A launch that ended early tells only that a budget is too large.
-func (c *counter) adapt(took time.Duration, early bool) {
-	took = max(took, 1)
+// adapt sets the budget of the next launch, after one whose lanes took up to that many steps. One that ended
+// early tells only that a budget is too large.
+func (c *counter) adapt(took time.Duration, steps uint64, early bool) {
 	c.expected = min(took, launchTime)
 	if early && took <= launchTime {
 		return
 	}
-	factor := min(float64(launchTime)/float64(took), 2)
-	c.budget = uint32(min(max(float64(c.budget)*factor, float64(c.minBudget)), float64(c.maxBudget)))
-	c.expected = min(time.Duration(float64(took)*factor), launchTime)
+	budget := float64(launchTime) / float64(max(took, 1)) * float64(steps) / rounds
+	c.budget = uint32(min(max(budget, float64(c.minBudget)), 2*float64(c.budget), float64(c.maxBudget)))
 }
 
 // addCounts adds what the device has found to the totals.

@@ -54,6 +54,9 @@ func (f *feed) start(b *queens.Board, tasks [][]queens.Prefix, found []uint64) {
 	f.numbers = [queens.MaxN + 1]int{}
 }
 
+// ended reports whether no state is still to come.
+func (f *feed) ended() bool { return f.task == len(f.tasks) }
+
 // fill sets the states from the first one on and returns their number: 0 after the last. It stops
 // early when the context ends.
 func (f *feed) fill(ctx context.Context, nodes []node, places []place) int {

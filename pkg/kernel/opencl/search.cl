@@ -43,15 +43,16 @@
 // The rows of a problem are numbered so that its last row is slot 31, whatever the number of rows.
 #define SLOTS 32u
 
-// Words of control. The host writes it before each launch and reads it afterwards.
+// Words of control, for each round. The host writes them before a launch and reads them afterwards.
 #define NEXT 0 // the first state of the queue that no lane has taken, plus the lanes that found none
 #define SIZE 1 // states in the queue
-#define BUSY 2 // not 0 if a lane has a state left at the end of a launch
-#define MOST 3 // the steps of the lane that took most in a launch: the others were idle for the rest of it
+#define BUSY 2 // not 0 if a lane has a state left at the end of the round
+#define MOST 3 // the steps of the lane that took most: the others were idle for the rest of the round
+#define WORDS 4
 
 // A launch ends early if more than a quarter of the lanes are idle, so that they get states of the
 // others. Lanes look at that each LOOK steps, a power of two.
-#define LOOK 256u
+#define LOOK 128u
 
 // What a lane keeps from launch to launch, beside the states of its stack: their number, and what they
 // have in common.
@@ -90,8 +91,9 @@ KERNEL void begin(GLOBAL Lane *lanes, GLOBAL uint *counts, uint tasks)
 KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL volatile uint *control,
                    GLOBAL uint4 *saved, GLOBAL Lane *lanes, GLOBAL volatile uint *counts,
                    GLOBAL const Row *allRows, uint problems,
-                   LOCAL Row *rows, LOCAL uint4 *stacks, uint budget)
+                   LOCAL Row *rows, LOCAL uint4 *stacks, uint budget, uint round)
 {
+    control += round * WORDS;
     for (uint i = MEMBER(); i < problems * SLOTS; i += MEMBERS())
         rows[i] = allRows[i];
     GROUP_SYNC();
@@ -161,14 +163,22 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
         RAISE(&control[MOST], step);
 }
 
-// spill moves all saved states to the queue, which is empty.
+// spill moves all saved states to the queue if it is empty at the end of a round, and begins the next one.
 KERNEL void spill(GLOBAL uint4 *queue, GLOBAL Place *places, GLOBAL volatile uint *control,
-                  GLOBAL const uint4 *saved, GLOBAL Lane *lanes)
+                  GLOBAL const uint4 *saved, GLOBAL Lane *lanes, uint round)
 {
     const uint lane = LANE(), all = LANES(), depth = lanes[lane].depth;
+    GLOBAL volatile uint *const now = control + round * WORDS, *const then = now + WORDS;
+    if (now[NEXT] < now[SIZE]) {
+        if (lane == 0) {
+            then[NEXT] = now[NEXT];
+            then[SIZE] = now[SIZE];
+        }
+        return;
+    }
     if (depth == 0)
         return;
-    const uint at = ADD(&control[SIZE], depth);
+    const uint at = ADD(&then[SIZE], depth);
     for (uint i = 0; i < depth; i++) {
         queue[at + i] = saved[i * all + lane];
         places[at + i].base = lanes[lane].base;

@@ -35,9 +35,13 @@ type settings struct {
 }
 
 const (
-	// lanesOfUnit is the number of lanes for each multiprocessor of a GPU. Their stacks of 13 rows take
-	// 160 KB of its local memory.
+	// lanesOfUnit is the number of lanes for each multiprocessor of a GPU, at most.
 	lanesOfUnit = 768
+	// localOfUnit is the local memory of a multiprocessor, in bytes: work-groups for which it has no room
+	// would wait until others end.
+	localOfUnit = 224 << 10
+	// localOfGroup is what the driver takes of it for each work-group.
+	localOfGroup = 1 << 10
 	// lanesOfThread is the number of lanes for each thread of a CPU, which runs one at a time.
 	lanesOfThread = 64
 	// maxGroup is the size of a work-group if local memory has room for its stacks, which 48 KB have.
@@ -106,6 +110,14 @@ func laneCount(d cl.Device, group int) int {
 	return max(int(lanes)/group, 1) * group
 }
 
+// resident returns how many lanes the device runs at a time, in work-groups with that much local memory.
+func (c *counter) resident(local int) int {
+	if c.units == 0 {
+		return c.lanes
+	}
+	return c.units * max(localOfUnit/(local+localOfGroup), 1) * c.group
+}
+
 // tryCounter is newCounter with a given number of lanes.
 func tryCounter(d cl.Device, s settings) (_ *counter, err error) {
 	if s.capacity == 0 {
@@ -132,6 +144,9 @@ func tryCounter(d cl.Device, s settings) (_ *counter, err error) {
 	}
 	if c.context, err = cl.NewContext(d); err != nil {
 		return nil, err
+	}
+	if !d.IsCPU {
+		c.units = int(d.Units)
 	}
 	c.startDriver()
 	if err := c.setUp(); err != nil {
@@ -180,7 +195,7 @@ func (c *counter) setUp() error {
 	}{
 		{&b.queue, c.capacity * int(unsafe.Sizeof(node{}))},
 		{&b.places, c.capacity * int(unsafe.Sizeof(place{}))},
-		{&b.control, controlWords * 4},
+		{&b.control, (rounds + 1) * controlWords * 4},
 		{&b.saved, slots * c.lanes * int(unsafe.Sizeof(node{}))},
 		{&b.lanes, c.lanes * sizeOfLane},
 		{&b.counts, maxTasks * 8},

@@ -228,23 +228,25 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// The budget follows the time of launches: it grows only if all lanes were busy, and shrinks at once.
+// The budget follows the time of launches: it grows only if all rounds had their steps, and shrinks at once.
 func TestAdapt(t *testing.T) {
 	for name, c := range map[string]struct {
 		took   time.Duration
-		idle   bool
+		steps  uint64
+		early  bool
 		budget uint32
 	}{
-		"fast":           {launchTime / 10, false, 2000},
-		"fast, idle":     {launchTime / 10, true, 1000},
-		"in time":        {launchTime, false, 1000},
-		"slow":           {launchTime * 2, false, 500},
-		"slow, idle":     {launchTime * 2, true, 500},
-		"very slow":      {launchTime * 1000, false, 100},
-		"no time at all": {0, false, 2000},
+		"fast":          {launchTime / 10, rounds * 1000, false, 2000},
+		"a bit fast":    {launchTime * 4 / 5, rounds * 1000, false, 1250},
+		"fast, early":   {launchTime / 10, rounds * 900, true, 1000},
+		"in time":       {launchTime, rounds * 1000, false, 1000},
+		"slow":          {launchTime * 2, rounds * 1000, false, 500},
+		"slow, early":   {launchTime * 2, rounds * 500, true, 250},
+		"very slow":     {launchTime * 1000, rounds * 1000, false, 100},
+		"no time, once": {0, rounds * 1000, false, 2000},
 	} {
 		counter := counter{settings: settings{minBudget: 100, maxBudget: 5000}, budget: 1000}
-		counter.adapt(c.took, c.idle)
+		counter.adapt(c.took, c.steps, c.early)
 		if counter.budget != c.budget || counter.expected > launchTime {
 			t.Errorf("%s: the budget is %d for %v, want %d", name, counter.budget, counter.expected, c.budget)
 		}
