@@ -18,13 +18,14 @@ import (
 const (
 	// launchTime is how long a launch is meant to take: long beside the time between two launches, and
 	// short enough to cancel in time although other processes may use the device.
-	launchTime = 5 * time.Millisecond
+	launchTime = 10 * time.Millisecond
 	// pollTime is the time between two looks whether a launch has ended. A wait of the driver would use
 	// a core.
 	pollTime = 50 * time.Microsecond
-	// rounds is the number of rounds of a launch. After each, the states of busy lanes go to idle ones.
-	rounds = 8
-	// A round has firstBudget steps a lane at first, and maxBudget at most; see search.cl.
+	// A launch has some rounds, before each of which the states of busy lanes go to the queue if it is empty:
+	// many while rounds end early because lanes are idle, few otherwise.
+	fewRounds, manyRounds = 2, 8
+	// A round has at least firstBudget steps a lane, unless it ends early, and at most maxBudget; see search.cl.
 	firstBudget = 256
 	maxBudget   = 1 << 24
 	// maxTasks is the greatest number of tasks of a search. CountTasks divides more into several.
@@ -49,10 +50,11 @@ type counter struct {
 	kernels struct{ begin, search, spill *cl.Kernel }
 	buffers struct{ queue, places, control, saved, lanes, counts, rows cl.Buffer }
 
-	budget   uint32               // steps a lane of each round of the next launch
+	budget   uint32               // steps a lane of the next launch, in all its rounds
+	early    bool                 // the last launch had idle lanes
 	expected time.Duration        // of the next launch
 	now      [controlWords]uint32 // control of the last round
-	control  [(rounds + 1) * controlWords]uint32
+	control  [(manyRounds + 1) * controlWords]uint32
 	units    int    // multiprocessors of a GPU, 0 of another device
 	active   int    // lanes that take part in the search
 	nodes    []node // what goes to the queue next
@@ -141,7 +143,7 @@ func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 
 // begin prepares the device for the tasks.
 func (c *counter) begin() error {
-	c.now = [controlWords]uint32{}
+	c.now, c.early = [controlWords]uint32{}, true
 	return errors.Join(c.kernels.begin.SetWord(2, uint32(len(c.tasks))), c.kernels.begin.Enqueue(c.lanes, c.group))
 }
 
@@ -166,10 +168,14 @@ func (c *counter) upload() error {
 // launch searches for about launchTime. While prefixes are still to come, it has one round, after which they
 // may go to the queue.
 func (c *counter) launch() error {
-	last, budget := rounds, c.budget
-	if !c.ended() {
-		last, budget = 1, min(c.budget*rounds, c.maxBudget)
+	last := fewRounds
+	switch {
+	case !c.ended():
+		last = 1
+	case c.early:
+		last = manyRounds
 	}
+	budget := min(max(c.budget/uint32(last), c.minBudget), c.maxBudget)
 	clear(c.control[:])
 	copy(c.control[:], c.now[:])
 	search, spill := c.kernels.search, c.kernels.spill
@@ -213,7 +219,8 @@ func (c *counter) launch() error {
 	}
 	copy(c.now[:], c.control[last*controlWords:])
 	c.room += steps * uint64(c.active)
-	c.adapt(took, steps, steps < uint64(last)*uint64(budget))
+	c.early = steps < uint64(last)*uint64(budget)
+	c.adapt(took, steps)
 	return nil
 }
 
@@ -245,13 +252,13 @@ func sleep(d time.Duration) {
 
 // adapt sets the budget of the next launch, after one whose lanes took up to that many steps. One that ended
 // early tells only that a budget is too large.
-func (c *counter) adapt(took time.Duration, steps uint64, early bool) {
+func (c *counter) adapt(took time.Duration, steps uint64) {
 	c.expected = min(took, launchTime)
-	if early && took <= launchTime {
+	if c.early && took <= launchTime {
 		return
 	}
-	budget := float64(launchTime) / float64(max(took, 1)) * float64(steps) / rounds
-	c.budget = uint32(min(max(budget, float64(c.minBudget)), 2*float64(c.budget), float64(c.maxBudget)))
+	budget := float64(launchTime) / float64(max(took, 1)) * float64(steps)
+	c.budget = uint32(min(max(budget, float64(c.minBudget)), 2*float64(c.budget), fewRounds*float64(c.maxBudget)))
 }
 
 // addCounts adds what the device has found to the totals.

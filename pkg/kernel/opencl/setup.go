@@ -195,7 +195,7 @@ func (c *counter) setUp() error {
 	}{
 		{&b.queue, c.capacity * int(unsafe.Sizeof(node{}))},
 		{&b.places, c.capacity * int(unsafe.Sizeof(place{}))},
-		{&b.control, (rounds + 1) * controlWords * 4},
+		{&b.control, (manyRounds + 1) * controlWords * 4},
 		{&b.saved, slots * c.lanes * int(unsafe.Sizeof(node{}))},
 		{&b.lanes, c.lanes * sizeOfLane},
 		{&b.counts, maxTasks * 8},
