@@ -55,6 +55,7 @@ type counter struct {
 	expected time.Duration        // of the next launch
 	now      [controlWords]uint32 // control of the last round
 	control  [(manyRounds + 1) * controlWords]uint32
+	local    int    // bytes of local memory for a work-group
 	units    int    // multiprocessors of a GPU, 0 of another device
 	active   int    // lanes that take part in the search
 	nodes    []node // what goes to the queue next
@@ -151,7 +152,7 @@ func (c *counter) begin() error {
 func (c *counter) upload() error {
 	n := c.filled
 	if c.uploaded == 0 {
-		c.active = min(c.lanes, c.resident(localRows(c.problems)+localStacks(c.first, c.group)))
+		c.active = c.resident(c.first, c.problems)
 	}
 	if c.uploaded < c.problems {
 		if err := cl.Write(c.context, &c.buffers.rows, c.rows[:c.problems*slots]); err != nil {
@@ -179,11 +180,12 @@ func (c *counter) launch() error {
 	clear(c.control[:])
 	copy(c.control[:], c.now[:])
 	search, spill := c.kernels.search, c.kernels.spill
+	group := fittingGroup(c.group, c.local, c.first, c.problems)
 	if err := errors.Join(
 		cl.Write(c.context, &c.buffers.control, c.control[:]),
 		search.SetWord(7, uint32(c.problems)),
 		search.SetLocal(8, localRows(c.problems)),
-		search.SetLocal(9, localStacks(c.first, c.group)),
+		search.SetLocal(9, localStacks(c.first, group)),
 		search.SetWord(10, budget),
 	); err != nil {
 		return err
@@ -195,8 +197,8 @@ func (c *counter) launch() error {
 			start = search.Start
 		}
 		if err := errors.Join(
-			spill.SetWord(5, uint32(r-1)), spill.Enqueue(c.active, c.group),
-			search.SetWord(11, uint32(r)), start(c.active, c.group),
+			spill.SetWord(5, uint32(r-1)), spill.Enqueue(c.active, group),
+			search.SetWord(11, uint32(r)), start(c.active, group),
 		); err != nil {
 			return err
 		}

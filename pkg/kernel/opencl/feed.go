@@ -19,7 +19,8 @@ const slots = 32
 const maxProblems = queens.MaxN - minRows + 1
 
 // minRows is the least number of rows of a problem that the device searches; the host counts others.
-const minRows = 2
+// With three, no gap is 31: search.cl needs that bit.
+const minRows = 3
 
 // Types of search.cl, with the same layout.
 type (
@@ -108,7 +109,7 @@ func (f *feed) next() {
 		for i, r := range rows[:len(rows)-1] {
 			to[i] = row{rows[i+1].Allow, r.Gap}
 		}
-		to[len(to)-1] = row{0, 1 << 31}
+		to[len(to)-1] = row{}
 	}
 	f.states, f.above = states, p.First()
 	f.base = uint32((f.numbers[p.Depth]-1)*slots + slot)

@@ -117,9 +117,10 @@ func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
 	return p
 }
 
-// states returns how many states the search of a full board has below a state: a queen is placed in each.
+// states returns how many queens the search of a full board places below a state: none below one that has no free
+// square on the row after its own.
 func states(b *queens.Board, p queens.Prefix) (sum uint64) {
-	if p.Row == b.N {
+	if p.Row == b.N || p.Row < b.N-1 && b.Allow[p.Row+1]&^(p.Cols|p.Left<<1|p.Right>>1) == 0 {
 		return 0
 	}
 	for free := p.Free(b); free != 0; free &= free - 1 {
@@ -159,4 +160,31 @@ func TestCountTasksCancelled(t *testing.T) {
 		t.Errorf("counts %v and the error %v after the cancellation", counts, err)
 	}
 	mustCount(t, c, 10)
+}
+
+// Counts are right where two open rows are as far apart as they can be: each board has a single square in its
+// other rows, and at least two in the open ones, whose columns are -1 here.
+func TestLongestGaps(t *testing.T) {
+	c := kerneltest.NewCounter(t, firstDevice(t))
+	reference := kerneltest.NewCounter(t, kernel.Reference())
+	for _, columns := range [][]int{
+		{-1, 14, 16, 13, 9, 27, 21, 18, 26, 0, 30, 10, 2, 29, 6, 11, 3, 24, 20, 28, 17, 1, 7, 23, 12, 31, 5, 25, 22, 15, 19, -1},
+		{-1, -1, 0, 10, 29, 5, 3, 15, 18, 25, 1, 4, 17, 28, 9, 16, 30, 26, 31, 6, 22, 24, 2, 13, 23, 7, 12, 21, 11, 8, 14, -1},
+		{-1, 11, 14, 17, 21, 8, 12, 0, 15, 22, 31, 26, 10, 4, 25, 23, 18, 9, 1, 13, 29, 7, 2, 24, 28, 20, 3, 6, 16, 19, -1, -1},
+	} {
+		board := queens.FullBoard(32)
+		for row, column := range columns {
+			if column >= 0 {
+				board.Allow[row] = 1 << column
+			}
+		}
+		var pulse atomic.Uint64
+		want, err := reference.Count(t.Context(), &board, []queens.Prefix{{}}, &pulse)
+		if err != nil || want < 2 {
+			t.Fatalf("the reference counts %d (error %v)", want, err)
+		}
+		if got, err := c.Count(t.Context(), &board, []queens.Prefix{{}}, &pulse); got != want || err != nil {
+			t.Errorf("open rows %v: %d (error %v), want %d", columns, got, err, want)
+		}
+	}
 }

@@ -6,13 +6,12 @@
 // by queens on those that move to the next lower; and free, the squares of the row that are not
 // attacked and not tried yet. One state is the root of one part of the search tree.
 //
-// Each lane searches depth first. Its stack has a slot for each row, for the state of that row that
-// the lane returns to; pending has a bit for each slot in use. A lane without a state takes one from
-// the queue, whichever part of the tree that belongs to.
+// Each lane searches depth first. Its stack has the states that it returns to, the deepest row on top. A
+// lane without a state takes one from the queue, whichever part of the tree that belongs to.
 //
-// A launch of search is bounded by a number of steps. Then each lane saves its stack in its own
-// column of the array saved, and the next launch resumes there. When the queue is empty and lanes are
-// idle, spill moves all saved states to the queue, where idle lanes find them.
+// A round of search is bounded by a number of steps. Then each lane saves its stack in its own column of
+// the array saved, and the next round resumes there. If the queue is empty, spill first moves half of each
+// saved stack to the queue, where idle lanes find it. A launch is several rounds.
 //
 // What must always hold:
 //
@@ -20,9 +19,9 @@
 //     every completion that is not counted yet. A state moves from one place to the other, and is
 //     never in both.
 //   - The queue is written only while it is empty, by spill or by the host, and at most as many states
-//     are written as it has room for: spill moves at most SLOTS states of each lane.
-//   - A step finds at most 32 completions, and a launch has at most 2^24 steps: the 32 bits of found
-//     are enough for a launch.
+//     are written as it has room for: spill moves at most SLOTS / 2 states of each lane.
+//   - A step finds at most one completion, and a round has at most 2^24 steps: the 32 bits of found are
+//     enough for a round.
 //   - The 64 bits of a task's count are two words. The addition that wraps the lower word, and no
 //     other, adds 1 to the upper one. So the count needs no atomic operations of 64 bits, which not all
 //     devices have.
@@ -39,6 +38,7 @@
 #define ADD(p, n)   atomic_add(p, n)             // returns what was there before
 #define RAISE(p, n) atomic_max(p, n)             // to at least n
 #define COUNT(x)    popcount(x)
+#define UPPER(x, y) mul_hi(x, y)                 // the upper half of the product
 
 // The rows of a problem are numbered so that its last row is slot 31, whatever the number of rows.
 #define SLOTS 32u
@@ -50,8 +50,8 @@
 #define MOST 3 // the steps of the lane that took most: the others were idle for the rest of the round
 #define WORDS 4
 
-// A launch ends early if more than a quarter of the lanes are idle, so that they get states of the
-// others. Lanes look at that each LOOK steps, a power of two.
+// A round ends early if more than a quarter of the lanes are idle, so that they get states of the
+// others. Lanes look at that each LOOK steps.
 #define LOOK 128u
 
 // What a lane keeps from launch to launch, beside the states of its stack: their number, and what they
@@ -63,8 +63,8 @@ typedef struct { uint depth, task, base; } Lane;
 typedef struct { uint base, task; } Place;
 
 // A row of a problem: the squares that the next row allows, none below the last row; and the distance to
-// it, with bit 31 set in the last row.
-typedef uint2 Row; // below, gap
+// the next row, 1 to 30.
+typedef struct { uint below, gap; } Row;
 
 // add adds the completions that a lane has found to the count of a task.
 void add(GLOBAL volatile uint *counts, uint task, uint found)
@@ -84,38 +84,57 @@ KERNEL void begin(GLOBAL Lane *lanes, GLOBAL uint *counts, uint tasks)
         counts[i] = 0;
 }
 
-// The state at a distance in bytes from the beginning of the stacks.
-#define STATE(offset) (*(LOCAL uint4 *)((LOCAL char *)stacks + (offset)))
+// shifts returns two factors that shift by 0 to 31: the product with the first to the left, the upper half
+// of the product with the second to the right, where a distance of 0 leaves 0. GPUs multiply while they do
+// other operations, of which the search has many.
+uint2 shifts(uint by)
+{
+    return (uint2)(1u << by, by == 0 ? 0 : 1u << (32 - by));
+}
 
 // search takes up to budget steps in each lane. A step places one queen.
 KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL volatile uint *control,
                    GLOBAL uint4 *saved, GLOBAL Lane *lanes, GLOBAL volatile uint *counts,
                    GLOBAL const Row *allRows, uint problems,
-                   LOCAL Row *rows, LOCAL uint4 *stacks, uint budget, uint round)
+                   LOCAL uint4 *rows, LOCAL uint4 *stacks, uint budget, uint round)
 {
-    control += round * WORDS;
-    for (uint i = MEMBER(); i < problems * SLOTS; i += MEMBERS())
-        rows[i] = allRows[i];
+    // In local memory a row has the squares that the next row and the one after it allow, and the shifts
+    // to both, which are from one to the other. The shift of the last row has bit 31, and no other has.
+    LOCAL uint2 *const after = (LOCAL uint2 *)(rows + problems * SLOTS);
+    for (uint i = MEMBER(); i < problems * SLOTS; i += MEMBERS()) {
+        const uint slot = i % SLOTS;
+        const Row row = allRows[i], next = allRows[min(i + 1, problems * SLOTS - 1)];
+        const uint2 shift = slot == SLOTS - 1 ? (uint2)(1u << 31, 0) : shifts(row.gap);
+        const bool tested = slot < SLOTS - 2; // there is a row after the next one
+        rows[i] = (uint4)(row.below, tested ? next.below : row.below, shift);
+        after[i] = shifts(tested ? next.gap : 0);
+    }
     GROUP_SYNC();
 
     // The states of a lane's stack are width apart: lanes next to each other are in different banks of
-    // local memory, whatever their depths.
-    const uint lane = LANE(), all = LANES(), size = control[SIZE];
-    const uint bottom = MEMBER() * (uint)sizeof(uint4), width = MEMBERS() * (uint)sizeof(uint4);
-    uint top = bottom, task = lanes[lane].task, base = lanes[lane].base;
+    // local memory, whatever their depths. Below the stack is a state without free squares.
+    const uint lane = LANE(), all = LANES(), width = MEMBERS();
+    LOCAL uint4 *const bottom = stacks + width + MEMBER();
+    LOCAL uint4 *top = bottom;
+    stacks[MEMBER()] = (uint4)(0);
+    uint task = lanes[lane].task, base = lanes[lane].base;
     for (uint i = 0; i < lanes[lane].depth; i++, top += width)
-        STATE(top) = saved[i * all + lane];
+        *top = saved[i * all + lane];
 
     uint4 s = (uint4)(0); // the state: cols, left, right, free
     uint found = 0, step = 0;
+    control += round * WORDS;
+    const uint size = control[SIZE];
     while (control[NEXT] <= size + all / 4 && step < budget) {
         const uint end = min(step + LOOK, budget);
+        #pragma unroll 4
         for (; step < end; step++) {
-            if (s.w == 0 && top != bottom) { // return to the deepest row with squares left
+            if (s.w == 0) { // return to the deepest row with squares left
                 top -= width;
-                s = STATE(top);
+                s = *top;
             }
-            if (s.w == 0) {
+            if (s.w == 0) { // it was below the stack
+                top = bottom;
                 const uint next = ADD(&control[NEXT], 1u);
                 if (next >= size)
                     break;
@@ -132,15 +151,20 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
             const uint queen = s.w & -s.w;
             s.w ^= queen;
             if (s.w != 0) {
-                STATE(top) = s;
+                *top = s;
                 top += width;
             }
-            const Row row = rows[base + COUNT(s.x)];
+            const uint index = base + COUNT(s.x);
+            const uint4 row = rows[index];
+            const uint2 shift = after[index];
             s.x |= queen;
-            s.y = (s.y | queen) << (row.y & 31);
-            s.z = (s.z | queen) >> (row.y & 31);
+            s.y = (s.y | queen) * row.z;
+            s.z = UPPER(s.z | queen, row.w);
             s.w = row.x & ~(s.x | s.y | s.z);
-            found += row.y >> 31;
+            // A state without a free square two rows further down has no completion.
+            if ((row.y & ~(s.x | s.y * shift.x | UPPER(s.z, shift.y))) == 0)
+                s.w = 0;
+            found += row.z >> 31;
         }
         if (step < end) // no state is left
             break;
@@ -148,12 +172,12 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
     add(counts, task, found);
 
     if (s.w != 0) {
-        STATE(top) = s;
+        *top = s;
         top += width;
     }
-    uint depth = 0;
-    for (uint from = bottom; from != top; from += width, depth++)
-        saved[depth * all + lane] = STATE(from);
+    const uint depth = (uint)((size_t)top - (size_t)bottom) / (width * (uint)sizeof(uint4));
+    for (uint i = 0; i < depth; i++)
+        saved[i * all + lane] = bottom[i * width];
     lanes[lane].depth = depth;
     lanes[lane].task = task;
     lanes[lane].base = base;
@@ -163,9 +187,10 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
         RAISE(&control[MOST], step);
 }
 
-// spill moves all saved states to the queue if it is empty at the end of a round, and begins the next one.
+// spill begins the next round. If the queue is empty, it moves half of each saved stack there: the upper
+// rows, which have most of the tree below them.
 KERNEL void spill(GLOBAL uint4 *queue, GLOBAL Place *places, GLOBAL volatile uint *control,
-                  GLOBAL const uint4 *saved, GLOBAL Lane *lanes, uint round)
+                  GLOBAL uint4 *saved, GLOBAL Lane *lanes, uint round)
 {
     const uint lane = LANE(), all = LANES(), depth = lanes[lane].depth;
     GLOBAL volatile uint *const now = control + round * WORDS, *const then = now + WORDS;
@@ -178,11 +203,13 @@ KERNEL void spill(GLOBAL uint4 *queue, GLOBAL Place *places, GLOBAL volatile uin
     }
     if (depth == 0)
         return;
-    const uint at = ADD(&then[SIZE], depth);
-    for (uint i = 0; i < depth; i++) {
+    const uint moved = (depth + 1) / 2, at = ADD(&then[SIZE], moved);
+    for (uint i = 0; i < moved; i++) {
         queue[at + i] = saved[i * all + lane];
         places[at + i].base = lanes[lane].base;
         places[at + i].task = lanes[lane].task;
     }
-    lanes[lane].depth = 0;
+    for (uint i = moved; i < depth; i++)
+        saved[(i - moved) * all + lane] = saved[i * all + lane];
+    lanes[lane].depth = depth - moved;
 }

@@ -52,17 +52,21 @@ const (
 	maxLanes = 1 << 22
 )
 
-// bytesOfLane is the memory on the device for each lane: the saved stack, as many states in the queue,
-// and what the lane keeps of itself.
-const bytesOfLane = slots*(2*int(unsafe.Sizeof(node{}))+int(unsafe.Sizeof(place{}))) + sizeOfLane
+// statesOfLane is the number of states that a spill moves of each lane, at most.
+const statesOfLane = slots / 2
+
+// bytesOfLane is the memory on the device for each lane: the saved stack, its part of the queue, and what the
+// lane keeps of itself.
+const bytesOfLane = slots*int(unsafe.Sizeof(node{})) + statesOfLane*int(unsafe.Sizeof(node{})+unsafe.Sizeof(place{})) + sizeOfLane
 
 // sizeOfLane is the size of Lane in search.cl.
 const sizeOfLane = 12
 
-// localRows and localStacks are the local memory of a work-group, in bytes.
-func localRows(problems int) int { return problems * slots * int(unsafe.Sizeof(row{})) }
+// localRows and localStacks are the local memory of a work-group, in bytes: 24 for each row of a problem, and a
+// stack with a state for each row and one below them for each lane.
+func localRows(problems int) int { return problems * slots * 24 }
 func localStacks(first, group int) int {
-	return (slots - first) * group * int(unsafe.Sizeof(node{}))
+	return (slots - first + 1) * group * int(unsafe.Sizeof(node{}))
 }
 
 // newCounter returns a counter of the device, which has passed a check of all its lanes. If the device
@@ -92,8 +96,13 @@ func newCounter(d cl.Device, s settings) (*counter, error) {
 
 // groupSize returns the size of work-groups whose stacks fit into the local memory on any board.
 func groupSize(d cl.Device) int {
-	group := maxGroup
-	for group > 1 && (uint64(group) > d.GroupSize || uint64(localRows(maxProblems)+localStacks(0, group)) > d.LocalMemory) {
+	return fittingGroup(int(min(maxGroup, d.GroupSize)), int(min(d.LocalMemory, 1<<30)), 0, 1)
+}
+
+// fittingGroup returns the size of work-groups whose rows and stacks fit into the local memory: a part of a
+// given size.
+func fittingGroup(group, local, first, problems int) int {
+	for group > 1 && localRows(problems)+localStacks(first, group) > local {
 		group /= 2
 	}
 	return group
@@ -110,18 +119,19 @@ func laneCount(d cl.Device, group int) int {
 	return max(int(lanes)/group, 1) * group
 }
 
-// resident returns how many lanes the device runs at a time, in work-groups with that much local memory.
-func (c *counter) resident(local int) int {
+// resident returns how many lanes take part in a search: those that the device runs at a time.
+func (c *counter) resident(first, problems int) int {
 	if c.units == 0 {
 		return c.lanes
 	}
-	return c.units * max(localOfUnit/(local+localOfGroup), 1) * c.group
+	groups := localOfUnit / (localRows(problems) + localStacks(first, c.group) + localOfGroup)
+	return min(c.lanes, c.units*max(groups, 1)*c.group)
 }
 
 // tryCounter is newCounter with a given number of lanes.
 func tryCounter(d cl.Device, s settings) (_ *counter, err error) {
 	if s.capacity == 0 {
-		s.capacity = slots * s.lanes
+		s.capacity = statesOfLane * s.lanes
 	}
 	if s.portion == 0 {
 		s.portion = min(s.capacity, max(2*s.lanes, minPortion))
@@ -145,6 +155,7 @@ func tryCounter(d cl.Device, s settings) (_ *counter, err error) {
 	if c.context, err = cl.NewContext(d); err != nil {
 		return nil, err
 	}
+	c.local = int(min(d.LocalMemory, 1<<30))
 	if !d.IsCPU {
 		c.units = int(d.Units)
 	}
