@@ -29,7 +29,7 @@ type settings struct {
 	group     int    // lanes of a work-group
 	capacity  int    // states that the queue has room for
 	portion   int    // states that the host writes to the queue at once, at most capacity
-	minBudget uint32 // steps a lane of a launch
+	minBudget uint32 // steps a lane of a round
 	maxBudget uint32
 	tick      time.Duration // see tickTime
 }
@@ -37,8 +37,8 @@ type settings struct {
 const (
 	// lanesOfUnit is the number of lanes for each multiprocessor of a GPU, at most.
 	lanesOfUnit = 768
-	// localOfUnit is the local memory of a multiprocessor, in bytes: work-groups for which it has no room
-	// would wait until others end.
+	// localOfUnit is the local memory of a multiprocessor, in bytes, of NVIDIA's H100 and H200; OpenCL does not
+	// tell. Work-groups for which it has no room would wait until others end.
 	localOfUnit = 224 << 10
 	// localOfGroup is what the driver takes of it for each work-group.
 	localOfGroup = 1 << 10
