@@ -25,6 +25,7 @@ type host struct {
 	gap       time.Duration // when the last gap ended
 	unsynced  []byte
 	onDisk    []func()
+	seen      map[queens.Process]uint64 // the greatest number of its requests
 	syncing   bool
 	lastTick  time.Duration
 	done      time.Duration // wall time of the run when every task was done
@@ -45,7 +46,7 @@ func (w *world) startHost() {
 		return
 	}
 	w.starts++
-	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour, lastTick: w.now}
+	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour, lastTick: w.now, seen: map[queens.Process]uint64{}}
 	shares := testShares(&w.header.Manifest)
 	sizes := make([]int, len(shares))
 	for i := range sizes {
@@ -103,7 +104,11 @@ func (h *host) receive(from queens.Process, number uint64, do func()) {
 		if last := h.w.heard[from.Name]; number == 0 || number > last.number {
 			h.w.heard[from.Name] = heard{h.w.now, max(number, last.number)}
 		}
-		do()
+		late, held := number > 0 && number <= h.seen[from], h.core.queue.tasksOf(from)
+		h.seen[from] = max(h.seen[from], number)
+		if do(); late && h.core.queue.tasksOf(from) < held {
+			h.w.fail("request %d of %s comes late and changes what it holds", number, from.Name)
+		}
 	})
 }
 

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -15,29 +18,40 @@ var (
 	seed    = flag.Uint64("seed", 1, "seed of the first life; 0 draws one")
 )
 
-// TestSimulation plays seeded lives. A failure names the seed that repeats it: -lives 1 -seed S -v prints what happened.
+// TestSimulation plays seeded lives on all cores. A failure names the seed that repeats it: -lives 1 -seed S -v prints what
+// happened.
 func TestSimulation(t *testing.T) {
 	first := *seed
 	if first == 0 {
 		first = rand.Uint64() >> 1
 	}
-	began, failed, played := time.Now(), 0, 0
-	var simulated time.Duration
-	for i := 0; failed < 10 && (*minutes == 0 && i < *lives || *minutes > 0 && time.Since(began) < time.Duration(*minutes)*time.Minute); i++ {
-		w := play(first+uint64(i), func(string, ...any) {})
-		played++
-		simulated += w.now
-		if w.failure == "" {
-			continue
-		}
-		failed++
-		t.Errorf("seed %d: %s", first+uint64(i), w.failure)
-		if *lives == 1 {
-			play(first, func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) })
-		}
+	began := time.Now()
+	var next, failed atomic.Int64
+	var simulated atomic.Int64
+	more := func(i int64) bool {
+		return failed.Load() < 10 && (*minutes == 0 && i < int64(*lives) || *minutes > 0 && time.Since(began) < time.Duration(*minutes)*time.Minute)
 	}
-	t.Logf("%d lives of %v on the mean, %.0f a minute, %d failed", played, (simulated / time.Duration(max(played, 1))).Round(time.Second),
-		float64(played)/time.Since(began).Minutes(), failed)
+	var wait sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wait.Go(func() {
+			for i := next.Add(1) - 1; more(i); i = next.Add(1) - 1 {
+				w := play(first+uint64(i), func(string, ...any) {})
+				simulated.Add(int64(w.now))
+				if w.failure != "" {
+					failed.Add(1)
+					t.Errorf("seed %d: %s", first+uint64(i), w.failure)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	played := next.Load() - int64(runtime.GOMAXPROCS(0))
+	t.Logf("%d lives from seed %d on, %v each on the mean, %.0f a minute and core, %d failed", played, first,
+		(time.Duration(simulated.Load()) / time.Duration(max(played, 1))).Round(time.Second),
+		float64(played)/time.Since(began).Minutes()/float64(runtime.GOMAXPROCS(0)), failed.Load())
+	if *lives == 1 && failed.Load() > 0 {
+		play(first, func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) })
+	}
 }
 
 // play plays the life of a seed.
