@@ -15,11 +15,18 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The stories in testdata are the specification of the core. A line that begins with ">" is an input, after a time in
+// The stories in testdata/core are the specification of the core. A line that begins with ">" is an input, after a time in
 // seconds; the core ticks four times a second until then. The lines below it are the commands that follow, and those that
 // ticks brought, with their time. NQUEENS_UPDATE=1 writes the commands again.
 func TestStories(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txt")
+	tellAll(t, "core", func(t *testing.T, out *strings.Builder) func(words []string) {
+		return (&story{t: t, out: out}).input
+	})
+}
+
+// tellAll tells the stories of a folder, each with inputs of its own, and compares them with what is written.
+func tellAll(t *testing.T, folder string, begin func(t *testing.T, out *strings.Builder) (input func(words []string))) {
+	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no stories: %v", err)
 	}
@@ -29,36 +36,29 @@ func TestStories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := tell(t, string(text))
-			if told == string(text) {
+			var out strings.Builder
+			input := begin(t, &out)
+			for line := range strings.Lines(string(text)) {
+				switch line = strings.TrimSuffix(line, "\n"); {
+				case strings.HasPrefix(line, "> "):
+					fmt.Fprintln(&out, line)
+					input(strings.Fields(line)[1:])
+				case line == "" || strings.HasPrefix(line, "#"):
+					fmt.Fprintln(&out, line)
+				}
+			}
+			if out.String() == string(text) {
 				return
 			}
 			if os.Getenv("NQUEENS_UPDATE") == "1" {
-				if err := os.WriteFile(path, []byte(told), 0o666); err != nil {
+				if err := os.WriteFile(path, []byte(out.String()), 0o666); err != nil {
 					t.Fatal(err)
 				}
 				return
 			}
-			t.Errorf("the story of %s is now:\n%s", path, told)
+			t.Errorf("the story of %s is now:\n%s", path, out.String())
 		})
 	}
-}
-
-// tell returns a story with the commands that its inputs have.
-func tell(t *testing.T, text string) string {
-	var out strings.Builder
-	s := &story{t: t, out: &out}
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		switch {
-		case strings.HasPrefix(line, "> "):
-			fmt.Fprintln(&out, line)
-			s.input(strings.Fields(line)[1:])
-		case line == "" || strings.HasPrefix(line, "#"):
-			fmt.Fprintln(&out, line)
-		}
-	}
-	return out.String()
 }
 
 // story is a core with what a story need not say again.
@@ -315,19 +315,23 @@ func process(text string) queens.Process {
 	return queens.Process{Machine: machine, Name: name}
 }
 
-func (s *story) number(text string) uint64 {
+func (s *story) number(text string) uint64 { return number(s.t, text) }
+
+func (s *story) rangeOf(text string) queens.Range { return rangeOf(s.t, text) }
+
+func number(t *testing.T, text string) uint64 {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return n
 }
 
-func (s *story) rangeOf(text string) queens.Range {
+func rangeOf(t *testing.T, text string) queens.Range {
 	first, last, several := strings.Cut(text, "-")
-	r := queens.Range{First: s.number(first), Tasks: 1}
+	r := queens.Range{First: number(t, first), Tasks: 1}
 	if several {
-		r.Tasks = s.number(last) - r.First + 1
+		r.Tasks = number(t, last) - r.First + 1
 	}
 	return r
 }

@@ -222,6 +222,9 @@ func (w *world) checkRecord(r ledger.Record) {
 		}
 	case *ledger.Mark:
 		w.host.completed = r.State.Ended()
+		if r.State.Ended() && w.host.core.judge.running != nil {
+			w.fail("the run ends while task %d is recounted", w.host.core.judge.running.Task)
+		}
 		state := w.host.state
 		if r.State == queens.Complete && (state.NumberDone() < w.header.Manifest.Tasks || state.Solutions().Cmp((*big.Int)(r.Total)) != 0) {
 			w.fail("the mark says that the run is complete with %v; %d tasks are done, with %v", (*big.Int)(r.Total), state.NumberDone(), state.Solutions())

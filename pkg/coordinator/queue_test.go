@@ -1,0 +1,112 @@
+package coordinator
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"nqueens/pkg/queens"
+)
+
+// The stories in testdata/queue are the specification of the queue. The lines below an input say what it gave, and what waits
+// and is held then.
+func TestQueueStories(t *testing.T) {
+	tellAll(t, "queue", func(t *testing.T, out *strings.Builder) func(words []string) {
+		return (&queueStory{t: t, out: out, by: map[uint64]counters{}}).input
+	})
+}
+
+type queueStory struct {
+	t   *testing.T
+	out *strings.Builder
+	q   *queue
+	by  map[uint64]counters // the machines that have counted each task
+}
+
+func (s *queueStory) input(words []string) {
+	q, args := s.q, words[1:]
+	say := func(format string, values ...any) { fmt.Fprintf(s.out, format+"\n", values...) }
+	switch words[0] {
+	case "queue": // TASKS... of each class: all wait
+		var ends []uint64
+		all := uint64(0)
+		for _, arg := range args {
+			all += number(s.t, arg)
+			ends = append(ends, all)
+		}
+		s.q = newQueue(ends)
+		s.q.wait(queens.Range{Tasks: all}, counters{})
+	case "take": // MACHINE/PROCESS TASKS
+		r, ok := q.take(0, process(args[0]), func(int) uint64 { return number(s.t, args[1]) })
+		if !ok {
+			say("nothing")
+			break
+		}
+		say("%s takes %s", args[0], r)
+	case "list": // MACHINE/PROCESS RANGE, as after a restart
+		p := process(args[0])
+		h := q.hold(0, p, rangeOf(s.t, args[1]), func(task uint64) bool {
+			waits := q.removeTask(task)
+			return (waits || q.held(task)) && !s.by[task].has(p.Machine)
+		})
+		if h == nil {
+			say("nothing")
+			break
+		}
+		say("%s holds %d tasks of %s", args[0], h.left, h.Range)
+	case "release", "lose": // MACHINE/PROCESS RANGE
+		h := q.holds[process(args[0])][rangeOf(s.t, args[1])]
+		for _, task := range q.release(h, words[0] == "lose") {
+			q.wait(queens.Range{First: task, Tasks: 1}, s.by[task])
+		}
+	case "count": // MACHINE RANGE: it needs another count
+		r := rangeOf(s.t, args[1])
+		for task := r.First; task < r.End(); task++ {
+			by := s.by[task]
+			if by[0] == "" {
+				by[0] = args[0]
+			} else {
+				by[1] = args[0]
+			}
+			slices.SortFunc(by[:], func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+			s.by[task] = by
+			for _, h := range q.counted(task, by) {
+				say("the hold %s of %s ends", h.Range, h.holder.Machine)
+			}
+		}
+	case "done": // RANGE
+		r := rangeOf(s.t, args[0])
+		for task := r.First; task < r.End(); task++ {
+			for _, h := range q.forget(task) {
+				say("the hold %s of %s ends", h.Range, h.holder.Machine)
+			}
+		}
+	default:
+		s.t.Fatalf("unknown input %q", words[0])
+	}
+	s.show()
+}
+
+// show writes what waits and what is held.
+func (s *queueStory) show() {
+	var lines []string
+	for by, set := range s.q.groups {
+		line := "wait " + fmt.Sprint([]queens.Range(*set))
+		if by[0] != "" {
+			line += " counted by " + strings.TrimSpace(by[0]+" "+by[1])
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	for _, p := range slices.SortedFunc(maps.Keys(s.q.holds), compareProcesses) {
+		line := p.Machine + "/" + p.Name + " holds"
+		for _, h := range s.q.holdsOf(p) {
+			line += fmt.Sprintf(" %d of %s", h.left, h.Range)
+		}
+		lines = append(lines, line)
+	}
+	fmt.Fprintln(s.out, strings.Join(lines, "\n"))
+}
