@@ -113,7 +113,7 @@ func (c *Core) after(now time.Duration) {
 		c.startRecount(now)
 		c.finish(now)
 	}
-	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && len(w.drops) > 0 }) {
+	for _, w := range c.fleet.sortedKept(func(w *worker) bool { return len(w.drops) > 0 }) {
 		c.answer(now, w, nil)
 	}
 }
@@ -155,7 +155,7 @@ func (c *Core) Tick(now time.Duration) {
 		c.doubleLast(now)
 		c.advise(now)
 	}
-	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && now-w.asked >= longestKept }) {
+	for _, w := range c.fleet.sortedKept(func(w *worker) bool { return now-w.asked >= longestKept }) {
 		c.answer(now, w, nil)
 	}
 	c.after(now)

@@ -72,8 +72,9 @@ func (r *rate) speed() float64 { return r.work / max(r.seconds, 1e-6) }
 // fleet is the worker processes that were heard lately.
 type fleet struct {
 	workers   map[queens.Process]*worker
-	last      time.Duration // time of the last input
-	grace     time.Duration // before this time, nobody is silent
+	kept      map[queens.Process]*worker // those whose request is kept
+	last      time.Duration              // time of the last input
+	grace     time.Duration              // before this time, nobody is silent
 	connected bool
 	searchers int           // that are present
 	speed     float64       // of all searchers that are present, as measured last; 0 before the first results
@@ -81,7 +82,7 @@ type fleet struct {
 }
 
 func newFleet(now time.Duration) *fleet {
-	return &fleet{workers: map[queens.Process]*worker{}, last: now, connected: true, measured: now - measureEvery}
+	return &fleet{workers: map[queens.Process]*worker{}, kept: map[queens.Process]*worker{}, last: now, connected: true, measured: now - measureEvery}
 }
 
 // advance lets time pass, and returns how much of it counts as time of the run: a gap does not, and everybody gets time
@@ -127,14 +128,25 @@ func (f *fleet) set(w *worker, next presence) {
 	if w.presence = next; next == present {
 		f.searchers += w.request.Searchers
 	} else {
-		w.kept, w.drops = false, nil
+		f.keep(w, false)
+		w.drops = nil
+	}
+}
+
+// keep notes whether the request of a worker is kept.
+func (f *fleet) keep(w *worker, kept bool) {
+	if w.kept = kept; kept {
+		f.kept[w.process] = w
+	} else {
+		delete(f.kept, w.process)
 	}
 }
 
 // ask notes a request of a worker that is present.
 func (f *fleet) ask(now time.Duration, w *worker, r *Request) {
 	f.searchers += r.Searchers - w.request.Searchers
-	w.request, w.asked, w.kept, w.drops = *r, now, true, nil
+	w.request, w.asked, w.drops = *r, now, nil
+	f.keep(w, true)
 	w.request.Held, w.request.Invalid = nil, nil
 }
 
@@ -150,11 +162,16 @@ func (f *fleet) forget(now time.Duration) {
 	})
 }
 
-// sorted returns the workers for which keep is true, by their names.
-func (f *fleet) sorted(keep func(*worker) bool) []*worker {
+// sorted returns the workers that are wanted, by their names.
+func (f *fleet) sorted(wanted func(*worker) bool) []*worker { return sorted(f.workers, wanted) }
+
+// sortedKept does so with the workers whose request is kept: few, while there is work.
+func (f *fleet) sortedKept(wanted func(*worker) bool) []*worker { return sorted(f.kept, wanted) }
+
+func sorted(workers map[queens.Process]*worker, wanted func(*worker) bool) []*worker {
 	var list []*worker
-	for w := range maps.Values(f.workers) {
-		if keep(w) {
+	for _, w := range workers {
+		if wanted(w) {
 			list = append(list, w)
 		}
 	}
@@ -168,7 +185,7 @@ func compareProcesses(a, b queens.Process) int {
 
 // waiting returns the workers whose request is kept and asks for work, the longest kept first.
 func (f *fleet) waiting() []*worker {
-	list := f.sorted((*worker).wants)
+	list := f.sortedKept((*worker).wants)
 	slices.SortStableFunc(list, func(a, b *worker) int { return cmp.Compare(a.asked, b.asked) })
 	return list
 }

@@ -160,7 +160,8 @@ func (c *Core) answer(now time.Duration, w *worker, chunks []queens.Range) {
 	if c.state.Banned(w.process.Machine) {
 		reply.Refused = c.refusal(w.process.Machine)
 	}
-	w.kept, w.drops, w.request.Origin = false, nil, nil
+	c.fleet.keep(w, false)
+	w.drops, w.request.Origin = nil, nil
 	c.out.Replies = append(c.out.Replies, reply)
 }
 

@@ -45,7 +45,8 @@ type State struct {
 // totals are sums over all tasks of what their facts say.
 type totals struct {
 	done, checked, verdicts, disputed, differed uint64
-	sums                                        []queens.Sum // of the counts of done tasks, for each class
+	doneOf                                      []uint64     // done tasks of each class
+	sums                                        []queens.Sum // of their counts
 }
 
 // Change says what a record changed.
@@ -154,7 +155,7 @@ func (s *State) settle() {
 	s.facts.judge()
 	s.facts.void()
 	m := &s.header.Manifest
-	s.totals = totals{sums: make([]queens.Sum, len(m.Classes))}
+	s.totals = totals{doneOf: make([]uint64, len(m.Classes)), sums: make([]queens.Sum, len(m.Classes))}
 	for class := range m.Classes {
 		first := m.Classes[class].First
 		for task := first; task < first+m.TasksOf(class); task++ {
@@ -173,6 +174,7 @@ func (t *totals) add(class int, o *outcome, times int) {
 		}
 	}
 	note(&t.done, o.done)
+	note(&t.doneOf[class], o.done)
 	note(&t.checked, o.checked())
 	note(&t.verdicts, o.verdict)
 	note(&t.disputed, o.disputed)

@@ -173,7 +173,7 @@ func (m *model) outcome(task uint64) (o outcome) {
 func (m *model) check(t *testing.T, s *State) {
 	t.Helper()
 	s.settle()
-	var want totals
+	want := totals{doneOf: make([]uint64, len(s.header.Manifest.Classes))}
 	want.sums = make([]queens.Sum, len(s.header.Manifest.Classes))
 	for task := range s.header.Manifest.Tasks {
 		o, got := m.outcome(task), s.facts.outcome(task)

@@ -226,17 +226,5 @@ func (s *State) RecountsOf(task uint64) (list []Recount) {
 	return list
 }
 
-// DoneByClass returns the number of tasks that are done, for each class of the manifest. It passes over all tasks.
-func (s *State) DoneByClass() []uint64 {
-	m := &s.header.Manifest
-	done := make([]uint64, len(m.Classes))
-	for class := range done {
-		first := m.Classes[class].First
-		for task := first; task < first+m.TasksOf(class); task++ {
-			if s.Done(task) {
-				done[class]++
-			}
-		}
-	}
-	return done
-}
+// DoneByClass returns the number of tasks that are done, for each class of the manifest.
+func (s *State) DoneByClass() []uint64 { s.settle(); return slices.Clone(s.totals.doneOf) }

@@ -1,0 +1,168 @@
+//go:build unix
+
+// Command fleet measures how many tasks a second a coordinator hands out and records: the real server, coordinator and ledger,
+// and many connections whose workers count nothing, all in this process. scripts/bench fleet runs it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"math/big"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/coordinator"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/runs"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+func main() {
+	n := flag.Int("n", 25, "side of the board")
+	connections := flag.Int("connections", 1000, "workers, each with a connection")
+	chunk := flag.Float64("chunk", 16, "tasks of a chunk, about; 0 for workers that are idle")
+	seconds := flag.Int("seconds", 15, "time that is measured")
+	flag.Parse()
+	if err := run(*n, *connections, *chunk, time.Duration(*seconds)*time.Second); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run starts everything, and prints what is recorded in that time.
+func run(n, connections int, chunk float64, measured time.Duration) error {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	dir, err := os.MkdirTemp("", "fleet-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	server, err := natsserver.Start(natsserver.Config{Listen: "127.0.0.1:0", Log: zerolog.Nop()})
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	c, latest, err := start(ctx, n, dir, server)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.Run(ctx)
+		ended <- err
+	}()
+	for i := range connections {
+		b, err := bus.Connect(bus.Options{URL: server.URL(), Name: fmt.Sprint("worker ", i), Log: zerolog.Nop()})
+		if err != nil {
+			return err
+		}
+		defer b.Close()
+		go work(ctx, b, latest.Load().Run, queens.Process{Machine: fmt.Sprint("m", i), Name: "p"}, chunk)
+	}
+	time.Sleep(3 * time.Second) // until every worker has had its first chunk
+	before, cpu, begun := latest.Load().Done, cpuTime(), time.Now()
+	time.Sleep(measured)
+	done, took, used := latest.Load().Done-before, time.Since(begun).Seconds(), cpuTime()-cpu
+	fmt.Printf("n = %d, %d connections: %d tasks in %.1f s, %.1f µs of CPU a task, %.0f µs of CPU a connection and second\n",
+		n, connections, done, took, used.Seconds()*1e6/float64(max(done, 1)), used.Seconds()*1e6/took/float64(connections))
+	fmt.Printf("fleet: %.0f tasks/s\n", float64(done)/took)
+	stop()
+	<-ended
+	return nil
+}
+
+// start starts the coordinator of a new run.
+func start(ctx context.Context, n int, dir string, server *natsserver.Server) (*coordinator.Coordinator, *atomic.Pointer[queens.Snapshot], error) {
+	classes, err := symmetry.Classes(n, queens.Full)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := split.Plan(ctx, n, queens.Full, classes, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	index, err := split.NewIndex(ctx, &m)
+	if err != nil {
+		return nil, nil, err
+	}
+	store, err := runs.NewStore(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, state, err := store.Create(ledger.Header{Manifest: m, Redundancy: 1, SpotCheck: 0.01}, time.Now())
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := bus.Connect(bus.Options{InProcess: server, Name: "coordinator", Log: zerolog.Nop()})
+	if err != nil {
+		return nil, nil, err
+	}
+	taskBytes := make([]int, len(m.Classes))
+	for i := range taskBytes {
+		taskBytes[i] = bus.EncodedChunkBytes(1, m.Classes[i].Batch)
+	}
+	latest := new(atomic.Pointer[queens.Snapshot])
+	c, err := coordinator.Start(coordinator.Config{
+		Log: l, State: state, Index: index, Wire: b, Logger: zerolog.Nop(),
+		Options: coordinator.Options{
+			Instance: 1, Version: "fleet", Machine: "own", Kernels: []string{"generic"}, Shares: split.Shares(&m), TaskBytes: taskBytes,
+			ReplyBytes: b.MaxPayload() / 2,
+		},
+		Recount: func(context.Context, queens.Task, string, bool) (uint64, error) { return counted, nil },
+		Total:   func(context.Context) (*big.Int, error) { return new(big.Int), nil },
+		OnSnapshot: func(s *queens.Snapshot) {
+			copied := *s
+			latest.Store(&copied)
+		},
+	})
+	return c, latest, err
+}
+
+// counted is the count of every task.
+const counted = 12345
+
+// work asks for work, and delivers counts for it at once. It says that a searcher would have searched a chunk of so many tasks
+// in 1.5 s, which is what a coordinator makes of it.
+func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk float64) {
+	var hasher queens.Hasher
+	request := queens.WorkRequest{Version: "fleet", Kernel: "none", Threads: 1, Searchers: 1}
+	if chunk > 0 {
+		request.Want = 1
+	}
+	for ctx.Err() == nil {
+		request.Number++
+		reply, err := b.RequestWork(ctx, run, p, &request)
+		if err != nil {
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		var d queens.Delivery
+		for i := range reply.Chunks {
+			c := &reply.Chunks[i]
+			r := queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: c.Range, Kernel: "none", Counts: make([]uint64, c.Tasks)}
+			r.Searched = time.Duration(float64(c.Tasks) / chunk * 1.5 * float64(time.Second))
+			hashes := make([]uint64, c.Tasks)
+			for j := range hashes {
+				r.Counts[j] = counted
+				hashes[j] = hasher.Hash(&queens.Task{ID: c.First + uint64(j), Board: c.Board, Prefixes: c.Prefixes[j]})
+			}
+			r.Hash = queens.HashOfRange(hashes)
+			d.Results = append(d.Results, r)
+		}
+		if len(d.Results) > 0 {
+			if _, err := b.Deliver(ctx, run, p, &d); err != nil && ctx.Err() == nil {
+				log.Print(err)
+			}
+		}
+	}
+}
