@@ -109,8 +109,6 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.input(func(c *Core, now time.Duration) { c.Announced(now, a, random) })
 	})
 	if err == nil {
-		w.cfg.Log.Info().Str("machine", w.cfg.Process.Machine).Str("process", w.cfg.Process.Name).
-			Str("kernel", w.cfg.Kernel.Name).Int("threads", w.cfg.Threads).Msg("waiting for work")
 		err = w.loop(ctx)
 		stop()
 	}
@@ -151,8 +149,13 @@ func (w *Worker) loop(ctx context.Context) (err error) {
 			continue
 		case <-lines.C:
 			s := w.Stats()
-			w.cfg.Log.Info().Uint64("tasks", s.Tasks-logged.Tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).
-				Int("undelivered", s.Results).Strs("runs", s.Runs).Str("idle", s.Reason).Msg("working")
+			line := w.cfg.Log.Info().Uint64("tasks", s.Tasks-logged.Tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).
+				Int("undelivered", s.Results).Strs("runs", s.Runs)
+			if s.Reason != "" {
+				line.Str("reason", s.Reason).Msg("idle")
+			} else {
+				line.Msg("working")
+			}
 			logged = s
 			continue
 		case err = <-w.failure:
