@@ -50,5 +50,5 @@ func TestGeneratedClass(t *testing.T) {
 	if class.Weight != 8 {
 		t.Errorf("the class has weight %d, want 8", class.Weight)
 	}
-	testkit.Generated(t, "docs/symmetry.md", "class", "```text\n"+drawing.String()+"```\n")
+	testkit.Generated(t, "class", "```text\n"+drawing.String()+"```\n")
 }

@@ -1,9 +1,8 @@
-// Package testkit helps tests to wait, to choose at random, to sample and to read logs. It knows
-// nothing of this project; only tests import it.
+// Package testkit helps tests to wait, to sample cases, to find addresses, and to hold generated parts of docs. Only tests
+// import it.
 package testkit
 
 import (
-	"flag"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -28,15 +27,9 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// Parallel sets how many tests of this package run at once; go test -parallel overrides it.
-// TestMain calls it for tests that mostly wait: more of them can run than there are cores.
-func Parallel(tests int) {
-	_ = flag.Set("test.parallel", strconv.Itoa(tests)) // fails only without the flag
-}
-
-// Rand returns a random number generator. It logs its seed; the environment variable
+// newRand returns a random number generator. It logs its seed; the environment variable
 // SEED repeats a seed.
-func Rand(t testing.TB) *rand.Rand {
+func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if text, set := os.LookupEnv("SEED"); set {
@@ -53,14 +46,14 @@ func Rand(t testing.TB) *rand.Rand {
 // their whole matrices, not samples of them.
 func Full() bool { return os.Getenv("NQUEENS_TEST_FULL") == "1" }
 
-// Sample returns n of the cases, chosen by Rand, in their order; all of them if there are
+// Sample returns n of the cases, chosen at random, in their order; all of them if there are
 // no more than n, or if Full.
 func Sample[T any](t testing.TB, n int, cases []T) []T {
 	t.Helper()
 	if Full() || n >= len(cases) {
 		return cases
 	}
-	chosen := Rand(t).Perm(len(cases))[:n]
+	chosen := newRand(t).Perm(len(cases))[:n]
 	slices.Sort(chosen)
 	sample := make([]T, n)
 	for i, index := range chosen {

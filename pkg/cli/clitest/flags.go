@@ -1,0 +1,63 @@
+package clitest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Flags returns a table in Markdown of the flags of a program and of its commands, hidden ones left out. A flag that means the
+// same in several commands has one row.
+func Flags(root *cobra.Command) string {
+	type row struct {
+		flag, meaning string
+		commands      []string
+	}
+	var rows []*row
+	seen := make(map[string]*row)
+	add := func(f *pflag.Flag, command string) {
+		if f.Hidden || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		name, usage := pflag.UnquoteUsage(f)
+		flag := "--" + f.Name
+		if f.Shorthand != "" {
+			flag = "-" + f.Shorthand + ", " + flag
+		}
+		switch f.DefValue {
+		case "", "false", "0", "0s", "[]":
+		default:
+			usage += " (default " + f.DefValue + ")"
+		}
+		r := seen[f.Name+usage]
+		if r == nil {
+			r = &row{flag: strings.TrimSpace(flag + " " + name), meaning: strings.ReplaceAll(usage, "|", `\|`)}
+			rows, seen[f.Name+usage] = append(rows, r), r
+		}
+		r.commands = append(r.commands, command)
+	}
+	var visit func(*cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		if cmd.Hidden {
+			return
+		}
+		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+			if cmd.PersistentFlags().Lookup(f.Name) == nil {
+				add(f, "`"+cmd.Name()+"`")
+			}
+		})
+		for _, c := range cmd.Commands() {
+			visit(c)
+		}
+	}
+	visit(root)
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { add(f, "all") })
+	var b strings.Builder
+	b.WriteString("| flag | of | meaning |\n|---|---|---|\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.ReplaceAll(r.flag, "|", `\|`), strings.Join(r.commands, ", "), r.meaning)
+	}
+	return b.String()
+}
