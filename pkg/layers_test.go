@@ -1,0 +1,85 @@
+// Package pkg_test holds the layers of the program.
+package pkg_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers are the packages. Each imports only those that stand after it, tests apart.
+var layers = strings.Fields(`
+	coordinator worker
+	pkg/session pkg/page pkg/display pkg/report pkg/coordinator pkg/worker pkg/recount
+	pkg/runs pkg/audit pkg/progress pkg/join pkg/bus/natsserver pkg/bus proto/nqueens/v1
+	pkg/ledger pkg/estimate pkg/count pkg/split pkg/symmetry
+	pkg/kernel/opencl pkg/kernel/opencl/internal/cl pkg/kernel pkg/enumerate
+	pkg/cli pkg/humanize pkg/queens pkg/durable pkg/parallel`)
+
+// apart are packages that none of the layers imports: for tests, and programs beside the product.
+var apart = strings.Fields(`
+	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit
+	docs/check/cover scripts/archive scripts/fleet`)
+
+// only names who may import a package or the module that it begins with.
+var only = map[string][]string{
+	"nqueens/pkg/cli":                 {"coordinator", "worker"}, // a library knows no flags
+	"nqueens/proto/":                  {"pkg/bus"},               // wire types stop there
+	"google.golang.org/protobuf/":     {"pkg/bus", "proto/nqueens/v1"},
+	"github.com/nats-io/nats.go":      {"pkg/bus"},
+	"github.com/nats-io/nats-server/": {"pkg/bus/natsserver"},
+	"github.com/ebitengine/purego":    {"pkg/kernel/opencl/internal/cl"}, // it calls C
+}
+
+func TestLayers(t *testing.T) {
+	for _, line := range list(t, "-tags", "opencl", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "nqueens/...") {
+		imports := strings.Fields(line)
+		name := strings.TrimPrefix(imports[0], "nqueens/")
+		if slices.Contains(apart, name) {
+			continue
+		}
+		rank := slices.Index(layers, name)
+		if rank < 0 {
+			t.Errorf("%s is in no layer: add it to the list", name)
+		}
+		for _, imported := range imports[1:] {
+			if ours, isOurs := strings.CutPrefix(imported, "nqueens/"); isOurs && slices.Index(layers, ours) <= rank {
+				t.Errorf("%s imports %s, which does not stand below it", name, imported)
+			}
+			for module, users := range only {
+				if strings.HasPrefix(imported+"/", module) && !slices.Contains(users, name) {
+					t.Errorf("%s imports %s: only %s may", name, imported, users)
+				}
+			}
+		}
+	}
+}
+
+// A worker needs no server, which is megabytes of code, and only a build with the tag opencl calls C.
+func TestLinked(t *testing.T) {
+	t.Setenv("CGO_ENABLED", "0")
+	for command, forbidden := range map[string][]string{
+		"worker": {"nats-server", "ebitengine/purego", "runtime/cgo"}, "coordinator": {"ebitengine/purego", "runtime/cgo"},
+	} {
+		for _, linked := range list(t, "-deps", "nqueens/"+command) {
+			for _, f := range forbidden {
+				if strings.Contains(linked, f) {
+					t.Errorf("%s links %s", command, linked)
+				}
+			}
+		}
+	}
+}
+
+func list(t *testing.T, args ...string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", cmd, err, stderr.String())
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
