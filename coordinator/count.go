@@ -76,15 +76,11 @@ func countCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "count [N]",
 		Short: "Count the ways to place N queens on a board of side N",
-		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks another, and print the
-number. An interrupted count goes on where it stopped; of a complete one, the ledger is audited and the total
-is printed again. Without N, go on with the newest unfinished run, or print the newest total.
-
-The count runs in this process, with a thread for each core. With --listen, workers of other machines join
-it; with --nats or --join it uses a NATS server. The log says what confirms the total: "published",
+		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks another. The same command
+resumes an interrupted count, and prints the total of a complete one again after an audit. Without N, go on with
+the newest unfinished run, or print the newest total. The log says what confirms the total: "published",
 "redundant" (two machines agree on every task), "sampled" (on some tasks) or "none".`,
 		Example: `  coordinator count 18
-  coordinator count 15 --json
   coordinator count 8 --place 0,3
   coordinator count 20 --listen 0.0.0.0:4222
   coordinator count 20 --nats nats://127.0.0.1:4222`,

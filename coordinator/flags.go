@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/join"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/runs"
 )
@@ -17,6 +18,16 @@ type dataFlag struct{ path string }
 func (d *dataFlag) register(flags *pflag.FlagSet) {
 	flags.StringVar(&d.path, "data", "", "`DIR` of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
 	_ = cobra.MarkFlagDirname(flags, "data") // fails only for unknown flags
+}
+
+// commonFlags registers the flags that commands share; server may be nil.
+func commonFlags(flags *pflag.FlagSet, server *join.Flags, data *dataFlag) {
+	cli.FlagGroup(flags, cli.Common, func(flags *pflag.FlagSet) {
+		if server != nil {
+			server.Register(flags, "the NATS server at this `URL`, or several, with commas")
+		}
+		data.register(flags)
+	})
 }
 
 // open returns the store in that folder, which need not exist.
@@ -73,7 +84,7 @@ func checkRun(name string) error {
 type placeFlag []string
 
 func (p *placeFlag) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar((*[]string)(p), "place", nil, "put a queen on `ROW,COLUMN` beforehand, counted from 0 at the top left; may be repeated")
+	flags.StringArrayVar((*[]string)(p), "place", nil, "put a queen on `ROW,COLUMN` beforehand, from 0,0 at the top left; repeatable")
 }
 
 // squares returns the squares on a board of side n, sorted. A value may have several, since the environment has room for one

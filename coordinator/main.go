@@ -7,9 +7,11 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/join"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/page"
 	"nqueens/pkg/recount"
@@ -32,13 +34,17 @@ this machine with one command, or with workers on many. An interrupted count res
   coordinator runs`,
 	}
 	app := cli.New(root)
+	cli.FlagGroup(root.Flags(), cli.Common, func(flags *pflag.FlagSet) { // for its help
+		new(join.Flags).Register(flags, "the NATS server at this `URL`, or several, with commas")
+		new(dataFlag).register(flags)
+	})
 	cli.AddGroups(root,
 		cli.Group{Title: "Count", Commands: []*cobra.Command{countCommand(app), estimateCommand(), solveCommand(app)}},
-		cli.Group{Title: "Runs", Commands: []*cobra.Command{runsCommand(app), watchCommand(app), resumeCommand(app), rmCommand(app)}},
-		cli.Group{Title: "Ledgers", Commands: []*cobra.Command{verifyCommand(app), ledgerCommand(app), reportCommand(app)}},
-		cli.Group{Title: "Clusters", Commands: []*cobra.Command{keysCommand(), healthCommand()}},
+		cli.Group{Title: "Runs", Commands: []*cobra.Command{
+			runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app), ledgerCommand(app), reportCommand(app), rmCommand(app),
+		}},
 	)
-	root.AddCommand(recountCommand(), cli.VersionCommand(app, fmt.Sprintf("protocol %d, ledger format %d", bus.Protocol, ledger.Format)))
+	root.AddCommand(keysCommand(), healthCommand(), recountCommand(), cli.VersionCommand(app, fmt.Sprintf("protocol %d, ledger format %d", bus.Protocol, ledger.Format)))
 	return root, app
 }
 

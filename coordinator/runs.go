@@ -65,8 +65,7 @@ it. With --nats or --join, list the runs whose coordinators answer on that serve
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
-	data.register(flags)
-	server.Register(flags, "list the runs that answer on the NATS server at this `URL`, or several, with commas")
+	commonFlags(flags, &server, &data)
 	return cmd
 }
 
@@ -280,7 +279,7 @@ not asked: --dry-run shows what would be removed.`,
 	flags.Var(&olderThan, "older-than", "remove the runs that were written last before this `TIME`, such as 30d or 12h")
 	flags.BoolVar(&dryRun, "dry-run", false, "say what would be removed, and remove nothing")
 	flags.BoolVar(&yes, "yes", false, "remove with --older-than")
-	data.register(flags)
+	commonFlags(flags, nil, &data)
 	return cmd
 }
 

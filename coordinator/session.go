@@ -43,7 +43,7 @@ type sessionFlags struct {
 }
 
 func (o *sessionFlags) registerUnique(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.unique, "unique", false, "also print the number of fundamental solutions, which differ by more than a rotation or reflection")
+	flags.BoolVar(&o.unique, "unique", false, "also print the number of solutions up to rotation and reflection")
 }
 
 func (o *sessionFlags) register(flags *pflag.FlagSet) {
@@ -52,20 +52,17 @@ func (o *sessionFlags) register(flags *pflag.FlagSet) {
 		flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "count on `K` threads of this process, 0 to 4096")
 		cli.DefaultIs(flags, "workers", cli.OnePerCore+", or 0 with --nats or --join")
 		flags.StringVar(&o.listen, "listen", "", "`ADDR` at which workers of other machines join, such as 0.0.0.0:4222")
-		flags.StringVar(&o.advertise, "advertise", "", "`HOST` or host:port for the join token, where others do not reach the addresses of this machine")
+		flags.StringVar(&o.advertise, "advertise", "", "`HOST` or host:port for the join token, in place of the addresses of this machine")
 		flags.Var(cli.NewEnum(&o.kernel, kernel.Auto, kernel.Names()...), "kernel", "kernel of the threads")
 		_ = flags.MarkHidden("kernel") // fails only for unknown flags
 		flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine (default the boot id of its kernel)")
 	})
-	cli.FlagGroup(flags, "Server", func(flags *pflag.FlagSet) {
-		o.server.Register(flags, "use the NATS server at this `URL`, or several, with commas")
-	})
 	cli.FlagGroup(flags, "Output", func(flags *pflag.FlagSet) {
 		flags.StringVar(&o.http, "http", "", "`ADDR` of a live page, its JSON, /metrics and /healthz, such as "+defaultPage)
-		flags.DurationVar(&o.linger, "linger", 0, "keep the page for this `DURATION` after the total, such as 1h; Ctrl-C ends it")
+		flags.DurationVar(&o.linger, "linger", 0, "keep the page this `LONG` after the total, such as 1h; Ctrl-C ends it")
 		flags.BoolVar(&o.json, "json", false, "print one JSON object")
-		o.data.register(flags)
 	})
+	commonFlags(flags, &o.server, &o.data)
 }
 
 // config checks the flags and returns the configuration of a session.

@@ -71,7 +71,7 @@ another symmetry. A difference is exit 3. Ctrl-C ends the recount and prints wha
 	flags := cmd.Flags()
 	flags.StringVar(&sample, "sample", "1%", "`SHARE` of the tasks to count again, 0% to 100%; at least one task")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
-	data.register(flags)
+	commonFlags(flags, nil, &data)
 	return cmd
 }
 
@@ -133,7 +133,7 @@ without this program. It may be called while the run counts.`,
 			return ignoreEPIPE(audit.Export(cmd.Context(), store.Ledger(name), cmd.OutOrStdout()))
 		},
 	}
-	data.register(cmd.Flags())
+	commonFlags(cmd.Flags(), nil, &data)
 	return cmd
 }
 
@@ -167,7 +167,7 @@ func reportCommand(*cli.App) *cobra.Command {
 			return ignoreEPIPE(writeReport(cmd.Context(), cmd.OutOrStdout(), store.Ledger(name)))
 		},
 	}
-	data.register(cmd.Flags())
+	commonFlags(cmd.Flags(), nil, &data)
 	return cmd
 }
 

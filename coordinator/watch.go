@@ -46,8 +46,7 @@ ledger is shown. Ctrl-C ends the watching, not the run.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&asJSON, "json", false, "print each snapshot as a JSON object a line")
-	data.register(flags)
-	server.Register(flags, "the run is on the NATS server at this `URL`, or several, with commas")
+	commonFlags(flags, &server, &data)
 	return cmd
 }
 

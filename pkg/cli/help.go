@@ -45,13 +45,16 @@ func FlagGroup(flags *pflag.FlagSet, heading string, register func(*pflag.FlagSe
 	flags.AddFlagSet(group)
 }
 
+// Common is the heading of flags that several commands share. Below a program, help only names them: its help has them.
+const Common = "Server and runs"
+
 // helpWidth is the width of help in columns.
-const helpWidth = 100
+const helpWidth = 110
 
 // writeHelp prints the help of a command: what it does, how to call it, examples, the commands below it and its flags. The
 // flags of all commands are in the help of the program only.
 func writeHelp(w io.Writer, cmd *cobra.Command) {
-	var headings []string
+	var headings, common []string
 	sections := make(map[string]*pflag.FlagSet)
 	flags := cmd.LocalFlags()
 	if cmd.HasParent() {
@@ -65,6 +68,10 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 		if named := f.Annotations[headingOf]; named != nil {
 			heading = named[0]
 		}
+		if heading == Common && cmd.HasParent() {
+			common = append(common, "--"+f.Name)
+			return
+		}
 		if sections[heading] == nil {
 			headings, sections[heading] = append(headings, heading), pflag.NewFlagSet(heading, pflag.ContinueOnError)
 			sections[heading].SortFlags = false
@@ -76,7 +83,7 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
-	for _, g := range append(slices.Clone(cmd.Groups()), &cobra.Group{Title: "Other commands"}) {
+	for _, g := range append(slices.Clone(cmd.Groups()), &cobra.Group{Title: "Others"}) {
 		heading := "\n" + g.Title + ":\n"
 		for _, c := range cmd.Commands() {
 			if c.GroupID == g.ID && c.IsAvailableCommand() {
@@ -88,7 +95,11 @@ func writeHelp(w io.Writer, cmd *cobra.Command) {
 	for _, heading := range headings {
 		fmt.Fprintf(&b, "\n%s:\n%s", heading, sections[heading].FlagUsagesWrapped(helpWidth))
 	}
-	fmt.Fprintf(&b, "\nA variable such as %s sets a flag that the command line does not set.\n", EnvVar("log-level"))
+	last := "Flags are also set by variables: " + EnvVar("log-level") + " is --log-level."
+	if cmd.HasParent() {
+		last = strings.Join(append(common, "and those of all commands"), ", ") + ": see " + cmd.Root().Name() + " --help."
+	}
+	fmt.Fprintf(&b, "\n%s\n", last)
 	_, _ = io.WriteString(w, b.String())
 }
 
