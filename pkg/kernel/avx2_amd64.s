@@ -71,11 +71,21 @@ TEXT ·avx2x16Rows2(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), CX
 	VPXOR Y1, Y1, Y1
-	MOVB  flush+24(FP), DI
-	TESTB DI, DI
-	JNE   flush
 	LEAQ  -64(SI), DI
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1024(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1056(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1088(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1120(AX)(SI*2)
+	LEAQ     -1(SI), DI
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y2
@@ -370,329 +380,30 @@ more:
 check:
 	CMPQ BX, DI
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 1024(AX)(SI*2)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 1056(AX)(SI*2)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 1088(AX)(SI*2)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 1120(AX)(SI*2)
-
-dry:
-	VMOVDQU        (AX), Y2
-	VMOVDQU        256(AX), Y3
-	VMOVDQU        512(AX), Y4
-	VMOVDQU        768(AX), Y5
-	VPCMPEQD       Y6, Y6, Y6
-	VPADDW         Y5, Y6, Y6
-	VPANDN         Y5, Y6, Y7
-	VPAND          Y5, Y6, Y5
-	VPOR           Y2, Y7, Y6
-	VPOR           Y3, Y7, Y8
-	VPOR           Y4, Y7, Y7
-	VPADDW         Y8, Y8, Y8
-	VPSRLW         $0x01, Y7, Y7
-	VPCMPEQW       Y0, Y5, Y9
-	VPACKSSWB      Y9, Y9, Y10
-	VPMOVMSKB      Y10, DI
-	MOVBLZX        DI, R8
-	SHLL           $0x04, R8
-	SHRL           $0x0c, DI
-	ANDL           $0x00000ff0, DI
-	VBROADCASTI128 (CX)(R8*1), Y10
-	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
-	POPCNTL        R8, R8
-	POPCNTL        DI, DI
-	LEAQ           (BX)(R8*1), R8
-	LEAQ           (R8)(DI*1), DI
-	VBROADCASTI128 1024(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y2, Y2
-	VBROADCASTI128 9152(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y3, Y3
-	VBROADCASTI128 17280(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y4, Y4
-	MOVQ           DI, BX
-	VPOR           Y2, Y3, Y10
-	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
-	VPAND          Y9, Y10, Y10
-	VPOR           Y10, Y5, Y5
-	VMOVDQU        Y2, (AX)
-	VMOVDQU        Y3, 256(AX)
-	VMOVDQU        Y4, 512(AX)
-	VMOVDQU        Y5, 768(AX)
-	VPOR           Y6, Y8, Y2
-	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPADDW         Y8, Y8, Y8
-	VPSRLW         $0x01, Y7, Y7
-	VPOR           Y6, Y8, Y3
-	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
-	VPOR           Y2, Y3, Y5
-	VPXOR          Y4, Y5, Y5
-	VPADDW         Y4, Y4, Y6
-	VPAND          Y4, Y6, Y6
-	VPOR           Y6, Y5, Y5
-	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
-	VPMINUW        Y2, Y3, Y2
-	VPCMPEQW       Y0, Y2, Y2
-	VPANDN         Y5, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VPAND          Y6, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VMOVDQU        32(AX), Y2
-	VMOVDQU        288(AX), Y3
-	VMOVDQU        544(AX), Y4
-	VMOVDQU        800(AX), Y5
-	VPCMPEQD       Y6, Y6, Y6
-	VPADDW         Y5, Y6, Y6
-	VPANDN         Y5, Y6, Y7
-	VPAND          Y5, Y6, Y5
-	VPOR           Y2, Y7, Y6
-	VPOR           Y3, Y7, Y8
-	VPOR           Y4, Y7, Y7
-	VPADDW         Y8, Y8, Y8
-	VPSRLW         $0x01, Y7, Y7
-	VPCMPEQW       Y0, Y5, Y9
-	VPACKSSWB      Y9, Y9, Y10
-	VPMOVMSKB      Y10, DI
-	MOVBLZX        DI, R8
-	SHLL           $0x04, R8
-	SHRL           $0x0c, DI
-	ANDL           $0x00000ff0, DI
-	VBROADCASTI128 (CX)(R8*1), Y10
-	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
-	POPCNTL        R8, R8
-	POPCNTL        DI, DI
-	LEAQ           (BX)(R8*1), R8
-	LEAQ           (R8)(DI*1), DI
-	VBROADCASTI128 1024(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y2, Y2
-	VBROADCASTI128 9152(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y3, Y3
-	VBROADCASTI128 17280(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y4, Y4
-	MOVQ           DI, BX
-	VPOR           Y2, Y3, Y10
-	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
-	VPAND          Y9, Y10, Y10
-	VPOR           Y10, Y5, Y5
-	VMOVDQU        Y2, 32(AX)
-	VMOVDQU        Y3, 288(AX)
-	VMOVDQU        Y4, 544(AX)
-	VMOVDQU        Y5, 800(AX)
-	VPOR           Y6, Y8, Y2
-	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPADDW         Y8, Y8, Y8
-	VPSRLW         $0x01, Y7, Y7
-	VPOR           Y6, Y8, Y3
-	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
-	VPOR           Y2, Y3, Y5
-	VPXOR          Y4, Y5, Y5
-	VPADDW         Y4, Y4, Y6
-	VPAND          Y4, Y6, Y6
-	VPOR           Y6, Y5, Y5
-	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
-	VPMINUW        Y2, Y3, Y2
-	VPCMPEQW       Y0, Y2, Y2
-	VPANDN         Y5, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VPAND          Y6, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VMOVDQU        64(AX), Y2
-	VMOVDQU        320(AX), Y3
-	VMOVDQU        576(AX), Y4
-	VMOVDQU        832(AX), Y5
-	VPCMPEQD       Y6, Y6, Y6
-	VPADDW         Y5, Y6, Y6
-	VPANDN         Y5, Y6, Y7
-	VPAND          Y5, Y6, Y5
-	VPOR           Y2, Y7, Y6
-	VPOR           Y3, Y7, Y8
-	VPOR           Y4, Y7, Y7
-	VPADDW         Y8, Y8, Y8
-	VPSRLW         $0x01, Y7, Y7
-	VPCMPEQW       Y0, Y5, Y9
-	VPACKSSWB      Y9, Y9, Y10
-	VPMOVMSKB      Y10, DI
-	MOVBLZX        DI, R8
-	SHLL           $0x04, R8
-	SHRL           $0x0c, DI
-	ANDL           $0x00000ff0, DI
-	VBROADCASTI128 (CX)(R8*1), Y10
-	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
-	POPCNTL        R8, R8
-	POPCNTL        DI, DI
-	LEAQ           (BX)(R8*1), R8
-	LEAQ           (R8)(DI*1), DI
-	VBROADCASTI128 1024(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y2, Y2
-	VBROADCASTI128 9152(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y3, Y3
-	VBROADCASTI128 17280(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y4, Y4
-	MOVQ           DI, BX
-	VPOR           Y2, Y3, Y10
-	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
-	VPAND          Y9, Y10, Y10
-	VPOR           Y10, Y5, Y5
-	VMOVDQU        Y2, 64(AX)
-	VMOVDQU        Y3, 320(AX)
-	VMOVDQU        Y4, 576(AX)
-	VMOVDQU        Y5, 832(AX)
-	VPOR           Y6, Y8, Y2
-	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPADDW         Y8, Y8, Y8
-	VPSRLW         $0x01, Y7, Y7
-	VPOR           Y6, Y8, Y3
-	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
-	VPOR           Y2, Y3, Y5
-	VPXOR          Y4, Y5, Y5
-	VPADDW         Y4, Y4, Y6
-	VPAND          Y4, Y6, Y6
-	VPOR           Y6, Y5, Y5
-	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
-	VPMINUW        Y2, Y3, Y2
-	VPCMPEQW       Y0, Y2, Y2
-	VPANDN         Y5, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VPAND          Y6, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VMOVDQU        96(AX), Y2
-	VMOVDQU        352(AX), Y3
-	VMOVDQU        608(AX), Y4
-	VMOVDQU        864(AX), Y5
-	VPCMPEQD       Y6, Y6, Y6
-	VPADDW         Y5, Y6, Y6
-	VPANDN         Y5, Y6, Y7
-	VPAND          Y5, Y6, Y5
-	VPOR           Y2, Y7, Y6
-	VPOR           Y3, Y7, Y8
-	VPOR           Y4, Y7, Y7
-	VPADDW         Y8, Y8, Y8
-	VPSRLW         $0x01, Y7, Y7
-	VPCMPEQW       Y0, Y5, Y9
-	VPACKSSWB      Y9, Y9, Y10
-	VPMOVMSKB      Y10, DI
-	MOVBLZX        DI, R8
-	SHLL           $0x04, R8
-	SHRL           $0x0c, DI
-	ANDL           $0x00000ff0, DI
-	VBROADCASTI128 (CX)(R8*1), Y10
-	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
-	POPCNTL        R8, R8
-	POPCNTL        DI, DI
-	LEAQ           (BX)(R8*1), R8
-	LEAQ           (R8)(DI*1), DI
-	VBROADCASTI128 1024(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y2, Y2
-	VBROADCASTI128 9152(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y3, Y3
-	VBROADCASTI128 17280(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y4, Y4
-	MOVQ           DI, BX
-	VPOR           Y2, Y3, Y10
-	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
-	VPAND          Y9, Y10, Y10
-	VPOR           Y10, Y5, Y5
-	VMOVDQU        Y2, 96(AX)
-	VMOVDQU        Y3, 352(AX)
-	VMOVDQU        Y4, 608(AX)
-	VMOVDQU        Y5, 864(AX)
-	VPOR           Y6, Y8, Y2
-	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPADDW         Y8, Y8, Y8
-	VPSRLW         $0x01, Y7, Y7
-	VPOR           Y6, Y8, Y3
-	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
-	VPOR           Y2, Y3, Y5
-	VPXOR          Y4, Y5, Y5
-	VPADDW         Y4, Y4, Y6
-	VPAND          Y4, Y6, Y6
-	VPOR           Y6, Y5, Y5
-	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
-	VPMINUW        Y2, Y3, Y2
-	VPCMPEQW       Y0, Y2, Y2
-	VPANDN         Y5, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VPAND          Y6, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	CMPQ           BX, SI
-	CMOVQGT        SI, BX
-	CMPQ           BX, SI
-	JNE            dry
-	VPXOR          Y2, Y2, Y2
-	VMOVDQU        768(AX), Y3
-	VPOR           Y3, Y2, Y2
-	VMOVDQU        800(AX), Y3
-	VPOR           Y3, Y2, Y2
-	VMOVDQU        832(AX), Y3
-	VPOR           Y3, Y2, Y2
-	VMOVDQU        864(AX), Y3
-	VPOR           Y3, Y2, Y2
-	VPTEST         Y2, Y2
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    SI, BX
+	VPXOR   Y2, Y2, Y2
+	VMOVDQU 768(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 800(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 832(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 864(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VPTEST  Y2, Y2
+	JNE     more
 
 done:
-	SUBQ BX, SI
-	MOVQ SI, 25408(AX)
-	XORL CX, CX
-	JMP  moved
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+	SUBQ    BX, SI
+	MOVQ    SI, 25408(AX)
+	XORL    CX, CX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -733,11 +444,21 @@ TEXT ·avx2x16Rows2Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), CX
 	VPXOR Y1, Y1, Y1
-	MOVB  flush+24(FP), DI
-	TESTB DI, DI
-	JNE   flush
 	LEAQ  -64(SI), DI
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1024(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1056(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1088(AX)(SI*2)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 1120(AX)(SI*2)
+	LEAQ     -1(SI), DI
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y2
@@ -1032,329 +753,30 @@ more:
 check:
 	CMPQ BX, DI
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 1024(AX)(SI*2)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 1056(AX)(SI*2)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 1088(AX)(SI*2)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 1120(AX)(SI*2)
-
-dry:
-	VMOVDQU        (AX), Y2
-	VMOVDQU        256(AX), Y3
-	VMOVDQU        512(AX), Y4
-	VMOVDQU        768(AX), Y5
-	VPCMPEQD       Y6, Y6, Y6
-	VPADDW         Y5, Y6, Y6
-	VPANDN         Y5, Y6, Y7
-	VPAND          Y5, Y6, Y5
-	VPOR           Y2, Y7, Y6
-	VPOR           Y3, Y7, Y8
-	VPOR           Y4, Y7, Y7
-	VPMULLW        512(DX), Y8, Y8
-	VPMULHUW       576(DX), Y7, Y7
-	VPCMPEQW       Y0, Y5, Y9
-	VPACKSSWB      Y9, Y9, Y10
-	VPMOVMSKB      Y10, DI
-	MOVBLZX        DI, R8
-	SHLL           $0x04, R8
-	SHRL           $0x0c, DI
-	ANDL           $0x00000ff0, DI
-	VBROADCASTI128 (CX)(R8*1), Y10
-	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
-	POPCNTL        R8, R8
-	POPCNTL        DI, DI
-	LEAQ           (BX)(R8*1), R8
-	LEAQ           (R8)(DI*1), DI
-	VBROADCASTI128 1024(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y2, Y2
-	VBROADCASTI128 9152(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y3, Y3
-	VBROADCASTI128 17280(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y4, Y4
-	MOVQ           DI, BX
-	VPOR           Y2, Y3, Y10
-	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
-	VPAND          Y9, Y10, Y10
-	VPOR           Y10, Y5, Y5
-	VMOVDQU        Y2, (AX)
-	VMOVDQU        Y3, 256(AX)
-	VMOVDQU        Y4, 512(AX)
-	VMOVDQU        Y5, 768(AX)
-	VPOR           Y6, Y8, Y2
-	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPMULLW        640(DX), Y8, Y8
-	VPMULHUW       704(DX), Y7, Y7
-	VPOR           Y6, Y8, Y3
-	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
-	VPOR           Y2, Y3, Y5
-	VPXOR          Y4, Y5, Y5
-	VPMULLW        640(DX), Y4, Y6
-	VPAND          Y4, Y6, Y6
-	VPOR           Y6, Y5, Y5
-	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
-	VPMINUW        Y2, Y3, Y2
-	VPCMPEQW       Y0, Y2, Y2
-	VPANDN         Y5, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VPAND          Y6, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VMOVDQU        32(AX), Y2
-	VMOVDQU        288(AX), Y3
-	VMOVDQU        544(AX), Y4
-	VMOVDQU        800(AX), Y5
-	VPCMPEQD       Y6, Y6, Y6
-	VPADDW         Y5, Y6, Y6
-	VPANDN         Y5, Y6, Y7
-	VPAND          Y5, Y6, Y5
-	VPOR           Y2, Y7, Y6
-	VPOR           Y3, Y7, Y8
-	VPOR           Y4, Y7, Y7
-	VPMULLW        512(DX), Y8, Y8
-	VPMULHUW       576(DX), Y7, Y7
-	VPCMPEQW       Y0, Y5, Y9
-	VPACKSSWB      Y9, Y9, Y10
-	VPMOVMSKB      Y10, DI
-	MOVBLZX        DI, R8
-	SHLL           $0x04, R8
-	SHRL           $0x0c, DI
-	ANDL           $0x00000ff0, DI
-	VBROADCASTI128 (CX)(R8*1), Y10
-	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
-	POPCNTL        R8, R8
-	POPCNTL        DI, DI
-	LEAQ           (BX)(R8*1), R8
-	LEAQ           (R8)(DI*1), DI
-	VBROADCASTI128 1024(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y2, Y2
-	VBROADCASTI128 9152(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y3, Y3
-	VBROADCASTI128 17280(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y4, Y4
-	MOVQ           DI, BX
-	VPOR           Y2, Y3, Y10
-	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
-	VPAND          Y9, Y10, Y10
-	VPOR           Y10, Y5, Y5
-	VMOVDQU        Y2, 32(AX)
-	VMOVDQU        Y3, 288(AX)
-	VMOVDQU        Y4, 544(AX)
-	VMOVDQU        Y5, 800(AX)
-	VPOR           Y6, Y8, Y2
-	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPMULLW        640(DX), Y8, Y8
-	VPMULHUW       704(DX), Y7, Y7
-	VPOR           Y6, Y8, Y3
-	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
-	VPOR           Y2, Y3, Y5
-	VPXOR          Y4, Y5, Y5
-	VPMULLW        640(DX), Y4, Y6
-	VPAND          Y4, Y6, Y6
-	VPOR           Y6, Y5, Y5
-	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
-	VPMINUW        Y2, Y3, Y2
-	VPCMPEQW       Y0, Y2, Y2
-	VPANDN         Y5, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VPAND          Y6, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VMOVDQU        64(AX), Y2
-	VMOVDQU        320(AX), Y3
-	VMOVDQU        576(AX), Y4
-	VMOVDQU        832(AX), Y5
-	VPCMPEQD       Y6, Y6, Y6
-	VPADDW         Y5, Y6, Y6
-	VPANDN         Y5, Y6, Y7
-	VPAND          Y5, Y6, Y5
-	VPOR           Y2, Y7, Y6
-	VPOR           Y3, Y7, Y8
-	VPOR           Y4, Y7, Y7
-	VPMULLW        512(DX), Y8, Y8
-	VPMULHUW       576(DX), Y7, Y7
-	VPCMPEQW       Y0, Y5, Y9
-	VPACKSSWB      Y9, Y9, Y10
-	VPMOVMSKB      Y10, DI
-	MOVBLZX        DI, R8
-	SHLL           $0x04, R8
-	SHRL           $0x0c, DI
-	ANDL           $0x00000ff0, DI
-	VBROADCASTI128 (CX)(R8*1), Y10
-	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
-	POPCNTL        R8, R8
-	POPCNTL        DI, DI
-	LEAQ           (BX)(R8*1), R8
-	LEAQ           (R8)(DI*1), DI
-	VBROADCASTI128 1024(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y2, Y2
-	VBROADCASTI128 9152(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y3, Y3
-	VBROADCASTI128 17280(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y4, Y4
-	MOVQ           DI, BX
-	VPOR           Y2, Y3, Y10
-	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
-	VPAND          Y9, Y10, Y10
-	VPOR           Y10, Y5, Y5
-	VMOVDQU        Y2, 64(AX)
-	VMOVDQU        Y3, 320(AX)
-	VMOVDQU        Y4, 576(AX)
-	VMOVDQU        Y5, 832(AX)
-	VPOR           Y6, Y8, Y2
-	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPMULLW        640(DX), Y8, Y8
-	VPMULHUW       704(DX), Y7, Y7
-	VPOR           Y6, Y8, Y3
-	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
-	VPOR           Y2, Y3, Y5
-	VPXOR          Y4, Y5, Y5
-	VPMULLW        640(DX), Y4, Y6
-	VPAND          Y4, Y6, Y6
-	VPOR           Y6, Y5, Y5
-	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
-	VPMINUW        Y2, Y3, Y2
-	VPCMPEQW       Y0, Y2, Y2
-	VPANDN         Y5, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VPAND          Y6, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VMOVDQU        96(AX), Y2
-	VMOVDQU        352(AX), Y3
-	VMOVDQU        608(AX), Y4
-	VMOVDQU        864(AX), Y5
-	VPCMPEQD       Y6, Y6, Y6
-	VPADDW         Y5, Y6, Y6
-	VPANDN         Y5, Y6, Y7
-	VPAND          Y5, Y6, Y5
-	VPOR           Y2, Y7, Y6
-	VPOR           Y3, Y7, Y8
-	VPOR           Y4, Y7, Y7
-	VPMULLW        512(DX), Y8, Y8
-	VPMULHUW       576(DX), Y7, Y7
-	VPCMPEQW       Y0, Y5, Y9
-	VPACKSSWB      Y9, Y9, Y10
-	VPMOVMSKB      Y10, DI
-	MOVBLZX        DI, R8
-	SHLL           $0x04, R8
-	SHRL           $0x0c, DI
-	ANDL           $0x00000ff0, DI
-	VBROADCASTI128 (CX)(R8*1), Y10
-	VINSERTI128    $0x01, (CX)(DI*1), Y10, Y10
-	POPCNTL        R8, R8
-	POPCNTL        DI, DI
-	LEAQ           (BX)(R8*1), R8
-	LEAQ           (R8)(DI*1), DI
-	VBROADCASTI128 1024(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 1024(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y2, Y2
-	VBROADCASTI128 9152(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 9152(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y3, Y3
-	VBROADCASTI128 17280(AX)(BX*2), Y11
-	VINSERTI128    $0x01, 17280(AX)(R8*2), Y11, Y11
-	VPSHUFB        Y10, Y11, Y11
-	VPBLENDVB      Y9, Y11, Y4, Y4
-	MOVQ           DI, BX
-	VPOR           Y2, Y3, Y10
-	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
-	VPAND          Y9, Y10, Y10
-	VPOR           Y10, Y5, Y5
-	VMOVDQU        Y2, 96(AX)
-	VMOVDQU        Y3, 352(AX)
-	VMOVDQU        Y4, 608(AX)
-	VMOVDQU        Y5, 864(AX)
-	VPOR           Y6, Y8, Y2
-	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPMULLW        640(DX), Y8, Y8
-	VPMULHUW       704(DX), Y7, Y7
-	VPOR           Y6, Y8, Y3
-	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
-	VPOR           Y2, Y3, Y5
-	VPXOR          Y4, Y5, Y5
-	VPMULLW        640(DX), Y4, Y6
-	VPAND          Y4, Y6, Y6
-	VPOR           Y6, Y5, Y5
-	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
-	VPMINUW        Y2, Y3, Y2
-	VPCMPEQW       Y0, Y2, Y2
-	VPANDN         Y5, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	VPAND          Y6, Y2, Y2
-	VPSUBW         Y2, Y1, Y1
-	CMPQ           BX, SI
-	CMOVQGT        SI, BX
-	CMPQ           BX, SI
-	JNE            dry
-	VPXOR          Y2, Y2, Y2
-	VMOVDQU        768(AX), Y3
-	VPOR           Y3, Y2, Y2
-	VMOVDQU        800(AX), Y3
-	VPOR           Y3, Y2, Y2
-	VMOVDQU        832(AX), Y3
-	VPOR           Y3, Y2, Y2
-	VMOVDQU        864(AX), Y3
-	VPOR           Y3, Y2, Y2
-	VPTEST         Y2, Y2
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    SI, BX
+	VPXOR   Y2, Y2, Y2
+	VMOVDQU 768(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 800(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 832(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 864(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VPTEST  Y2, Y2
+	JNE     more
 
 done:
-	SUBQ BX, SI
-	MOVQ SI, 25408(AX)
-	XORL CX, CX
-	JMP  moved
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+	SUBQ    BX, SI
+	MOVQ    SI, 25408(AX)
+	XORL    CX, CX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -1395,11 +817,21 @@ TEXT ·avx2x16Rows3(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -1756,391 +1188,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -2173,11 +1244,21 @@ TEXT ·avx2x16Rows3Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -2534,391 +1615,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        768(DX), Y7, Y2
-	VPMULHUW       832(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        768(DX), Y7, Y2
-	VPMULHUW       832(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        768(DX), Y7, Y2
-	VPMULHUW       832(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        768(DX), Y7, Y2
-	VPMULHUW       832(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -2951,11 +1671,21 @@ TEXT ·avx2x16Rows4(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -3352,431 +2082,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPOR           Y5, Y1, Y2
-	VPADDW         Y7, Y7, Y3
-	VPSRLW         $0x01, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
-	VPADDW         Y3, Y3, Y3
-	VPSRLW         $0x02, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPADDW         Y3, Y3, Y3
-	VPSRLW         $0x03, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
-	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPOR           Y5, Y1, Y2
-	VPADDW         Y7, Y7, Y3
-	VPSRLW         $0x01, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
-	VPADDW         Y3, Y3, Y3
-	VPSRLW         $0x02, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPADDW         Y3, Y3, Y3
-	VPSRLW         $0x03, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
-	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPOR           Y5, Y1, Y2
-	VPADDW         Y7, Y7, Y3
-	VPSRLW         $0x01, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
-	VPADDW         Y3, Y3, Y3
-	VPSRLW         $0x02, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPADDW         Y3, Y3, Y3
-	VPSRLW         $0x03, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
-	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPOR           Y5, Y1, Y2
-	VPADDW         Y7, Y7, Y3
-	VPSRLW         $0x01, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
-	VPADDW         Y3, Y3, Y3
-	VPSRLW         $0x02, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPADDW         Y3, Y3, Y3
-	VPSRLW         $0x03, Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
-	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -3809,11 +2138,21 @@ TEXT ·avx2x16Rows4Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -4210,431 +2549,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPOR           Y5, Y1, Y2
-	VPMULLW        640(DX), Y7, Y3
-	VPMULHUW       704(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
-	VPMULLW        768(DX), Y7, Y3
-	VPMULHUW       832(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMULLW        896(DX), Y7, Y3
-	VPMULHUW       960(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
-	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPOR           Y5, Y1, Y2
-	VPMULLW        640(DX), Y7, Y3
-	VPMULHUW       704(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
-	VPMULLW        768(DX), Y7, Y3
-	VPMULHUW       832(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMULLW        896(DX), Y7, Y3
-	VPMULHUW       960(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
-	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPOR           Y5, Y1, Y2
-	VPMULLW        640(DX), Y7, Y3
-	VPMULHUW       704(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
-	VPMULLW        768(DX), Y7, Y3
-	VPMULHUW       832(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMULLW        896(DX), Y7, Y3
-	VPMULHUW       960(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
-	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPOR           Y5, Y1, Y2
-	VPMULLW        640(DX), Y7, Y3
-	VPMULHUW       704(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
-	VPMULLW        768(DX), Y7, Y3
-	VPMULHUW       832(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMULLW        896(DX), Y7, Y3
-	VPMULHUW       960(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
-	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -4667,11 +2605,21 @@ TEXT ·avx2x16Rows5(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -5076,439 +3024,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x03, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x04, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x03, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x04, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x03, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x04, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x03, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x04, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -5541,11 +3080,21 @@ TEXT ·avx2x16Rows5Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -5950,439 +3499,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        768(DX), Y7, Y2
-	VPMULHUW       832(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        896(DX), Y7, Y2
-	VPMULHUW       960(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1024(DX), Y7, Y2
-	VPMULHUW       1088(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        768(DX), Y7, Y2
-	VPMULHUW       832(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        896(DX), Y7, Y2
-	VPMULHUW       960(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1024(DX), Y7, Y2
-	VPMULHUW       1088(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        768(DX), Y7, Y2
-	VPMULHUW       832(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        896(DX), Y7, Y2
-	VPMULHUW       960(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1024(DX), Y7, Y2
-	VPMULHUW       1088(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        768(DX), Y7, Y2
-	VPMULHUW       832(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        896(DX), Y7, Y2
-	VPMULHUW       960(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1024(DX), Y7, Y2
-	VPMULHUW       1088(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -6415,11 +3555,21 @@ TEXT ·avx2x16Rows6(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -6776,391 +3926,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
-	VPOR           Y5, Y2, Y2
-	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
-	VPMINUW        Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
-	VPOR           Y5, Y2, Y2
-	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
-	VPMINUW        Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
-	VPOR           Y5, Y2, Y2
-	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
-	VPMINUW        Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
-	VPOR           Y5, Y2, Y2
-	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
-	VPMINUW        Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -7193,11 +3982,21 @@ TEXT ·avx2x16Rows6Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -7554,391 +4353,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
-	VPOR           Y5, Y2, Y2
-	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
-	VPMINUW        Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
-	VPOR           Y5, Y2, Y2
-	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
-	VPMINUW        Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
-	VPOR           Y5, Y2, Y2
-	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
-	VPMINUW        Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
-	VPOR           Y5, Y2, Y2
-	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
-	VPMINUW        Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -7971,11 +4409,21 @@ TEXT ·avx2x16Rows10(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -8308,367 +4756,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPADDW         Y7, Y7, Y7
-	VPSRLW         $0x01, Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPADDW         Y7, Y7, Y2
-	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -8701,11 +4812,21 @@ TEXT ·avx2x16Rows10Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm16+0(SB), R8
 	LEAQ  ·compressPerm16+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -64(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1024(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1056(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1088(AX)(DI*2)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 1120(AX)(DI*2)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU        (AX), Y1
@@ -9038,367 +5159,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1024(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1056(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1088(AX)(DI*2)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 1120(AX)(DI*2)
-
-dry:
-	CMPQ           SI, $0x00000ee0
-	JA             done
-	VMOVDQU        (AX), Y1
-	VMOVDQU        256(AX), Y2
-	VMOVDQU        512(AX), Y3
-	VMOVDQU        768(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, (AX)
-	VMOVDQU        Y2, 256(AX)
-	VMOVDQU        Y3, 512(AX)
-	VMOVDQU        Y4, 768(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        32(AX), Y1
-	VMOVDQU        288(AX), Y2
-	VMOVDQU        544(AX), Y3
-	VMOVDQU        800(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 32(AX)
-	VMOVDQU        Y2, 288(AX)
-	VMOVDQU        Y3, 544(AX)
-	VMOVDQU        Y4, 800(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        64(AX), Y1
-	VMOVDQU        320(AX), Y2
-	VMOVDQU        576(AX), Y3
-	VMOVDQU        832(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 64(AX)
-	VMOVDQU        Y2, 320(AX)
-	VMOVDQU        Y3, 576(AX)
-	VMOVDQU        Y4, 832(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	VMOVDQU        96(AX), Y1
-	VMOVDQU        352(AX), Y2
-	VMOVDQU        608(AX), Y3
-	VMOVDQU        864(AX), Y4
-	VPCMPEQD       Y5, Y5, Y5
-	VPADDW         Y4, Y5, Y5
-	VPANDN         Y4, Y5, Y6
-	VPAND          Y4, Y5, Y4
-	VPOR           Y1, Y6, Y5
-	VPOR           Y2, Y6, Y7
-	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
-	VPCMPEQW       Y0, Y4, Y8
-	VPACKSSWB      Y8, Y8, Y9
-	VPMOVMSKB      Y9, R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R8)(R11*1), Y9
-	VINSERTI128    $0x01, (R8)(R10*1), Y9, Y9
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (BX)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VBROADCASTI128 1024(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 1024(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y1, Y1
-	VBROADCASTI128 9152(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 9152(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y2, Y2
-	VBROADCASTI128 17280(AX)(BX*2), Y10
-	VINSERTI128    $0x01, 17280(AX)(R11*2), Y10, Y10
-	VPSHUFB        Y9, Y10, Y10
-	VPBLENDVB      Y8, Y10, Y3, Y3
-	MOVQ           R10, BX
-	VPOR           Y1, Y2, Y9
-	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
-	VPAND          Y8, Y9, Y9
-	VPOR           Y9, Y4, Y4
-	VMOVDQU        Y1, 96(AX)
-	VMOVDQU        Y2, 352(AX)
-	VMOVDQU        Y3, 608(AX)
-	VMOVDQU        Y4, 864(AX)
-	VPOR           Y5, Y7, Y1
-	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
-	VPACKSSWB      Y1, Y1, Y1
-	VPMOVMSKB      Y1, R10
-	NOTL           R10
-	MOVBLZX        R10, R11
-	SHLL           $0x04, R11
-	SHRL           $0x0c, R10
-	ANDL           $0x00000ff0, R10
-	VBROADCASTI128 (R9)(R11*1), Y1
-	VINSERTI128    $0x01, (R9)(R10*1), Y1, Y1
-	POPCNTL        R11, R11
-	POPCNTL        R10, R10
-	LEAQ           (SI)(R11*1), R11
-	LEAQ           (R11)(R10*1), R10
-	VPSHUFB        Y1, Y5, Y5
-	VMOVDQU        X5, 1024(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y5, 1024(CX)(R11*2)
-	VPSHUFB        Y1, Y7, Y7
-	VMOVDQU        X7, 9152(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y7, 9152(CX)(R11*2)
-	VPSHUFB        Y1, Y6, Y6
-	VMOVDQU        X6, 17280(CX)(SI*2)
-	VEXTRACTI128   $0x01, Y6, 17280(CX)(R11*2)
-	MOVQ           R10, SI
-	CMPQ           BX, DI
-	CMOVQGT        DI, BX
-	CMPQ           BX, DI
-	JNE            dry
-	VPXOR          Y1, Y1, Y1
-	VMOVDQU        768(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        800(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        832(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VMOVDQU        864(AX), Y2
-	VPOR           Y2, Y1, Y1
-	VPTEST         Y1, Y1
-	JNE            dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 768(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 800(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 832(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 864(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 25408(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 25408(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 1024(AX)(BX*2), Y0
@@ -9486,11 +5270,21 @@ TEXT ·avx2x32Rows2(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), CX
 	VPXOR Y1, Y1, Y1
-	MOVB  flush+24(FP), DI
-	TESTB DI, DI
-	JNE   flush
 	LEAQ  -32(SI), DI
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2048(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2080(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2112(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2144(AX)(SI*4)
+	LEAQ     -1(SI), DI
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y2
@@ -9737,281 +5531,30 @@ more:
 check:
 	CMPQ BX, DI
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 2048(AX)(SI*4)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 2080(AX)(SI*4)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 2112(AX)(SI*4)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 2144(AX)(SI*4)
-
-dry:
-	VMOVDQU   (AX), Y2
-	VMOVDQU   512(AX), Y3
-	VMOVDQU   1024(AX), Y4
-	VMOVDQU   1536(AX), Y5
-	VPCMPEQD  Y6, Y6, Y6
-	VPADDD    Y5, Y6, Y6
-	VPANDN    Y5, Y6, Y7
-	VPAND     Y5, Y6, Y5
-	VPOR      Y2, Y7, Y6
-	VPOR      Y3, Y7, Y8
-	VPOR      Y4, Y7, Y7
-	VPADDD    Y8, Y8, Y8
-	VPSRLD    $0x01, Y7, Y7
-	VPCMPEQD  Y0, Y5, Y9
-	VMOVMSKPS Y9, DI
-	MOVL      DI, R8
-	SHLL      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y10
-	POPCNTL   DI, DI
-	LEAQ      (BX)(DI*1), DI
-	VPERMD    2048(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y2, Y2
-	VPERMD    18304(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y3, Y3
-	VPERMD    34560(AX)(BX*4), Y10, Y10
-	VPBLENDVB Y9, Y10, Y4, Y4
-	MOVQ      DI, BX
-	VPOR      Y2, Y3, Y10
-	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
-	VPAND     Y9, Y10, Y10
-	VPOR      Y10, Y5, Y5
-	VMOVDQU   Y2, (AX)
-	VMOVDQU   Y3, 512(AX)
-	VMOVDQU   Y4, 1024(AX)
-	VMOVDQU   Y5, 1536(AX)
-	VPOR      Y6, Y8, Y2
-	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPADDD    Y8, Y8, Y8
-	VPSRLD    $0x01, Y7, Y7
-	VPOR      Y6, Y8, Y3
-	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
-	VPOR      Y2, Y3, Y5
-	VPXOR     Y4, Y5, Y5
-	VPADDD    Y4, Y4, Y6
-	VPAND     Y4, Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
-	VPMINUD   Y2, Y3, Y2
-	VPCMPEQD  Y0, Y2, Y2
-	VPANDN    Y5, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VPAND     Y6, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VMOVDQU   32(AX), Y2
-	VMOVDQU   544(AX), Y3
-	VMOVDQU   1056(AX), Y4
-	VMOVDQU   1568(AX), Y5
-	VPCMPEQD  Y6, Y6, Y6
-	VPADDD    Y5, Y6, Y6
-	VPANDN    Y5, Y6, Y7
-	VPAND     Y5, Y6, Y5
-	VPOR      Y2, Y7, Y6
-	VPOR      Y3, Y7, Y8
-	VPOR      Y4, Y7, Y7
-	VPADDD    Y8, Y8, Y8
-	VPSRLD    $0x01, Y7, Y7
-	VPCMPEQD  Y0, Y5, Y9
-	VMOVMSKPS Y9, DI
-	MOVL      DI, R8
-	SHLL      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y10
-	POPCNTL   DI, DI
-	LEAQ      (BX)(DI*1), DI
-	VPERMD    2048(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y2, Y2
-	VPERMD    18304(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y3, Y3
-	VPERMD    34560(AX)(BX*4), Y10, Y10
-	VPBLENDVB Y9, Y10, Y4, Y4
-	MOVQ      DI, BX
-	VPOR      Y2, Y3, Y10
-	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
-	VPAND     Y9, Y10, Y10
-	VPOR      Y10, Y5, Y5
-	VMOVDQU   Y2, 32(AX)
-	VMOVDQU   Y3, 544(AX)
-	VMOVDQU   Y4, 1056(AX)
-	VMOVDQU   Y5, 1568(AX)
-	VPOR      Y6, Y8, Y2
-	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPADDD    Y8, Y8, Y8
-	VPSRLD    $0x01, Y7, Y7
-	VPOR      Y6, Y8, Y3
-	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
-	VPOR      Y2, Y3, Y5
-	VPXOR     Y4, Y5, Y5
-	VPADDD    Y4, Y4, Y6
-	VPAND     Y4, Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
-	VPMINUD   Y2, Y3, Y2
-	VPCMPEQD  Y0, Y2, Y2
-	VPANDN    Y5, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VPAND     Y6, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VMOVDQU   64(AX), Y2
-	VMOVDQU   576(AX), Y3
-	VMOVDQU   1088(AX), Y4
-	VMOVDQU   1600(AX), Y5
-	VPCMPEQD  Y6, Y6, Y6
-	VPADDD    Y5, Y6, Y6
-	VPANDN    Y5, Y6, Y7
-	VPAND     Y5, Y6, Y5
-	VPOR      Y2, Y7, Y6
-	VPOR      Y3, Y7, Y8
-	VPOR      Y4, Y7, Y7
-	VPADDD    Y8, Y8, Y8
-	VPSRLD    $0x01, Y7, Y7
-	VPCMPEQD  Y0, Y5, Y9
-	VMOVMSKPS Y9, DI
-	MOVL      DI, R8
-	SHLL      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y10
-	POPCNTL   DI, DI
-	LEAQ      (BX)(DI*1), DI
-	VPERMD    2048(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y2, Y2
-	VPERMD    18304(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y3, Y3
-	VPERMD    34560(AX)(BX*4), Y10, Y10
-	VPBLENDVB Y9, Y10, Y4, Y4
-	MOVQ      DI, BX
-	VPOR      Y2, Y3, Y10
-	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
-	VPAND     Y9, Y10, Y10
-	VPOR      Y10, Y5, Y5
-	VMOVDQU   Y2, 64(AX)
-	VMOVDQU   Y3, 576(AX)
-	VMOVDQU   Y4, 1088(AX)
-	VMOVDQU   Y5, 1600(AX)
-	VPOR      Y6, Y8, Y2
-	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPADDD    Y8, Y8, Y8
-	VPSRLD    $0x01, Y7, Y7
-	VPOR      Y6, Y8, Y3
-	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
-	VPOR      Y2, Y3, Y5
-	VPXOR     Y4, Y5, Y5
-	VPADDD    Y4, Y4, Y6
-	VPAND     Y4, Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
-	VPMINUD   Y2, Y3, Y2
-	VPCMPEQD  Y0, Y2, Y2
-	VPANDN    Y5, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VPAND     Y6, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VMOVDQU   96(AX), Y2
-	VMOVDQU   608(AX), Y3
-	VMOVDQU   1120(AX), Y4
-	VMOVDQU   1632(AX), Y5
-	VPCMPEQD  Y6, Y6, Y6
-	VPADDD    Y5, Y6, Y6
-	VPANDN    Y5, Y6, Y7
-	VPAND     Y5, Y6, Y5
-	VPOR      Y2, Y7, Y6
-	VPOR      Y3, Y7, Y8
-	VPOR      Y4, Y7, Y7
-	VPADDD    Y8, Y8, Y8
-	VPSRLD    $0x01, Y7, Y7
-	VPCMPEQD  Y0, Y5, Y9
-	VMOVMSKPS Y9, DI
-	MOVL      DI, R8
-	SHLL      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y10
-	POPCNTL   DI, DI
-	LEAQ      (BX)(DI*1), DI
-	VPERMD    2048(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y2, Y2
-	VPERMD    18304(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y3, Y3
-	VPERMD    34560(AX)(BX*4), Y10, Y10
-	VPBLENDVB Y9, Y10, Y4, Y4
-	MOVQ      DI, BX
-	VPOR      Y2, Y3, Y10
-	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
-	VPAND     Y9, Y10, Y10
-	VPOR      Y10, Y5, Y5
-	VMOVDQU   Y2, 96(AX)
-	VMOVDQU   Y3, 608(AX)
-	VMOVDQU   Y4, 1120(AX)
-	VMOVDQU   Y5, 1632(AX)
-	VPOR      Y6, Y8, Y2
-	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPADDD    Y8, Y8, Y8
-	VPSRLD    $0x01, Y7, Y7
-	VPOR      Y6, Y8, Y3
-	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
-	VPOR      Y2, Y3, Y5
-	VPXOR     Y4, Y5, Y5
-	VPADDD    Y4, Y4, Y6
-	VPAND     Y4, Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
-	VPMINUD   Y2, Y3, Y2
-	VPCMPEQD  Y0, Y2, Y2
-	VPANDN    Y5, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VPAND     Y6, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	CMPQ      BX, SI
-	CMOVQGT   SI, BX
-	CMPQ      BX, SI
-	JNE       dry
-	VPXOR     Y2, Y2, Y2
-	VMOVDQU   1536(AX), Y3
-	VPOR      Y3, Y2, Y2
-	VMOVDQU   1568(AX), Y3
-	VPOR      Y3, Y2, Y2
-	VMOVDQU   1600(AX), Y3
-	VPOR      Y3, Y2, Y2
-	VMOVDQU   1632(AX), Y3
-	VPOR      Y3, Y2, Y2
-	VPTEST    Y2, Y2
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    SI, BX
+	VPXOR   Y2, Y2, Y2
+	VMOVDQU 1536(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 1568(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 1600(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 1632(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VPTEST  Y2, Y2
+	JNE     more
 
 done:
-	SUBQ BX, SI
-	MOVQ SI, 50816(AX)
-	XORL CX, CX
-	JMP  moved
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+	SUBQ    BX, SI
+	MOVQ    SI, 50816(AX)
+	XORL    CX, CX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -10049,11 +5592,21 @@ TEXT ·avx2x32Rows2Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), CX
 	VPXOR Y1, Y1, Y1
-	MOVB  flush+24(FP), DI
-	TESTB DI, DI
-	JNE   flush
 	LEAQ  -32(SI), DI
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2048(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2080(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2112(AX)(SI*4)
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  Y2, 2144(AX)(SI*4)
+	LEAQ     -1(SI), DI
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y2
@@ -10300,281 +5853,30 @@ more:
 check:
 	CMPQ BX, DI
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 2048(AX)(SI*4)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 2080(AX)(SI*4)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 2112(AX)(SI*4)
-	VPCMPEQD Y2, Y2, Y2
-	VMOVDQU  Y2, 2144(AX)(SI*4)
-
-dry:
-	VMOVDQU   (AX), Y2
-	VMOVDQU   512(AX), Y3
-	VMOVDQU   1024(AX), Y4
-	VMOVDQU   1536(AX), Y5
-	VPCMPEQD  Y6, Y6, Y6
-	VPADDD    Y5, Y6, Y6
-	VPANDN    Y5, Y6, Y7
-	VPAND     Y5, Y6, Y5
-	VPOR      Y2, Y7, Y6
-	VPOR      Y3, Y7, Y8
-	VPOR      Y4, Y7, Y7
-	VPSLLVD   512(DX), Y8, Y8
-	VPSRLVD   576(DX), Y7, Y7
-	VPCMPEQD  Y0, Y5, Y9
-	VMOVMSKPS Y9, DI
-	MOVL      DI, R8
-	SHLL      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y10
-	POPCNTL   DI, DI
-	LEAQ      (BX)(DI*1), DI
-	VPERMD    2048(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y2, Y2
-	VPERMD    18304(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y3, Y3
-	VPERMD    34560(AX)(BX*4), Y10, Y10
-	VPBLENDVB Y9, Y10, Y4, Y4
-	MOVQ      DI, BX
-	VPOR      Y2, Y3, Y10
-	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
-	VPAND     Y9, Y10, Y10
-	VPOR      Y10, Y5, Y5
-	VMOVDQU   Y2, (AX)
-	VMOVDQU   Y3, 512(AX)
-	VMOVDQU   Y4, 1024(AX)
-	VMOVDQU   Y5, 1536(AX)
-	VPOR      Y6, Y8, Y2
-	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPSLLVD   640(DX), Y8, Y8
-	VPSRLVD   704(DX), Y7, Y7
-	VPOR      Y6, Y8, Y3
-	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
-	VPOR      Y2, Y3, Y5
-	VPXOR     Y4, Y5, Y5
-	VPSLLVD   640(DX), Y4, Y6
-	VPAND     Y4, Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
-	VPMINUD   Y2, Y3, Y2
-	VPCMPEQD  Y0, Y2, Y2
-	VPANDN    Y5, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VPAND     Y6, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VMOVDQU   32(AX), Y2
-	VMOVDQU   544(AX), Y3
-	VMOVDQU   1056(AX), Y4
-	VMOVDQU   1568(AX), Y5
-	VPCMPEQD  Y6, Y6, Y6
-	VPADDD    Y5, Y6, Y6
-	VPANDN    Y5, Y6, Y7
-	VPAND     Y5, Y6, Y5
-	VPOR      Y2, Y7, Y6
-	VPOR      Y3, Y7, Y8
-	VPOR      Y4, Y7, Y7
-	VPSLLVD   512(DX), Y8, Y8
-	VPSRLVD   576(DX), Y7, Y7
-	VPCMPEQD  Y0, Y5, Y9
-	VMOVMSKPS Y9, DI
-	MOVL      DI, R8
-	SHLL      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y10
-	POPCNTL   DI, DI
-	LEAQ      (BX)(DI*1), DI
-	VPERMD    2048(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y2, Y2
-	VPERMD    18304(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y3, Y3
-	VPERMD    34560(AX)(BX*4), Y10, Y10
-	VPBLENDVB Y9, Y10, Y4, Y4
-	MOVQ      DI, BX
-	VPOR      Y2, Y3, Y10
-	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
-	VPAND     Y9, Y10, Y10
-	VPOR      Y10, Y5, Y5
-	VMOVDQU   Y2, 32(AX)
-	VMOVDQU   Y3, 544(AX)
-	VMOVDQU   Y4, 1056(AX)
-	VMOVDQU   Y5, 1568(AX)
-	VPOR      Y6, Y8, Y2
-	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPSLLVD   640(DX), Y8, Y8
-	VPSRLVD   704(DX), Y7, Y7
-	VPOR      Y6, Y8, Y3
-	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
-	VPOR      Y2, Y3, Y5
-	VPXOR     Y4, Y5, Y5
-	VPSLLVD   640(DX), Y4, Y6
-	VPAND     Y4, Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
-	VPMINUD   Y2, Y3, Y2
-	VPCMPEQD  Y0, Y2, Y2
-	VPANDN    Y5, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VPAND     Y6, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VMOVDQU   64(AX), Y2
-	VMOVDQU   576(AX), Y3
-	VMOVDQU   1088(AX), Y4
-	VMOVDQU   1600(AX), Y5
-	VPCMPEQD  Y6, Y6, Y6
-	VPADDD    Y5, Y6, Y6
-	VPANDN    Y5, Y6, Y7
-	VPAND     Y5, Y6, Y5
-	VPOR      Y2, Y7, Y6
-	VPOR      Y3, Y7, Y8
-	VPOR      Y4, Y7, Y7
-	VPSLLVD   512(DX), Y8, Y8
-	VPSRLVD   576(DX), Y7, Y7
-	VPCMPEQD  Y0, Y5, Y9
-	VMOVMSKPS Y9, DI
-	MOVL      DI, R8
-	SHLL      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y10
-	POPCNTL   DI, DI
-	LEAQ      (BX)(DI*1), DI
-	VPERMD    2048(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y2, Y2
-	VPERMD    18304(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y3, Y3
-	VPERMD    34560(AX)(BX*4), Y10, Y10
-	VPBLENDVB Y9, Y10, Y4, Y4
-	MOVQ      DI, BX
-	VPOR      Y2, Y3, Y10
-	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
-	VPAND     Y9, Y10, Y10
-	VPOR      Y10, Y5, Y5
-	VMOVDQU   Y2, 64(AX)
-	VMOVDQU   Y3, 576(AX)
-	VMOVDQU   Y4, 1088(AX)
-	VMOVDQU   Y5, 1600(AX)
-	VPOR      Y6, Y8, Y2
-	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPSLLVD   640(DX), Y8, Y8
-	VPSRLVD   704(DX), Y7, Y7
-	VPOR      Y6, Y8, Y3
-	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
-	VPOR      Y2, Y3, Y5
-	VPXOR     Y4, Y5, Y5
-	VPSLLVD   640(DX), Y4, Y6
-	VPAND     Y4, Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
-	VPMINUD   Y2, Y3, Y2
-	VPCMPEQD  Y0, Y2, Y2
-	VPANDN    Y5, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VPAND     Y6, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VMOVDQU   96(AX), Y2
-	VMOVDQU   608(AX), Y3
-	VMOVDQU   1120(AX), Y4
-	VMOVDQU   1632(AX), Y5
-	VPCMPEQD  Y6, Y6, Y6
-	VPADDD    Y5, Y6, Y6
-	VPANDN    Y5, Y6, Y7
-	VPAND     Y5, Y6, Y5
-	VPOR      Y2, Y7, Y6
-	VPOR      Y3, Y7, Y8
-	VPOR      Y4, Y7, Y7
-	VPSLLVD   512(DX), Y8, Y8
-	VPSRLVD   576(DX), Y7, Y7
-	VPCMPEQD  Y0, Y5, Y9
-	VMOVMSKPS Y9, DI
-	MOVL      DI, R8
-	SHLL      $0x05, R8
-	VMOVDQU   (CX)(R8*1), Y10
-	POPCNTL   DI, DI
-	LEAQ      (BX)(DI*1), DI
-	VPERMD    2048(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y2, Y2
-	VPERMD    18304(AX)(BX*4), Y10, Y11
-	VPBLENDVB Y9, Y11, Y3, Y3
-	VPERMD    34560(AX)(BX*4), Y10, Y10
-	VPBLENDVB Y9, Y10, Y4, Y4
-	MOVQ      DI, BX
-	VPOR      Y2, Y3, Y10
-	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
-	VPAND     Y9, Y10, Y10
-	VPOR      Y10, Y5, Y5
-	VMOVDQU   Y2, 96(AX)
-	VMOVDQU   Y3, 608(AX)
-	VMOVDQU   Y4, 1120(AX)
-	VMOVDQU   Y5, 1632(AX)
-	VPOR      Y6, Y8, Y2
-	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPSLLVD   640(DX), Y8, Y8
-	VPSRLVD   704(DX), Y7, Y7
-	VPOR      Y6, Y8, Y3
-	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
-	VPOR      Y2, Y3, Y5
-	VPXOR     Y4, Y5, Y5
-	VPSLLVD   640(DX), Y4, Y6
-	VPAND     Y4, Y6, Y6
-	VPOR      Y6, Y5, Y5
-	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
-	VPMINUD   Y2, Y3, Y2
-	VPCMPEQD  Y0, Y2, Y2
-	VPANDN    Y5, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	VPAND     Y6, Y2, Y2
-	VPSUBD    Y2, Y1, Y1
-	CMPQ      BX, SI
-	CMOVQGT   SI, BX
-	CMPQ      BX, SI
-	JNE       dry
-	VPXOR     Y2, Y2, Y2
-	VMOVDQU   1536(AX), Y3
-	VPOR      Y3, Y2, Y2
-	VMOVDQU   1568(AX), Y3
-	VPOR      Y3, Y2, Y2
-	VMOVDQU   1600(AX), Y3
-	VPOR      Y3, Y2, Y2
-	VMOVDQU   1632(AX), Y3
-	VPOR      Y3, Y2, Y2
-	VPTEST    Y2, Y2
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    SI, BX
+	VPXOR   Y2, Y2, Y2
+	VMOVDQU 1536(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 1568(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 1600(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VMOVDQU 1632(AX), Y3
+	VPOR    Y3, Y2, Y2
+	VPTEST  Y2, Y2
+	JNE     more
 
 done:
-	SUBQ BX, SI
-	MOVQ SI, 50816(AX)
-	XORL CX, CX
-	JMP  moved
+	CMPQ    BX, SI
+	CMOVQGT SI, BX
+	SUBQ    BX, SI
+	MOVQ    SI, 50816(AX)
+	XORL    CX, CX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -10612,11 +5914,21 @@ TEXT ·avx2x32Rows3(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -10889,307 +6201,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -11222,11 +6257,21 @@ TEXT ·avx2x32Rows3Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -11499,307 +6544,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y2
-	VPSRLVD   832(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y2
-	VPSRLVD   832(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y2
-	VPSRLVD   832(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y2
-	VPSRLVD   832(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -11832,11 +6600,21 @@ TEXT ·avx2x32Rows4(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -12149,347 +6927,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPOR      Y5, Y1, Y2
-	VPADDD    Y7, Y7, Y3
-	VPSRLD    $0x01, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
-	VPADDD    Y3, Y3, Y3
-	VPSRLD    $0x02, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPADDD    Y3, Y3, Y3
-	VPSRLD    $0x03, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
-	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPOR      Y5, Y1, Y2
-	VPADDD    Y7, Y7, Y3
-	VPSRLD    $0x01, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
-	VPADDD    Y3, Y3, Y3
-	VPSRLD    $0x02, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPADDD    Y3, Y3, Y3
-	VPSRLD    $0x03, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
-	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPOR      Y5, Y1, Y2
-	VPADDD    Y7, Y7, Y3
-	VPSRLD    $0x01, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
-	VPADDD    Y3, Y3, Y3
-	VPSRLD    $0x02, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPADDD    Y3, Y3, Y3
-	VPSRLD    $0x03, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
-	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPOR      Y5, Y1, Y2
-	VPADDD    Y7, Y7, Y3
-	VPSRLD    $0x01, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
-	VPADDD    Y3, Y3, Y3
-	VPSRLD    $0x02, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPADDD    Y3, Y3, Y3
-	VPSRLD    $0x03, Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
-	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -12522,11 +6983,21 @@ TEXT ·avx2x32Rows4Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -12839,347 +7310,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPOR      Y5, Y1, Y2
-	VPSLLVD   640(DX), Y7, Y3
-	VPSRLVD   704(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y3
-	VPSRLVD   832(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPSLLVD   896(DX), Y7, Y3
-	VPSRLVD   960(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
-	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPOR      Y5, Y1, Y2
-	VPSLLVD   640(DX), Y7, Y3
-	VPSRLVD   704(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y3
-	VPSRLVD   832(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPSLLVD   896(DX), Y7, Y3
-	VPSRLVD   960(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
-	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPOR      Y5, Y1, Y2
-	VPSLLVD   640(DX), Y7, Y3
-	VPSRLVD   704(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y3
-	VPSRLVD   832(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPSLLVD   896(DX), Y7, Y3
-	VPSRLVD   960(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
-	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPOR      Y5, Y1, Y2
-	VPSLLVD   640(DX), Y7, Y3
-	VPSRLVD   704(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y3
-	VPSRLVD   832(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPSLLVD   896(DX), Y7, Y3
-	VPSRLVD   960(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
-	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -13212,11 +7366,21 @@ TEXT ·avx2x32Rows5(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -13537,355 +7701,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x03, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x04, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x03, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x04, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x03, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x04, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x03, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x04, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -13918,11 +7757,21 @@ TEXT ·avx2x32Rows5Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -14243,355 +8092,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y2
-	VPSRLVD   832(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   896(DX), Y7, Y2
-	VPSRLVD   960(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1024(DX), Y7, Y2
-	VPSRLVD   1088(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y2
-	VPSRLVD   832(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   896(DX), Y7, Y2
-	VPSRLVD   960(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1024(DX), Y7, Y2
-	VPSRLVD   1088(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y2
-	VPSRLVD   832(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   896(DX), Y7, Y2
-	VPSRLVD   960(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1024(DX), Y7, Y2
-	VPSRLVD   1088(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   768(DX), Y7, Y2
-	VPSRLVD   832(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   896(DX), Y7, Y2
-	VPSRLVD   960(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1024(DX), Y7, Y2
-	VPSRLVD   1088(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -14624,11 +8148,21 @@ TEXT ·avx2x32Rows6(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -14901,307 +8435,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
-	VPOR      Y5, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
-	VPMINUD   Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
-	VPOR      Y5, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
-	VPMINUD   Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
-	VPOR      Y5, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
-	VPMINUD   Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
-	VPOR      Y5, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
-	VPMINUD   Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -15234,11 +8491,21 @@ TEXT ·avx2x32Rows6Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -15511,307 +8778,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
-	VPOR      Y5, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
-	VPMINUD   Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
-	VPOR      Y5, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
-	VPMINUD   Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
-	VPOR      Y5, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
-	VPMINUD   Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
-	VPOR      Y5, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
-	VPMINUD   Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -15844,11 +8834,21 @@ TEXT ·avx2x32Rows10(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -16097,283 +9097,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPADDD    Y7, Y7, Y7
-	VPSRLD    $0x01, Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPADDD    Y7, Y7, Y2
-	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0
@@ -16406,11 +9153,21 @@ TEXT ·avx2x32Rows10Gaps(SB), NOSPLIT, $0-40
 	VPXOR Y0, Y0, Y0
 	LEAQ  ·expandPerm+0(SB), R8
 	LEAQ  ·compressPerm+0(SB), R9
-	MOVB  flush+24(FP), R10
-	TESTB R10, R10
-	JNE   flush
 	LEAQ  -32(DI), R10
-	JMP   check
+	CMPB  flush+24(FP), $0x00
+	JEQ   check
+
+	// Idle states follow the last state, for lanes that find no other.
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2048(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2080(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2112(AX)(DI*4)
+	VPCMPEQD Y1, Y1, Y1
+	VMOVDQU  Y1, 2144(AX)(DI*4)
+	LEAQ     -1(DI), R10
+	JMP      check
 
 more:
 	VMOVDQU   (AX), Y1
@@ -16659,283 +9416,30 @@ check:
 	JA   done
 	CMPQ BX, R10
 	JLE  more
-	JMP  done
+	CMPB flush+24(FP), $0x00
+	JEQ  done
 
-	// Idle states follow the last state, for lanes that find no other.
-flush:
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2048(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2080(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2112(AX)(DI*4)
-	VPCMPEQD Y1, Y1, Y1
-	VMOVDQU  Y1, 2144(AX)(DI*4)
-
-dry:
-	CMPQ      SI, $0x00000ee0
-	JA        done
-	VMOVDQU   (AX), Y1
-	VMOVDQU   512(AX), Y2
-	VMOVDQU   1024(AX), Y3
-	VMOVDQU   1536(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, (AX)
-	VMOVDQU   Y2, 512(AX)
-	VMOVDQU   Y3, 1024(AX)
-	VMOVDQU   Y4, 1536(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   32(AX), Y1
-	VMOVDQU   544(AX), Y2
-	VMOVDQU   1056(AX), Y3
-	VMOVDQU   1568(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 32(AX)
-	VMOVDQU   Y2, 544(AX)
-	VMOVDQU   Y3, 1056(AX)
-	VMOVDQU   Y4, 1568(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   64(AX), Y1
-	VMOVDQU   576(AX), Y2
-	VMOVDQU   1088(AX), Y3
-	VMOVDQU   1600(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 64(AX)
-	VMOVDQU   Y2, 576(AX)
-	VMOVDQU   Y3, 1088(AX)
-	VMOVDQU   Y4, 1600(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	VMOVDQU   96(AX), Y1
-	VMOVDQU   608(AX), Y2
-	VMOVDQU   1120(AX), Y3
-	VMOVDQU   1632(AX), Y4
-	VPCMPEQD  Y5, Y5, Y5
-	VPADDD    Y4, Y5, Y5
-	VPANDN    Y4, Y5, Y6
-	VPAND     Y4, Y5, Y4
-	VPOR      Y1, Y6, Y5
-	VPOR      Y2, Y6, Y7
-	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
-	VPCMPEQD  Y0, Y4, Y8
-	VMOVMSKPS Y8, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R8)(R11*1), Y9
-	POPCNTL   R10, R10
-	LEAQ      (BX)(R10*1), R10
-	VPERMD    2048(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y1, Y1
-	VPERMD    18304(AX)(BX*4), Y9, Y10
-	VPBLENDVB Y8, Y10, Y2, Y2
-	VPERMD    34560(AX)(BX*4), Y9, Y9
-	VPBLENDVB Y8, Y9, Y3, Y3
-	MOVQ      R10, BX
-	VPOR      Y1, Y2, Y9
-	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
-	VPAND     Y8, Y9, Y9
-	VPOR      Y9, Y4, Y4
-	VMOVDQU   Y1, 96(AX)
-	VMOVDQU   Y2, 608(AX)
-	VMOVDQU   Y3, 1120(AX)
-	VMOVDQU   Y4, 1632(AX)
-	VPOR      Y5, Y7, Y1
-	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVMSKPS Y1, R10
-	XORL      $0x000000ff, R10
-	MOVL      R10, R11
-	SHLL      $0x05, R11
-	VMOVDQU   (R9)(R11*1), Y1
-	POPCNTL   R10, R10
-	LEAQ      (SI)(R10*1), R10
-	VPERMD    Y5, Y1, Y5
-	VMOVDQU   Y5, 2048(CX)(SI*4)
-	VPERMD    Y7, Y1, Y7
-	VMOVDQU   Y7, 18304(CX)(SI*4)
-	VPERMD    Y6, Y1, Y6
-	VMOVDQU   Y6, 34560(CX)(SI*4)
-	MOVQ      R10, SI
-	CMPQ      BX, DI
-	CMOVQGT   DI, BX
-	CMPQ      BX, DI
-	JNE       dry
-	VPXOR     Y1, Y1, Y1
-	VMOVDQU   1536(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1568(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1600(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VMOVDQU   1632(AX), Y2
-	VPOR      Y2, Y1, Y1
-	VPTEST    Y1, Y1
-	JNE       dry
+	// A flush goes on with what is left in the lanes.
+	MOVQ    DI, BX
+	VPXOR   Y1, Y1, Y1
+	VMOVDQU 1536(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1568(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1600(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VMOVDQU 1632(AX), Y2
+	VPOR    Y2, Y1, Y1
+	VPTEST  Y1, Y1
+	JNE     more
 
 done:
-	SUBQ BX, DI
-	MOVQ DI, 50816(AX)
-	XORL DX, DX
-	JMP  moved
+	CMPQ    BX, DI
+	CMOVQGT DI, BX
+	SUBQ    BX, DI
+	MOVQ    DI, 50816(AX)
+	XORL    DX, DX
+	JMP     moved
 
 move:
 	VMOVDQU 2048(AX)(BX*4), Y0

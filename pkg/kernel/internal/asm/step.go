@@ -126,58 +126,47 @@ func expand(is isa, size laneSize, name string, d pruneRules) {
 		}
 	}
 
-	round := func() {
-		for i, v := range vectors {
-			if !is.resident() {
-				v = loadLanes(is, size, from, i)
-			}
-			child := is.selectSquare(v, from, front)
-			if !is.resident() {
-				storeLanes(is, size, from, i, v)
-			}
-			if d.leaf {
-				is.countLeaf(child)
-			} else {
-				is.storeSurvivors(child, is.pruneTest(child, d), to, back)
-			}
-		}
-	}
-	stopIfFull := func() {
-		if !d.leaf {
-			CMPQ(back, U32(highWater))
-			JA(LabelRef("done"))
-		}
-	}
 	taken := is.width() * is.vectors() // most states taken in a round
-
-	flush := Load(Param("flush"), GP8())
-	TESTB(flush, flush)
-	JNE(LabelRef("flush"))
-	enough := GP64()
+	enough := GP64()                   // the last front with states enough for a round
 	LEAQ(Mem{Base: end, Disp: -taken}, enough)
-	JMP(LabelRef("check"))
-	Label("more")
-	round()
-	Label("check")
-	stopIfFull()
-	CMPQ(front, enough)
-	JLE(LabelRef("more"))
-	JMP(LabelRef("done"))
-
+	flush := NewParamAddr("flush", 24)
+	CMPB(flush, U8(0))
+	JEQ(LabelRef("check"))
 	Comment("Idle states follow the last state, for lanes that find no other.")
-	Label("flush")
 	for i := range is.vectors() {
 		m := size.buffer(from, end, cols)
 		m.Disp += int(size) * i * is.width()
 		is.store(is.idleLane(), m)
 	}
-	Label("dry")
-	stopIfFull()
-	round()
-	CMPQ(front, end)
-	CMOVQGT(end, front)
-	CMPQ(front, end)
-	JNE(LabelRef("dry"))
+	LEAQ(Mem{Base: end, Disp: -1}, enough)
+	JMP(LabelRef("check"))
+
+	Label("more")
+	for i, v := range vectors {
+		if !is.resident() {
+			v = loadLanes(is, size, from, i)
+		}
+		child := is.selectSquare(v, from, front)
+		if !is.resident() {
+			storeLanes(is, size, from, i, v)
+		}
+		if d.leaf {
+			is.countLeaf(child)
+		} else {
+			is.storeSurvivors(child, is.pruneTest(child, d), to, back)
+		}
+	}
+	Label("check")
+	if !d.leaf {
+		CMPQ(back, U32(highWater))
+		JA(LabelRef("done"))
+	}
+	CMPQ(front, enough)
+	JLE(LabelRef("more"))
+	CMPB(flush, U8(0))
+	JEQ(LabelRef("done"))
+	Comment("A flush goes on with what is left in the lanes.")
+	MOVQ(end, front)
 	rest := is.zeros()
 	for i, v := range vectors {
 		if !is.resident() {
@@ -187,9 +176,11 @@ func expand(is isa, size laneSize, name string, d pruneRules) {
 		is.or(v.free, rest)
 	}
 	is.any(rest)
-	JNE(LabelRef("dry"))
+	JNE(LabelRef("more"))
 
 	Label("done")
+	CMPQ(front, end)
+	CMOVQGT(end, front)
 	if is.resident() {
 		for i, v := range vectors {
 			storeLanes(is, size, from, i, v)
