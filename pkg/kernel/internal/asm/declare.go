@@ -11,7 +11,6 @@ import (
 var shiftTables = map[string]map[laneSize]string{
 	"avx512": {2: "shiftCounts[uint16]()", 4: "shiftCounts[uint32]()"},
 	"avx2":   {2: "factors()", 4: "shiftCounts[uint32]()"},
-	"neon":   {2: "signedCounts[uint16]()", 4: "signedCounts[uint32]()"},
 }
 
 // goFile returns the Go file of an instruction set: the declarations of its functions, and the

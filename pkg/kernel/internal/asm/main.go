@@ -1,10 +1,8 @@
-// Command asm writes the vector kernels of package kernel: avx512_amd64.s, avx2_amd64.s and
-// neon_arm64.s, and beside each a Go file of the same name that declares its functions. It is a module
-// of its own, so that the program does not depend on the generator.
+// Command asm writes the vector kernels of package kernel for amd64: avx512_amd64.s and avx2_amd64.s, and beside each a Go file of
+// the same name that declares its functions. It is a module of its own, so that the program does not depend on the generator.
 //
 // step.go writes the step of the search once, in terms of the interface isa; avx512.go and
-// avx2.go implement that interface, each for lanes of 16 and of 32 bits. neon.go writes the same
-// step without avo, which has no arm64. declare.go writes the Go files. The generated functions differ
+// avx2.go implement that interface, each for lanes of 16 and of 32 bits. declare.go writes the Go files. The generated functions differ
 // in their instruction set, in the width of their lanes, and in how they prune children; see pruneRules.
 package main
 
@@ -56,7 +54,7 @@ func (d pruneRules) name() string {
 }
 
 func main() {
-	name := flag.String("isa", "avx512", "instruction set: avx512, avx2 or neon")
+	name := flag.String("isa", "avx512", "instruction set: avx512 or avx2")
 	declarations := flag.Bool("go", false, "write the Go file, not the assembly")
 	flag.Parse()
 	if *declarations {
@@ -66,10 +64,6 @@ func main() {
 			os.Exit(1)
 		}
 		fmt.Print(string(text))
-		return
-	}
-	if *name == "neon" {
-		fmt.Print(neonFile())
 		return
 	}
 	build.ConstraintExpr("!purego")
