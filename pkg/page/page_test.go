@@ -399,7 +399,7 @@ func TestMetrics(t *testing.T) {
 	text := runMetrics(&s, true, `v1 "x"`)
 	golden(t, "metrics.txt", text)
 	golden(t, "worker-metrics.txt", workerMetrics(Worker{
-		Machine: "node-17", Process: "a1", Kernel: "avx512", Version: "v1", Threads: 8, Busy: 7, Tasks: 123, Searched: 1500 * time.Millisecond, Connected: true,
+		Machine: "node-17", Process: "a1", Kernel: "avx512", Version: "v1", Threads: 8, Busy: 7, Tasks: 123, Connected: true,
 	}))
 	names := regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`).FindAllStringSubmatch(text, -1)
 	if len(names) < 8 || len(names) > 24 {

@@ -3,7 +3,6 @@ package page
 import (
 	"fmt"
 	"net/http"
-	"time"
 
 	"nqueens/pkg/humanize"
 )
@@ -11,10 +10,9 @@ import (
 // Worker is what the page of a worker shows.
 type Worker struct {
 	Machine, Process, Kernel, Version string
-	Threads, Busy                     int           // all, and those that search
-	Tasks                             uint64        // counted since the start
-	Searched                          time.Duration // by all threads together
-	Connected                         bool          // with a NATS server
+	Threads, Busy                     int    // all, and those that search
+	Tasks                             uint64 // counted since the start
+	Connected                         bool   // with a NATS server
 }
 
 // ListenWorker opens the address of a worker, and answers / with a line for people, /metrics, and /healthz with 200: a worker
@@ -45,6 +43,5 @@ func workerMetrics(s Worker) string {
 	m.add("nqueens_worker_threads", "Threads of the worker.", float64(s.Threads))
 	m.add("nqueens_worker_busy_threads", "Threads that search.", float64(s.Busy))
 	m.add("nqueens_worker_tasks_total", "Tasks that the worker counted.", float64(s.Tasks))
-	m.add("nqueens_worker_search_seconds_total", "Time that all threads have searched.", s.Searched.Seconds())
 	return m.String()
 }
