@@ -26,31 +26,40 @@ const (
 	keyFile         = "server.key"
 )
 
-// Listening makes or reads what the embedded server of a data folder needs to let others in, and writes the token file
-// data/join/join.token with the addresses of now. Password and certificate are made once. With a loopback address there is no
-// TLS. advertise is the host:port for the token file, or a host alone; if it is empty, the addresses of this machine are.
-func Listening(data, listen, advertise string) (t Token, config *tls.Config, path string, err error) {
-	path = filepath.Join(data, "join", FileName)
+// Listening makes or reads what the embedded server of a data folder needs to let others in: password and certificate, which
+// are made once. On loopback there is no TLS.
+func Listening(data, listen string) (t Token, config *tls.Config, err error) {
+	path := tokenPath(data)
 	if t, err = Load(path); err != nil {
 		if there, statErr := exists(path); there || statErr != nil {
-			return t, nil, path, err // damaged, or not readable: workers elsewhere may have the right one
+			return t, nil, err // damaged, or not readable: workers elsewhere may have the right one
 		}
 		t = Token{User: Worker, Password: newPassword()}
 	}
-	host, port, err := net.SplitHostPort(listen)
+	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return t, nil, path, fmt.Errorf("listen address %q: %w", listen, err)
+		return t, nil, fmt.Errorf("listen address %q: %w", listen, err)
 	}
-	t.Servers, t.Certificate = addresses(host, port, advertise), nil
-	if !isLoopback(host) {
-		var pair tls.Certificate
-		if pair, err = certificate(filepath.Join(data, "server"), false); err != nil {
-			return t, nil, path, err
+	if t.Certificate = nil; !isLoopback(host) {
+		pair, err := certificate(filepath.Join(data, "server"), false)
+		if err != nil {
+			return t, nil, err
 		}
 		t.Certificate = pair.Certificate[0]
 		config = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}}
 	}
-	return t, config, path, t.Save(path)
+	return t, config, nil
+}
+
+// Publish writes the token file of a server that listens at an address, and returns its path. advertise is the host:port for
+// others, or a host alone; if it is empty, the addresses of this machine are.
+func (t *Token) Publish(data, listening, advertise string) (path string, err error) {
+	host, port, err := net.SplitHostPort(listening)
+	if err != nil {
+		return "", fmt.Errorf("listen address %q: %w", listening, err)
+	}
+	t.Servers, path = addresses(host, port, advertise), tokenPath(data)
+	return path, t.Save(path)
 }
 
 func isLoopback(host string) bool {

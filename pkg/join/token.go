@@ -147,7 +147,9 @@ func exists(path string) (bool, error) {
 
 // Own returns where the token file of this user's own server is, below the folder of the runs, and whether there is one.
 func Own(data string) (path string, there bool) {
-	path = filepath.Join(data, "join", FileName)
+	path = tokenPath(data)
 	there, err := exists(path)
 	return path, there && err == nil
 }
+
+func tokenPath(data string) string { return filepath.Join(data, "join", FileName) }

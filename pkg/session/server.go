@@ -37,21 +37,28 @@ func (s *Session) connect() (*server, error) {
 	config := natsserver.Config{Listen: s.cfg.Listen, Log: s.cfg.Log}
 	options := bus.Options{Log: s.cfg.Log, Name: "nqueens coordinator"}
 	v.worker = bus.Options{Log: s.cfg.Log, Name: "nqueens worker"}
-	if s.cfg.Listen != "" {
-		token, tls, path, err := join.Listening(s.cfg.Store.Path(), s.cfg.Listen, s.cfg.Advertise)
-		if err != nil {
+	var token join.Token
+	var err error
+	if !v.alone {
+		if token, config.TLS, err = join.Listening(s.cfg.Store.Path(), s.cfg.Listen); err != nil {
 			return nil, fmt.Errorf("the join token: %w", err)
 		}
 		own := rand.Text()
-		config.TLS, config.Authorization = tls, join.Authorization(map[string]string{join.Coordinator: own, join.Worker: token.Password})
+		config.Authorization = join.Authorization(map[string]string{join.Coordinator: own, join.Worker: token.Password})
 		options.User, options.Password = join.Coordinator, own
 		v.worker.User, v.worker.Password = join.Worker, token.Password
-		v.url, v.join = token.URLs(), "worker --join "+path
-		v.name = "server " + v.url
 	}
-	var err error
 	if v.embedded, err = natsserver.Start(config); err != nil {
 		return nil, err
+	}
+	if !v.alone { // the port is known now, if it was to be a free one
+		path, err := token.Publish(s.cfg.Store.Path(), v.embedded.Address(), s.cfg.Advertise)
+		if err != nil {
+			v.embedded.Stop()
+			return nil, fmt.Errorf("the join token: %w", err)
+		}
+		v.url, v.join = token.URLs(), "worker --join "+path
+		v.name = "server " + v.url
 	}
 	options.InProcess, v.worker.InProcess = v.embedded, v.embedded
 	if v.bus, err = bus.Connect(options); err != nil {

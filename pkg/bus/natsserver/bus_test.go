@@ -321,20 +321,28 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// The holder of a join token connects with TLS and the pinned certificate, and to no other server.
+// The holder of a join token connects with TLS and the pinned certificate, and to no other server. The token has the port
+// that the server chose.
 func TestJoin(t *testing.T) {
-	address := testkit.Address(t)
-	anywhere := strings.Replace(address, "127.0.0.1", "0.0.0.0", 1) // there is no TLS on loopback
-	token, config, _, err := join.Listening(t.TempDir(), anywhere, "127.0.0.1")
+	const anywhere = "0.0.0.0:0" // there is no TLS on loopback
+	data := t.TempDir()
+	token, config, err := join.Listening(data, anywhere)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _, _, err := join.Listening(t.TempDir(), anywhere, "127.0.0.1")
+	other, _, err := join.Listening(t.TempDir(), anywhere)
 	if err != nil {
 		t.Fatal(err)
 	}
-	startServer(t, natsserver.Config{Listen: address, TLS: config, Authorization: fmt.Sprintf(
+	server := startServer(t, natsserver.Config{Listen: anywhere, TLS: config, Authorization: fmt.Sprintf(
 		"authorization { users: [ { user: %s, password: %s, permissions: %s } ] }", token.User, token.Password, join.Permissions(token.User))})
+	path, err := token.Publish(data, server.Address(), "127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token, err = join.Load(path); err != nil {
+		t.Fatal(err)
+	}
 	worker := connect(t, bus.Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS()})
 	if _, err := worker.RequestWork(t.Context(), "r", process, &someRequest); !errors.Is(err, bus.ErrNoCoordinator) {
 		t.Errorf("a work request: %v", err)

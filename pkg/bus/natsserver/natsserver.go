@@ -31,7 +31,10 @@ type Config struct {
 }
 
 // Server is a running server.
-type Server struct{ nats *server.Server }
+type Server struct {
+	nats *server.Server
+	host string
+}
 
 // startTimeout bounds the start, which normally takes some milliseconds.
 const startTimeout = 10 * time.Second
@@ -54,7 +57,7 @@ func Start(cfg Config) (*Server, error) {
 		nats.WaitForShutdown()
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
-	return &Server{nats}, nil
+	return &Server{nats, options.Host}, nil
 }
 
 // options checks the configuration and returns it as the server wants it.
@@ -107,6 +110,12 @@ func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn
 
 // URL returns the address for clients of other processes, if the server listens.
 func (s *Server) URL() string { return s.nats.ClientURL() }
+
+// Address returns the host:port at which the server listens, as it was told to, with the port that it has.
+func (s *Server) Address() string {
+	_, port, _ := net.SplitHostPort(s.nats.Addr().String()) // a server that listens has one
+	return net.JoinHostPort(s.host, port)
+}
 
 // Stop stops the server and waits until it has ended.
 func (s *Server) Stop() {
