@@ -18,7 +18,7 @@ import (
 
 // Total computes the total of the ledger at path by two routes, which must agree with each other, with the mark of a
 // complete run, and with the published total. One is the fold. The other splits the count again, which must give the tasks
-// of the manifest, sums up the counts by class, and compares what each result searched with these tasks.
+// of the manifest, compares what each result searched with these tasks, and adds up the counts as they stand in the records.
 //
 // The error wraps [queens.ErrIncomplete] if a task is not done or awaits a recount, and [queens.ErrContradiction] if
 // something contradicts; or it is one of [ledger.Load], or the cause of ctx's end.
@@ -89,57 +89,82 @@ func checkDone(s *ledger.State) error {
 	return nil
 }
 
-// again is the second route to the total.
+// again is the second route to the total. Of the fold it takes only who is banned.
 func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
 	m := &s.Header().Manifest
-	var sums symmetry.Sums
-	all := sha256.New()
-	hashes := make([]uint64, 0, m.Tasks)
-	err := split.InOrder(ctx, m, hashPart, func(p part) error {
-		weight := m.Classes[p.class].Weight
-		for i, hash := range p.hashes {
-			task := p.first + uint64(i)
-			if task != uint64(len(hashes)) || task >= m.Tasks {
-				return fmt.Errorf("%w: the split has a task %d, the manifest %d tasks", queens.ErrContradiction, task, m.Tasks)
-			}
-			hashes = append(hashes, hash)
-			count, done := s.Count(task)
-			if !done {
-				return fmt.Errorf("%w: task %d is not done", queens.ErrIncomplete, task)
-			}
-			sums.Add(weight, count)
-			_ = binary.Write(all, binary.LittleEndian, hash) // a hash returns no error
-		}
-		return nil
-	})
+	hashes, err := splitAgain(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	if uint64(len(hashes)) != m.Tasks || queens.ManifestHash(all.Sum(nil)) != m.Hash {
-		return nil, fmt.Errorf("%w: this program does not make the tasks of the manifest: use the program version that started the run", queens.ErrContradiction)
+	counts, counted := make([]uint64, m.Tasks), make([]bool, m.Tasks)
+	enter := func(task, count uint64) error {
+		if counted[task] && counts[task] != count {
+			return fmt.Errorf("%w: two counts of task %d are left, %d and %d", queens.ErrContradiction, task, counts[task], count)
+		}
+		counts[task], counted[task] = count, true
+		return nil
 	}
 	_, err = ledger.Read(path, func(r ledger.Record) error {
-		result, ok := r.(*ledger.Result)
-		if !ok || result.Validate(m.Tasks) == nil && queens.HashOfRange(hashes[result.First:result.End()]) == result.Hash {
-			return context.Cause(ctx)
+		switch r := r.(type) {
+		case *ledger.Result:
+			if r.Validate(m.Tasks) != nil || queens.HashOfRange(hashes[r.First:r.End()]) != r.Hash {
+				return fmt.Errorf("%w: machine %s searched something else than tasks %v", queens.ErrContradiction, r.Machine, r.Range)
+			}
+			for i := 0; i < len(r.Counts) && !s.Banned(r.Machine); i++ {
+				if err := enter(r.First+uint64(i), r.Counts[i]); err != nil {
+					return err
+				}
+			}
+		case *ledger.Recount:
+			if err := enter(r.Task, r.Count); err != nil {
+				return err
+			}
 		}
-		return fmt.Errorf("%w: machine %s searched something else than tasks %v", queens.ErrContradiction, result.Machine, result.Range)
+		return context.Cause(ctx)
 	})
 	if err != nil {
 		return nil, err
+	}
+	var sums symmetry.Sums
+	for class := range m.Classes {
+		for task := range m.TasksOf(class) {
+			task += m.Classes[class].First
+			if !counted[task] {
+				return nil, fmt.Errorf("%w: task %d has no count", queens.ErrIncomplete, task)
+			}
+			sums.Add(m.Classes[class].Weight, counts[task])
+		}
 	}
 	return sums.Total(), nil
 }
 
-// part is the hashes of consecutive tasks of a class.
+// splitAgain returns the hashes of the tasks of a manifest, which this program must make as it says.
+func splitAgain(ctx context.Context, m *queens.Manifest) (hashes []uint64, err error) {
+	all := sha256.New()
+	err = split.InOrder(ctx, m, hashPart, func(p part) error {
+		if p.first != uint64(len(hashes)) {
+			return fmt.Errorf("%w: the split has a task %d, not %d", queens.ErrContradiction, p.first, len(hashes))
+		}
+		for _, hash := range p.hashes {
+			_ = binary.Write(all, binary.LittleEndian, hash) // a hash returns no error
+		}
+		hashes = append(hashes, p.hashes...)
+		return nil
+	})
+	if err == nil && (uint64(len(hashes)) != m.Tasks || queens.ManifestHash(all.Sum(nil)) != m.Hash) {
+		err = fmt.Errorf("%w: this program does not make the tasks of the manifest: use the program version that started the run", queens.ErrContradiction)
+	}
+	return hashes, err
+}
+
+// part is the hashes of consecutive tasks.
 type part struct {
-	class  int
 	first  uint64
 	hashes []uint64
 }
 
 func hashPart(ctx context.Context, p *split.Part) (part, error) {
-	made := part{p.Class, p.First, make([]uint64, 0, p.Tasks)}
+	made := part{p.First, make([]uint64, 0, p.Tasks)}
 	var hasher queens.Hasher
 	for task := range p.All() {
 		if ctx.Err() != nil {
