@@ -66,7 +66,7 @@ const maxEstimateThreads = 1_000_000
 // writeEstimate writes an estimate as a table.
 func writeEstimate(w io.Writer, e *estimate.Estimate) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(name, value, remark string) { fmt.Fprintf(table, "%s\t%s\t%s\n", name, value, remark) }
+	row := func(name, value, remark string) { _, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", name, value, remark) }
 	between := func(r estimate.Range) string { return humanize.Range(r.Low, r.High, humanize.Seconds) }
 	row("nodes", humanize.Approx(e.Nodes), "of the plain search tree, in about "+humanize.Approx(e.Tasks)+" tasks")
 	row("core time", humanize.Seconds(e.CoreSeconds.Mid), between(e.CoreSeconds)+", "+e.Kernel)

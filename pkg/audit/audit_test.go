@@ -29,8 +29,9 @@ type counted struct {
 	results []*ledger.Result
 }
 
-func countRun(t *testing.T, n int, s queens.Symmetry, placed ...queens.Square) *counted {
+func countRun(t *testing.T, s queens.Symmetry, placed ...queens.Square) *counted {
 	t.Helper()
+	const n = 8
 	classes, err := symmetry.Classes(n, s, placed...)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,7 @@ func TestTotal(t *testing.T) {
 		}, queens.ErrIncomplete},
 	} {
 		t.Run(about, func(t *testing.T) {
-			run := countRun(t, 8, queens.Mirror)
+			run := countRun(t, queens.Mirror)
 			more := c.change(run)
 			total, err := audit.Total(t.Context(), run.write(t, more...))
 			if !errors.Is(err, c.err) || err == nil && total.Int64() != 92 || err != nil && total != nil {
@@ -144,7 +145,7 @@ var sample = audit.Sample{Share: 1, Threads: 2}
 // A right run is verified; a wrong count is found where no published total tells it, and named.
 func TestVerify(t *testing.T) {
 	placed := queens.Square{Row: 0, Column: 2}
-	run := countRun(t, 8, queens.None, placed)
+	run := countRun(t, queens.None, placed)
 	var total int64
 	for _, r := range run.results {
 		for _, count := range r.Counts {
@@ -169,7 +170,7 @@ func TestVerify(t *testing.T) {
 
 // Without the mark of its end, a run has no total, and its sample is counted all the same.
 func TestVerifyUnfinished(t *testing.T) {
-	run := countRun(t, 8, queens.Full)
+	run := countRun(t, queens.Full)
 	v, err := audit.Verify(t.Context(), run.write(t), sample)
 	if !errors.Is(err, queens.ErrIncomplete) || v.Total != nil || v.Recounted != v.Tasks || v.Verified {
 		t.Errorf("%+v %v", v, err)
@@ -182,7 +183,7 @@ func TestVerifyUnfinished(t *testing.T) {
 
 // A signal ends the recount, and what was found is told.
 func TestVerifyStopped(t *testing.T) {
-	run := countRun(t, 8, queens.Full)
+	run := countRun(t, queens.Full)
 	ctx, cancel := context.WithCancel(t.Context())
 	s := sample
 	s.Threads, s.OnProgress = 1, func(done, of uint64) {
@@ -198,7 +199,7 @@ func TestVerifyStopped(t *testing.T) {
 
 // A part of the tasks is a sample of that size; the same seed draws the same tasks.
 func TestSampleSize(t *testing.T) {
-	run := countRun(t, 8, queens.Full)
+	run := countRun(t, queens.Full)
 	path := run.write(t, run.mark(queens.Complete, 92))
 	s := sample
 	s.Share, s.Seed, s.Threads = 0.25, 7, 1
@@ -211,7 +212,7 @@ func TestSampleSize(t *testing.T) {
 
 // An export has every task once, as the split makes it, with its count and who counted; a task that is not done has none.
 func TestExport(t *testing.T) {
-	run := countRun(t, 8, queens.Full)
+	run := countRun(t, queens.Full)
 	missing := run.results[2]
 	run.results = slices.Delete(run.results, 2, 3)
 	verdict := run.results[0].Range
@@ -247,7 +248,7 @@ func TestExport(t *testing.T) {
 }
 
 func TestSurvey(t *testing.T) {
-	run := countRun(t, 8, queens.Full)
+	run := countRun(t, queens.Full)
 	running := run.mark(queens.Running, 40)
 	running.Wall = time.Second
 	path := run.write(t, running, run.wrong(), run.recount("avx2", 0), &ledger.Ban{Ban: queens.Ban{Machine: "b"}, At: at}, run.mark(queens.Stopped, 92))

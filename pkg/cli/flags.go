@@ -69,7 +69,7 @@ func explain(err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" && strings.Trim(letters, "0123456789") == "" {
-			return fmt.Errorf("N must be a whole number from 1 to %d, not -%s", queens.MaxN, letters) // it looks like a flag
+			return Usagef("N must be a whole number from 1 to %d, not -%s", queens.MaxN, letters) // it looks like a flag
 		}
 		return fmt.Errorf("%w: --help lists the flags", err)
 	}

@@ -106,7 +106,7 @@ func (c *Core) after(now time.Duration) {
 	if c.over == nil && c.changed && now >= c.clock.handOut {
 		c.changed = false
 		for _, w := range c.fleet.waiting() {
-			c.answer(now, w, c.give(now, w))
+			c.answer(w, c.give(now, w))
 		}
 	}
 	if c.over == nil {
@@ -114,7 +114,7 @@ func (c *Core) after(now time.Duration) {
 		c.finish(now)
 	}
 	for _, w := range c.fleet.sortedKept(func(w *worker) bool { return len(w.drops) > 0 }) {
-		c.answer(now, w, nil)
+		c.answer(w, nil)
 	}
 }
 
@@ -156,7 +156,7 @@ func (c *Core) Tick(now time.Duration) {
 		c.advise(now)
 	}
 	for _, w := range c.fleet.sortedKept(func(w *worker) bool { return now-w.asked >= longestKept }) {
-		c.answer(now, w, nil)
+		c.answer(w, nil)
 	}
 	c.after(now)
 	if c.over == nil && now-c.clock.mark >= markEvery && c.state.Results() != c.clock.marked {

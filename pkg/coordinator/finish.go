@@ -176,7 +176,7 @@ func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err er
 		for _, h := range c.queue.holdsOf(w.process) {
 			w.drops = append(w.drops, h.Range)
 		}
-		c.answer(now, w, nil)
+		c.answer(w, nil)
 	}
 }
 

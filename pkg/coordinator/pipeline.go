@@ -166,15 +166,17 @@ func (m mailbox[T]) next(ctx context.Context) (item T, ok bool) {
 			return item, false
 		case <-m.ready:
 		}
+		more := false
 		m.mu.Lock()
 		if queue := *m.items; len(queue) > 0 {
 			item, ok = queue[0], true
 			*m.items = queue[1:]
-			if len(queue) > 1 {
-				defer m.signal() // another goroutine takes the next
-			}
+			more = len(queue) > 1
 		}
 		m.mu.Unlock()
+		if more {
+			m.signal() // another goroutine takes the next
+		}
 		if ok {
 			return item, true
 		}

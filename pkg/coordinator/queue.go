@@ -87,15 +87,14 @@ func (q *queue) remove(r queens.Range, by counters) {
 	q.waiting[q.class(r.First)] -= r.Tasks
 }
 
-// removeTask takes a task out of what waits, and reports whether it waited.
-func (q *queue) removeTask(task uint64) bool {
+// removeTask takes a task out of what waits, if it waits.
+func (q *queue) removeTask(task uint64) {
 	for by, set := range q.groups {
 		if set.has(task) {
 			q.remove(queens.Range{First: task, Tasks: 1}, by)
-			return true
+			return
 		}
 	}
-	return false
 }
 
 // lowest returns the machines that have counted the lowest waiting task that a machine has not counted, and that task;

@@ -49,7 +49,8 @@ func (s *queueStory) input(words []string) {
 	case "list": // MACHINE/PROCESS RANGE, as after a restart
 		p := process(args[0])
 		h := q.hold(0, p, rangeOf(s.t, args[1]), func(task uint64) bool {
-			waits := q.removeTask(task)
+			waits := slices.ContainsFunc(slices.Collect(maps.Values(q.groups)), func(set *ranges) bool { return set.has(task) })
+			q.removeTask(task)
 			return (waits || q.held(task)) && !s.by[task].has(p.Machine)
 		})
 		if h == nil {

@@ -123,7 +123,7 @@ func (c *Core) ban(now time.Duration, machines []string) {
 			}
 		}
 		if banned {
-			c.answer(now, w, nil)
+			c.answer(w, nil)
 		}
 	}
 	c.fill()

@@ -182,7 +182,10 @@ func (s *story) input(words []string) {
 			default:
 				h := queens.Held{Range: s.rangeOf(of)}
 				if searched != "" {
-					h.Searched, err = time.ParseDuration(strings.TrimSuffix(searched, ")"))
+					var err error
+					if h.Searched, err = time.ParseDuration(strings.TrimSuffix(searched, ")")); err != nil {
+						s.t.Fatal(err)
+					}
 				}
 				r.Held = append(r.Held, h)
 			}

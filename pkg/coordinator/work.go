@@ -51,7 +51,7 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	c.release(lost, true)
 	chunks := c.give(now, w)
 	if w.drops = append(drops, w.drops...); request.Leaving || c.over != nil || c.state.Banned(w.process.Machine) || len(drops) > 0 || len(chunks) > 0 {
-		c.answer(now, w, chunks)
+		c.answer(w, chunks)
 	}
 	if request.Leaving {
 		c.line(false, "worker %s on %s leaves", w.process.Name, w.process.Machine)
@@ -152,7 +152,7 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 }
 
 // answer answers the kept request of a worker, if there is one.
-func (c *Core) answer(now time.Duration, w *worker, chunks []queens.Range) {
+func (c *Core) answer(w *worker, chunks []queens.Range) {
 	if !w.kept {
 		return
 	}
@@ -215,7 +215,7 @@ func (c *Core) doubleLast(now time.Duration) {
 			i--
 		}
 		if len(chunks) > 0 {
-			c.answer(now, w, chunks)
+			c.answer(w, chunks)
 		}
 	}
 }

@@ -133,9 +133,11 @@ func workerRows(s *queens.Snapshot, width, room int) []line {
 	lines := make([]line, 0, len(rows)+1)
 	for _, cells := range rows { // all have the same widths, so that the same columns fit
 		for c, cell := range cells {
-			padding := line{spaces(widths[c] - cell.text.width())}
-			if cells[c].text = append(padding, cell.text...); c == 0 || c == 2 { // name and kernel
-				cells[c].text = append(cell.text, padding...)
+			padding := spaces(widths[c] - cell.text.width())
+			if c == 0 || c == 2 { // name and kernel
+				cells[c].text = append(cells[c].text, padding)
+			} else {
+				cells[c].text = append(line{padding}, cell.text...)
 			}
 		}
 		lines = append(lines, append(line{spaces(2)}, join(cells, width-2, spaces(2))...))

@@ -394,8 +394,8 @@ func TestOneMachine(t *testing.T) {
 	if s.Done(1) || s.Agreeing(1) != 1 || !s.HasCounted(1, "a") || s.HasCounted(1, "b") {
 		t.Fatal("two kernels of a machine are two machines")
 	}
-	if s.Apply(result("b", 1, 3)); !s.Done(1) {
-		t.Fatal("two machines agree and the task is not done")
+	if _, err := s.Apply(result("b", 1, 3)); err != nil || !s.Done(1) {
+		t.Fatalf("two machines agree and the task is not done: %v", err)
 	}
 }
 

@@ -240,9 +240,9 @@ func (d *decoder) decode(k kind, payload []byte) (Record, error) {
 
 // decodeHeader reads the format first: another one may have other fields.
 func decodeHeader(payload []byte) (*Header, error) {
-	var any struct{ Format int }
-	if err := json.Unmarshal(payload, &any); err == nil && any.Format != Format {
-		return nil, (&Header{Format: any.Format}).validate()
+	var first struct{ Format int }
+	if err := json.Unmarshal(payload, &first); err == nil && first.Format != Format {
+		return nil, (&Header{Format: first.Format}).validate()
 	}
 	h := new(Header)
 	return h, decodeJSON(payload, h)

@@ -84,10 +84,10 @@ func grid(most float64) (rows []mark, top float64) {
 
 // timeStep returns a round time between two ticks, of which at most five fit.
 func timeStep(length time.Duration) time.Duration {
-	for _, step := range []time.Duration{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400,
+	for _, seconds := range []int64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400,
 		172800, 432000, 864000, 1728000, 4320000} {
-		if length <= 5*step*time.Second {
-			return step * time.Second
+		if step := time.Duration(seconds) * time.Second; length <= 5*step {
+			return step
 		}
 	}
 	return length / 4

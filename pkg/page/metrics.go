@@ -21,7 +21,7 @@ func (m *metrics) add(name, help string, value float64, labels ...string) {
 	if strings.HasSuffix(name, "_total") {
 		kind = "counter"
 	}
-	fmt.Fprintf(m, "# HELP %s %s\n# TYPE %[1]s %[3]s\n%[1]s", name, help, kind)
+	_, _ = fmt.Fprintf(m, "# HELP %s %s\n# TYPE %[1]s %[3]s\n%[1]s", name, help, kind)
 	for i := 0; i < len(labels); i += 2 {
 		m.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + labels[i] + "=" + strconv.Quote(queens.Sanitize(labels[i+1])))
 	}

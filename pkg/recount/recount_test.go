@@ -15,7 +15,7 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == recount.Command {
 		if err := recount.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
-			os.Stderr.WriteString(err.Error())
+			_, _ = os.Stderr.WriteString(err.Error())
 			os.Exit(1)
 		}
 		os.Exit(0)
