@@ -318,7 +318,11 @@ func (h *host) ended(end *End) {
 		h.kill()
 		return
 	}
-	w.end = end
+	if !end.State.Ended() {
+		w.end = end
+		return
+	}
+	w.after(5*time.Second, func() { w.end = end }) // it goes on answering
 }
 
 // ticket is the ticket of a range for a machine.

@@ -1,0 +1,80 @@
+package coordinator
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// BenchmarkCore measures how many tasks a core hands out and records: 1,000 workers of four threads, who each hold eight
+// chunks, deliver a chunk at a time and ask after each second one.
+func BenchmarkCore(b *testing.B) {
+	for _, redundancy := range []int{1, 2} {
+		for _, tasks := range []uint64{1, 16} {
+			b.Run(fmt.Sprintf("redundancy=%d/chunk=%d", redundancy, tasks), func(b *testing.B) { benchmarkCore(b, redundancy, tasks) })
+		}
+	}
+}
+
+func benchmarkCore(b *testing.B, redundancy int, chunk uint64) {
+	const workers, threads = 1000, 4
+	var core *Core
+	var held [workers][]queens.Range
+	var number [workers]uint64
+	var now time.Duration
+	begin := func() {
+		m := testManifest(queens.MaxN, []uint64{1e6, 1e6, 1e6})
+		state := ledger.NewState(&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: redundancy})
+		core = New(now, state, Options{Instance: 1, Shares: testShares(&m), TaskBytes: []int{700, 700, 700}, ReplyBytes: 1 << 19, Kernels: []string{generic}})
+		held, number = [workers][]queens.Range{}, [workers]uint64{}
+	}
+	name := func(i int) queens.Process {
+		return queens.Process{Machine: fmt.Sprint("m", i), Name: fmt.Sprint("p", i)}
+	}
+	names := make([]queens.Process, workers)
+	for i := range names {
+		names[i] = name(i)
+	}
+	// A thread counts a chunk of that many tasks in 1.5 s.
+	searched := func(tasks uint64) time.Duration {
+		return 1500 * time.Millisecond * time.Duration(tasks) / time.Duration(chunk)
+	}
+	begin()
+	done := uint64(0)
+	began := time.Now()
+	for i := 0; b.Loop(); i++ {
+		w := i % workers
+		if w == 0 {
+			now += 300 * time.Millisecond
+			core.Tick(now)
+		}
+		if len(held[w]) > 0 {
+			r := held[w][0]
+			held[w] = held[w][1:]
+			core.Delivered(now, &Delivery{From: names[w], Results: []CheckedResult{{Result: queens.Result{
+				Range: r, Counted: r, Counts: make([]uint64, r.Tasks), Kernel: "avx2", Searched: searched(r.Tasks),
+			}}}})
+			done += r.Tasks
+		}
+		if len(held[w]) <= 2*threads-2 {
+			number[w]++
+			request := &Request{From: names[w], WorkRequest: queens.WorkRequest{Number: number[w], Threads: threads, Searchers: threads, Want: 2*threads - len(held[w])}}
+			for _, r := range held[w] {
+				request.Held = append(request.Held, queens.Held{Range: r, Searched: 1})
+			}
+			core.WorkRequested(now, request)
+		}
+		for _, r := range core.Take().Replies {
+			var of int
+			_, _ = fmt.Sscanf(r.To.Name, "p%d", &of)
+			held[of] = append(held[of], r.Chunks...)
+		}
+		if core.state.NumberDone() > 2_900_000 {
+			begin()
+		}
+	}
+	b.ReportMetric(float64(done)/time.Since(began).Seconds(), "tasks/s")
+}
