@@ -38,8 +38,9 @@ type Core struct {
 	clock   clock
 	numbers numbers
 	out     Commands
-	changed bool   // tasks may wait that did not: kept requests are looked at
-	totalOf uint64 // number of results when the total was asked for, plus 1; 0 while none is awaited
+	changed bool      // tasks may wait that did not: kept requests are looked at
+	tell    []*worker // who shall drop something, and whose request is kept
+	totalOf uint64    // number of results when the total was asked for, plus 1; 0 while none is awaited
 	notice  string
 	over    *End // nil until the end
 }
@@ -113,9 +114,12 @@ func (c *Core) after(now time.Duration) {
 		c.startRecount(now)
 		c.finish(now)
 	}
-	for _, w := range c.fleet.sortedKept(func(w *worker) bool { return len(w.drops) > 0 }) {
-		c.answer(w, nil)
+	for _, w := range c.tell {
+		if len(w.drops) > 0 {
+			c.answer(w, nil)
+		}
 	}
+	c.tell = c.tell[:0]
 }
 
 // Connected says whether the coordinator is connected to its server. It is when it starts.
@@ -155,7 +159,7 @@ func (c *Core) Tick(now time.Duration) {
 		c.doubleLast(now)
 		c.advise(now)
 	}
-	for _, w := range c.fleet.sortedKept(func(w *worker) bool { return now-w.asked >= longestKept }) {
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && now-w.asked >= longestKept }) {
 		c.answer(w, nil)
 	}
 	c.after(now)

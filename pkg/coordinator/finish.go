@@ -168,7 +168,7 @@ func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err er
 	c.mark(now, state, total)
 	c.over = &End{State: state, Total: total, Err: err}
 	c.out.End, c.out.Announce = c.over, now >= c.clock.open
-	for _, w := range c.fleet.sortedKept(func(*worker) bool { return true }) {
+	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept }) {
 		if !state.Ended() {
 			c.fleet.keep(w, false)
 			continue

@@ -72,7 +72,7 @@ func (r *rate) speed() float64 { return r.work / max(r.seconds, 1e-6) }
 // fleet is the worker processes that were heard lately.
 type fleet struct {
 	workers   map[queens.Process]*worker
-	kept      map[queens.Process]*worker // those whose request is kept
+	wanting   map[queens.Process]*worker // those whose request is kept and asks for work: few, while there is work
 	last      time.Duration              // time of the last input
 	grace     time.Duration              // before this time, nobody is silent
 	connected bool
@@ -82,7 +82,7 @@ type fleet struct {
 }
 
 func newFleet(now time.Duration) *fleet {
-	return &fleet{workers: map[queens.Process]*worker{}, kept: map[queens.Process]*worker{}, last: now, connected: true, measured: now - measureEvery}
+	return &fleet{workers: map[queens.Process]*worker{}, wanting: map[queens.Process]*worker{}, last: now, connected: true, measured: now - measureEvery}
 }
 
 // advance lets time pass, and returns how much of it counts as time of the run: a gap does not, and everybody gets time
@@ -135,10 +135,10 @@ func (f *fleet) set(w *worker, next presence) {
 
 // keep notes whether the request of a worker is kept.
 func (f *fleet) keep(w *worker, kept bool) {
-	if w.kept = kept; kept {
-		f.kept[w.process] = w
+	if w.kept = kept; w.wants() {
+		f.wanting[w.process] = w
 	} else {
-		delete(f.kept, w.process)
+		delete(f.wanting, w.process)
 	}
 }
 
@@ -165,9 +165,6 @@ func (f *fleet) forget(now time.Duration) {
 // sorted returns the workers that are wanted, by their names.
 func (f *fleet) sorted(wanted func(*worker) bool) []*worker { return sorted(f.workers, wanted) }
 
-// sortedKept does so with the workers whose request is kept: few, while there is work.
-func (f *fleet) sortedKept(wanted func(*worker) bool) []*worker { return sorted(f.kept, wanted) }
-
 func sorted(workers map[queens.Process]*worker, wanted func(*worker) bool) []*worker {
 	var list []*worker
 	for _, w := range workers {
@@ -185,7 +182,7 @@ func compareProcesses(a, b queens.Process) int {
 
 // waiting returns the workers whose request is kept and asks for work, the longest kept first.
 func (f *fleet) waiting() []*worker {
-	list := f.sortedKept((*worker).wants)
+	list := sorted(f.wanting, (*worker).wants)
 	slices.SortStableFunc(list, func(a, b *worker) int { return cmp.Compare(a.asked, b.asked) })
 	return list
 }

@@ -93,7 +93,7 @@ func (c *Core) settle(task uint64, from queens.Process) {
 	}
 	for _, h := range ended {
 		if w := c.fleet.workers[h.holder]; w != nil && w.kept && h.holder != from {
-			w.drops = append(w.drops, h.Range)
+			w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func (c *Core) ban(now time.Duration, machines []string) {
 			if again := c.adopt(h.began, w.process, h.Range); again != nil {
 				again.listed, again.begun = h.listed, h.begun
 			} else {
-				w.drops = append(w.drops, h.Range)
+				w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 			}
 		}
 		if banned {
