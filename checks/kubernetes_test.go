@@ -1,0 +1,215 @@
+package checks
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+)
+
+// decode decodes the objects of a manifest with the types of Kubernetes. An unknown field is an error, and so is one that is
+// there twice.
+func decode(manifest []byte) (objects []runtime.Object, err error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), networkingv1.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
+	documents := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader(manifest)))
+	for text := make([]byte, 1<<20); ; {
+		size, err := documents.Read(text)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		} else if err != nil {
+			return nil, err
+		}
+		object, _, err := decoder.Decode(bytes.Clone(text[:size]), nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, object)
+	}
+}
+
+// manifest returns the objects of deploy/kubernetes.yaml, and the templates of its pods by the names of what makes them.
+func manifest(t *testing.T) (objects []runtime.Object, pods map[string]*corev1.PodTemplateSpec) {
+	t.Helper()
+	text, err := os.ReadFile("../deploy/kubernetes.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if objects, err = decode(text); err != nil {
+		t.Fatal(err)
+	}
+	pods = make(map[string]*corev1.PodTemplateSpec)
+	for _, object := range objects {
+		switch object := object.(type) {
+		case *appsv1.Deployment:
+			pods[object.Name] = &object.Spec.Template
+		case *batchv1.Job:
+			pods[object.Name] = &object.Spec.Template
+		}
+	}
+	if len(pods) != 3 {
+		t.Fatalf("%d kinds of pods, want nats, coordinator and worker", len(pods))
+	}
+	return objects, pods
+}
+
+// The decoder refuses what Kubernetes' API does not have.
+func TestDecodeIsStrict(t *testing.T) {
+	for _, text := range []string{
+		"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {port: []}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: a, name: b}}",
+		"{apiVersion: v2, kind: Service, metadata: {name: a}}",
+		"{apiVersion: v1, kind: Service, metadata: {name: 1}}",
+	} {
+		if _, err := decode([]byte(text)); err == nil {
+			t.Errorf("accepted: %s", text)
+		}
+	}
+}
+
+// Selectors select the pods that they mean, ports exist, and all objects are in one namespace, which enforces the restricted
+// profile of Pod Security.
+func TestReferences(t *testing.T) {
+	objects, pods := manifest(t)
+	selects := func(selector *metav1.LabelSelector, want string, ports ...intstr.IntOrString) {
+		t.Helper()
+		s, err := metav1.LabelSelectorAsSelector(selector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, pod := range pods {
+			if s.Matches(labels.Set(pod.Labels)) != (name == want) {
+				t.Errorf("the selector of %s selects %s: %v", want, name, name != want)
+			}
+		}
+		for _, port := range ports {
+			if !hasPort(pods[want], port) {
+				t.Errorf("%s has no port %v", want, &port)
+			}
+		}
+	}
+	claims := make(map[string]bool)
+	for _, object := range objects {
+		meta := object.(metav1.ObjectMetaAccessor).GetObjectMeta()
+		if meta.GetNamespace() != "nqueens" && meta.GetName() != "nqueens" {
+			t.Errorf("%s is in namespace %q", meta.GetName(), meta.GetNamespace())
+		}
+		switch object := object.(type) {
+		case *corev1.Namespace:
+			if level := object.Labels["pod-security.kubernetes.io/enforce"]; level != string(api.LevelRestricted) {
+				t.Errorf("the namespace enforces the profile %q", level)
+			}
+		case *appsv1.Deployment:
+			selects(object.Spec.Selector, object.Name)
+		case *corev1.Service:
+			selects(&metav1.LabelSelector{MatchLabels: object.Spec.Selector}, object.Name, object.Spec.Ports[0].TargetPort)
+		case *networkingv1.NetworkPolicy:
+			selects(&object.Spec.PodSelector, object.Name, *object.Spec.Ingress[0].Ports[0].Port)
+			from, err := metav1.LabelSelectorAsSelector(object.Spec.Ingress[0].From[0].PodSelector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, pod := range pods {
+				if from.Matches(labels.Set(pod.Labels)) == (name == "nats") {
+					t.Errorf("pods of %s reach the server: %v", name, name == "nats")
+				}
+			}
+		case *corev1.PersistentVolumeClaim:
+			claims[object.Name] = true
+		}
+	}
+	volume := pods["coordinator"].Spec.Volumes[0]
+	mount := pods["coordinator"].Spec.Containers[0].VolumeMounts[0]
+	if !claims[volume.PersistentVolumeClaim.ClaimName] || mount.Name != volume.Name || mount.MountPath != "/data" {
+		t.Errorf("the coordinator mounts %s of %+v, the claims are %v", mount.Name, volume, claims)
+	}
+}
+
+func hasPort(pod *corev1.PodTemplateSpec, port intstr.IntOrString) bool {
+	for _, p := range pod.Spec.Containers[0].Ports {
+		if p.Name == port.StrVal || p.ContainerPort == port.IntVal {
+			return true
+		}
+	}
+	return false
+}
+
+// Every pod satisfies the restricted profile. Beyond it, a container can't change its files, has no token of the API, says
+// what it needs, and has a probe of a port that it has.
+func TestRestricted(t *testing.T) {
+	_, pods := manifest(t)
+	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(pod *corev1.PodTemplateSpec) string {
+		restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
+		result := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))
+		return result.ForbiddenDetail()
+	}
+	if refused(&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "any"}}}}) == "" {
+		t.Fatal("the profile admits a pod without a security context")
+	}
+	for name, pod := range pods {
+		if why := refused(pod); why != "" {
+			t.Errorf("%s: %s", name, why)
+		}
+		if mount := pod.Spec.AutomountServiceAccountToken; mount == nil || *mount {
+			t.Errorf("%s has a token of the API", name)
+		}
+		c := pod.Spec.Containers[0]
+		if only := c.SecurityContext.ReadOnlyRootFilesystem; only == nil || !*only {
+			t.Errorf("%s can change its files", name)
+		}
+		if r := c.Resources; r.Limits.Memory().IsZero() || r.Requests.Memory().IsZero() || r.Requests.Cpu().IsZero() {
+			t.Errorf("%s does not say what it needs, or has no limit of memory", name)
+		}
+		switch {
+		case c.LivenessProbe != nil && hasPort(pod, c.LivenessProbe.HTTPGet.Port):
+		case c.ReadinessProbe != nil && hasPort(pod, c.ReadinessProbe.TCPSocket.Port):
+		default:
+			t.Errorf("%s has no probe of a port that it has", name)
+		}
+	}
+}
+
+// The commands of the pods take the environment and the flags that the manifest gives them.
+func TestPodsUseFlagsThatExist(t *testing.T) {
+	_, pods := manifest(t)
+	for name, words := range map[string][]string{"coordinator": {"count", "--help"}, "worker": {"--help"}} {
+		help := output(t, name, "--help") + output(t, name, words...) // the first has the flags of all commands
+		c := pods[name].Spec.Containers[0]
+		if !strings.HasPrefix(c.Image, "nqueens-"+name) {
+			t.Errorf("%s has the image %s", name, c.Image)
+		}
+		used := c.Args
+		for _, v := range c.Env {
+			if variable, ours := strings.CutPrefix(v.Name, "NQUEENS_"); ours {
+				used = append(used, "--"+strings.ReplaceAll(strings.ToLower(variable), "_", "-"))
+			}
+		}
+		for _, flag := range used {
+			if strings.HasPrefix(flag, "--") && !strings.Contains(help, flag+" ") {
+				t.Errorf("%s has no flag %s", name, flag)
+			}
+		}
+	}
+}

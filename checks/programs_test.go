@@ -1,0 +1,159 @@
+// Package checks tests what the program is deployed with: the manifests of Kubernetes with Kubernetes' own types, the unit of
+// systemd, the files of coordinator keys with a real nats-server, the live page in a real browser and, with the build tag
+// cluster, docker-compose.yml with a Docker engine. The tests run the commands as a person does.
+package checks
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// bin is the folder of the programs of this checkout.
+var bin string
+
+func TestMain(m *testing.M) {
+	var err error
+	if bin, err = os.MkdirTemp("", "nqueens"); err == nil {
+		build := exec.Command("go", "build", "-o", bin+"/", "./coordinator", "./worker", "github.com/nats-io/nats-server/v2")
+		build.Dir, build.Env, build.Stderr = "..", append(os.Environ(), "CGO_ENABLED=0"), os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "building the programs:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(bin)
+	os.Exit(code)
+}
+
+// patience bounds how long a test waits for what has to happen: the machine may be busy. A test that passes waits for less.
+const patience = 3 * time.Minute
+
+// eventually polls until holds returns true, for what sends no event.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}
+
+// command returns a command of a program, with no variables for it but those given, and a state folder of the test.
+func command(t *testing.T, state, program string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(bin, program), args...)
+	cmd.Env = append(without(os.Environ()), "XDG_STATE_HOME="+state, "NQUEENS_KERNEL=generic")
+	return cmd
+}
+
+// without removes from an environment what a person may have set for the programs and for Compose.
+func without(environment []string) (rest []string) {
+	for _, variable := range environment {
+		name, _, _ := strings.Cut(variable, "=")
+		switch {
+		case strings.HasPrefix(name, "NQUEENS_"), strings.HasPrefix(name, "COMPOSE_"), name == "N", name == "WORKERS", name == "PAGE", name == "NATS", name == "UID":
+		default:
+			rest = append(rest, variable)
+		}
+	}
+	return rest
+}
+
+// output runs a command to its end, which must be good, and returns its stdout.
+func output(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	out, err := command(t, t.TempDir(), program, args...).Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Logf("%s", exit.Stderr)
+		}
+		t.Fatalf("%s %q: %v", program, args, err)
+	}
+	return string(out)
+}
+
+// process is a program that runs until the end of the test at most.
+type process struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	done chan error // how it ended
+
+	mu    sync.Mutex
+	lines []string // of stdout and stderr
+}
+
+// start starts a command.
+func start(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, done: make(chan error, 1)}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout, cmd.Stderr = write, write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close()
+	go func() {
+		for lines := bufio.NewScanner(read); lines.Scan(); {
+			p.mu.Lock()
+			p.lines = append(p.lines, lines.Text())
+			p.mu.Unlock()
+		}
+		p.done <- cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // fails if it has ended
+		if t.Failed() {
+			t.Logf("%s:\n%s", strings.Join(cmd.Args, " "), p.output())
+		}
+	})
+	return p
+}
+
+func (p *process) output() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Join(p.lines, "\n")
+}
+
+// awaits waits until the process has written a text.
+func (p *process) awaits(text string) {
+	p.t.Helper()
+	eventually(p.t, filepath.Base(p.cmd.Path)+" writes "+text, func() bool { return strings.Contains(p.output(), text) })
+}
+
+func (p *process) signal(signal syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(signal); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// ends waits for the end of a process, which must be good, and returns the last line that it has written.
+func (p *process) ends() string {
+	p.t.Helper()
+	select {
+	case err := <-p.done:
+		if err != nil {
+			p.t.Fatalf("%s: %v", p.cmd.Path, err)
+		}
+	case <-time.After(patience):
+		p.t.Fatalf("%s has not ended within %v", p.cmd.Path, patience)
+	}
+	lines := strings.Split(p.output(), "\n")
+	return lines[len(lines)-1]
+}
