@@ -147,7 +147,6 @@ func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
 func (c *Core) Tick(now time.Duration) {
 	open := c.advance(now)
 	for _, w := range c.fleet.sorted(func(w *worker) bool { return c.fleet.isSilent(now, w) }) {
-		c.line(true, "worker %s on %s is silent, and holds %d tasks, which wait again", w.process.Name, w.process.Machine, c.queue.tasksOf(w.process))
 		c.giveBack(w, true)
 		c.fleet.set(w, silent)
 	}

@@ -105,19 +105,18 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 	f.connected = connected
 }
 
-// hear notes a message of a process. It returns its worker, and how it took part before: left if it is new. A late delivery
-// does not bring back a worker that has left.
-func (f *fleet) hear(now time.Duration, p queens.Process, request bool) (w *worker, before presence) {
-	w = f.workers[p]
+// hear notes a message of a process. A late delivery does not bring back a worker that has left.
+func (f *fleet) hear(now time.Duration, p queens.Process, request bool) *worker {
+	w := f.workers[p]
 	if w == nil {
 		w = &worker{process: p, presence: left}
 		f.workers[p] = w
 	}
-	before, w.heard = w.presence, now
-	if request || before != left || !w.request.Leaving {
+	w.heard = now
+	if request || w.presence != left || !w.request.Leaving {
 		f.set(w, present)
 	}
-	return w, before
+	return w
 }
 
 // set notes whether a worker takes part. If it does not, its request is not kept.

@@ -14,7 +14,7 @@ func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
 	if !c.advance(now) {
 		return
 	}
-	w := c.hear(now, delivery.From, false)
+	w := c.fleet.hear(now, delivery.From, false)
 	receipts := make([]queens.Receipt, len(delivery.Results))
 	for i := range delivery.Results {
 		refused := c.deliver(now, w, &delivery.Results[i])

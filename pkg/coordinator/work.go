@@ -18,10 +18,7 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	if w := c.fleet.workers[request.From]; w != nil && request.Number <= w.request.Number {
 		return
 	}
-	w := c.hear(now, request.From, true)
-	if w.request.Number == 0 && !request.Leaving {
-		c.line(false, "worker %s on %s: %d threads, kernel %s", w.process.Name, w.process.Machine, request.Threads, request.Kernel)
-	}
+	w := c.fleet.hear(now, request.From, true)
 	c.fleet.ask(now, w, request)
 	drops := slices.Clone(request.Invalid)
 	c.numbers.refused += uint64(len(drops))
@@ -54,19 +51,9 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 		c.answer(w, chunks)
 	}
 	if request.Leaving {
-		c.line(false, "worker %s on %s leaves", w.process.Name, w.process.Machine)
 		c.fleet.set(w, left)
 	}
 	c.after(now)
-}
-
-// hear notes a message of a process.
-func (c *Core) hear(now time.Duration, p queens.Process, request bool) *worker {
-	w, before := c.fleet.hear(now, p, request)
-	if before == silent {
-		c.line(false, "worker %s on %s is back", p.Name, p.Machine)
-	}
-	return w
 }
 
 // list notes a chunk that a worker lists. It reports whether the worker shall go on with it: if it holds the chunk, or if
