@@ -44,7 +44,7 @@ func Flags(root *cobra.Command) string {
 			return
 		}
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-			if cmd.PersistentFlags().Lookup(f.Name) == nil {
+			if cmd.Runnable() && cmd.PersistentFlags().Lookup(f.Name) == nil {
 				add(f, "`"+cmd.Name()+"`")
 			}
 		})
