@@ -95,7 +95,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	}
 	defer b.Close()
 	w := worker.New(worker.Config{
-		Process: process, Version: cli.Version(), Kernel: k, Threads: threads, IdleExit: o.idle, Log: app.Log,
+		Process: process, Version: cli.Version(), Kernel: counting(k), Threads: threads, IdleExit: o.idle, Log: app.Log,
 	}, b)
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
