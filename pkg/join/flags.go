@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -38,6 +39,11 @@ func (f *Flags) IsSet() bool { return f.NATS != "" || f.Join != "" }
 // is about a flag.
 func (f *Flags) Options(name string) (bus.Options, error) {
 	o := bus.Options{URL: f.NATS, Creds: f.Creds, NKey: f.NKey, Name: name}
+	for address := range strings.SplitSeq(f.NATS, ",") {
+		if scheme, _, found := strings.Cut(address, "://"); found && scheme != "nats" && scheme != "tls" {
+			return o, fmt.Errorf("--nats %s: the URL of a server begins with nats:// or tls://", address)
+		}
+	}
 	if f.Creds != "" && f.NKey != "" || f.Join != "" && (f.Creds != "" || f.NKey != "" || f.TLSCA != "") {
 		return o, errors.New("--join, --creds and --nkey exclude each other, and a token has its certificate: give one of them")
 	}
