@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -149,6 +150,9 @@ func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options 
 		o.server.Join = path
 	}
 	if options, err = o.server.Options("nqueens worker " + process.Machine); err != nil {
+		if !errors.Is(err, queens.ErrNoConnection) { // which a damaged token is
+			err = cli.Usagef("%w", err)
+		}
 		return options, err
 	}
 	options.Wait, options.Log = true, log
