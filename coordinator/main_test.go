@@ -13,5 +13,5 @@ func TestScripts(t *testing.T) { clitest.Scripts(t) }
 
 func TestGeneratedFlags(t *testing.T) {
 	root, _ := newProgram()
-	testkit.Generated(t, "flags of coordinator", clitest.Flags(root))
+	testkit.Generated(t, "flags of coordinator", clitest.Flags(root, root.Commands()...))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"testing"
 
 	"nqueens/pkg/cli/clitest"
@@ -13,5 +14,5 @@ func TestScripts(t *testing.T) { clitest.Scripts(t) }
 
 func TestGeneratedFlags(t *testing.T) {
 	root, _ := newProgram()
-	testkit.Generated(t, "flags of worker", clitest.Flags(root))
+	testkit.Generated(t, "flags of worker", clitest.Flags(root, slices.Insert(root.Commands(), 0, root)...))
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags returns a table in Markdown of the flags of a program and of its commands, hidden ones left out. A flag that means the
-// same in several commands has one row.
-func Flags(root *cobra.Command) string {
+// Flags returns a table in Markdown of the flags of commands and of those that all commands of a program have, hidden ones left
+// out. A flag that means the same in several commands has one row.
+func Flags(root *cobra.Command, commands ...*cobra.Command) string {
 	type row struct {
 		flag, meaning string
 		commands      []string
@@ -38,21 +38,16 @@ func Flags(root *cobra.Command) string {
 		}
 		r.commands = append(r.commands, command)
 	}
-	var visit func(*cobra.Command)
-	visit = func(cmd *cobra.Command) {
+	for _, cmd := range commands {
 		if cmd.Hidden {
-			return
+			continue
 		}
 		cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
-			if cmd.Runnable() && cmd.PersistentFlags().Lookup(f.Name) == nil {
+			if cmd.PersistentFlags().Lookup(f.Name) == nil {
 				add(f, "`"+cmd.Name()+"`")
 			}
 		})
-		for _, c := range cmd.Commands() {
-			visit(c)
-		}
 	}
-	visit(root)
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { add(f, "all") })
 	var b strings.Builder
 	b.WriteString("| flag | of | meaning |\n|---|---|---|\n")
