@@ -165,6 +165,9 @@ func (w *world) checkReply(h *host, r *Reply) {
 			}
 		}
 	}
+	if c.state.Banned(r.To.Machine) != (r.Refused != "") {
+		w.fail("%s, whose machine is banned: %v, is told %q", r.To.Name, c.state.Banned(r.To.Machine), r.Refused)
+	}
 	if len(r.Chunks) == 0 {
 		return
 	}
@@ -235,6 +238,20 @@ func (w *world) checkRecord(r ledger.Record) {
 	}
 }
 
+// checkBans checks that every ban is recorded with what caused it.
+func (w *world) checkBans(h *host, records []ledger.Record) {
+	for _, b := range h.state.Bans() {
+		recorded := slices.ContainsFunc(records, func(r ledger.Record) bool {
+			ban, ok := r.(*ledger.Ban)
+			return ok && ban.Machine == b.Machine
+		})
+		if !h.bans[b.Machine] && !recorded {
+			w.fail("the ban of %s is not recorded", b.Machine)
+		}
+		h.bans[b.Machine] = true
+	}
+}
+
 // checkRecount checks how a task is recounted.
 func (w *world) checkRecount(h *host, r *Recount) {
 	for _, c := range h.state.Counts(r.Task) {
@@ -283,6 +300,8 @@ func (w *world) checkEnd() {
 	switch w.end.State {
 	case queens.Complete:
 		switch {
+		case state.Banned(w.setup.machines[0].name):
+			w.fail("the run is complete on a machine that is banned")
 		case state.Ended() != queens.Complete:
 			w.fail("the run is complete, and its log says %q", state.Ended())
 		case w.mustBeExact() && w.end.Total.Cmp(w.total) != 0:

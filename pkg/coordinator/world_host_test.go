@@ -26,6 +26,7 @@ type host struct {
 	unsynced  []byte
 	onDisk    []func()
 	seen      map[queens.Process]uint64 // the greatest number of its requests
+	bans      map[string]bool           // machines that are banned
 	syncing   bool
 	lastTick  time.Duration
 	done      time.Duration // wall time of the run when every task was done
@@ -46,7 +47,10 @@ func (w *world) startHost() {
 		return
 	}
 	w.starts++
-	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour, lastTick: w.now, seen: map[queens.Process]uint64{}}
+	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour, lastTick: w.now, seen: map[queens.Process]uint64{}, bans: map[string]bool{}}
+	for _, b := range state.Bans() {
+		h.bans[b.Machine] = true
+	}
 	shares := testShares(&w.header.Manifest)
 	sizes := make([]int, len(shares))
 	for i := range sizes {
@@ -178,6 +182,7 @@ func (h *host) execute() {
 		h.unsynced = frame
 		w.checkRecord(r)
 	}
+	w.checkBans(h, c.Records)
 	for _, r := range c.Receipts {
 		h.whenOnDisk(func() { h.sendReceipts(r) })
 	}
