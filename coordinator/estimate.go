@@ -2,10 +2,8 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"runtime"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +11,7 @@ import (
 	"nqueens/pkg/estimate"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/report"
 )
 
 // estimateCommand is coordinator estimate: it predicts how long a count takes.
@@ -65,14 +64,16 @@ const maxEstimateThreads = 1_000_000
 
 // writeEstimate writes an estimate as a table.
 func writeEstimate(w io.Writer, e *estimate.Estimate) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(name, value, remark string) { _, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", name, value, remark) }
 	between := func(r estimate.Range) string { return humanize.Range(r.Low, r.High, humanize.Seconds) }
-	row("nodes", humanize.Approx(e.Nodes), "of the plain search tree, in about "+humanize.Approx(e.Tasks)+" tasks")
-	row("core time", humanize.Seconds(e.CoreSeconds.Mid), between(e.CoreSeconds)+", "+e.Kernel)
-	row(humanize.Plural(e.Threads, "thread"), humanize.Seconds(e.Seconds.Mid), between(e.Seconds))
-	for _, f := range e.Fleets {
-		row(humanize.Plural(f.Threads, "thread"), humanize.Seconds(f.Seconds), "")
+	rows := [][]string{
+		{"nodes", humanize.Approx(e.Nodes), "of the plain search tree, in about " + humanize.Approx(e.Tasks) + " tasks"},
+		{"core time", humanize.Seconds(e.CoreSeconds.Mid), between(e.CoreSeconds) + ", " + e.Kernel},
+		{humanize.Plural(e.Threads, "thread"), humanize.Seconds(e.Seconds.Mid), between(e.Seconds)},
 	}
-	return table.Flush()
+	for _, f := range e.Fleets {
+		if f.Threads != e.Threads {
+			rows = append(rows, []string{humanize.Plural(f.Threads, "thread"), humanize.Seconds(f.Seconds), ""})
+		}
+	}
+	return report.WriteTable(w, rows, false)
 }

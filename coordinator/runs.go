@@ -58,7 +58,7 @@ it. With --nats or --join, list the runs whose coordinators answer on that serve
 			}
 			list = slices.DeleteFunc(list, func(r runs.Run) bool { return !strings.HasPrefix(r.Name, prefix) })
 			if len(list) == 0 {
-				app.Log.Info().Str("data", store.Path()).Msg("there are no runs in " + store.Path())
+				app.Log.Info().Msg("there are no runs in " + store.Path())
 			}
 			return writeRuns(cmd.OutOrStdout(), store, list, asJSON)
 		},
@@ -231,8 +231,8 @@ func rmCommand(app *cli.App) *cobra.Command {
 		Use:   "rm RUN... | --older-than D",
 		Short: "Remove runs of this machine",
 		Long: `Remove the named runs, or all that were written last before the time D, such as 30d. Their ledgers are lost:
-copy the folder of a run to keep it. A run that is active is refused. Without --yes, a person at a terminal is
-not asked: --dry-run shows what would be removed.`,
+copy the folder of a run to keep it. A run that is active is refused. With --older-than, --dry-run shows what
+would be removed, and --yes removes it.`,
 		Example: `  coordinator rm n14-20261120-153012-ab12
   coordinator rm --older-than 30d --dry-run`,
 		ValidArgsFunction: data.completeRun,

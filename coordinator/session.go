@@ -129,7 +129,9 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config
 	u := newUI(app)
 	cfg.OnStart, cfg.OnSnapshot = func(string) { u.start() }, u.show
 	s, err := open(cfg)
-	if err != nil {
+	if errors.Is(err, session.ErrAlone) {
+		return cli.Usagef("%w", err)
+	} else if err != nil {
 		return err
 	}
 	if o.http != "" {

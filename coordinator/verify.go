@@ -84,10 +84,10 @@ func verification(v *audit.Verification) [][]string {
 	if v.Dropped > 0 {
 		rows = append(rows, []string{"damaged", humanize.Int(v.Dropped), "results, which are left out"})
 	}
-	recounted := fmt.Sprintf("tasks, %s of the work, by %s: %s", humanize.Percent(v.Share, v.Share >= 1), strings.Join(v.Kernels, " and "),
+	recounted := fmt.Sprintf("%s of the work, by %s: %s", humanize.Percent(v.Share, v.Share >= 1), strings.Join(v.Kernels, " and "),
 		map[bool]string{true: "all agree", false: humanize.Int(v.Differing) + " differ"}[v.Differing == 0])
 	if v.Recounted > 0 {
-		rows = append(rows, []string{"recounted", humanize.Int(v.Recounted), recounted})
+		rows = append(rows, []string{"recounted", humanize.Plural(v.Recounted, "task"), recounted})
 	}
 	if v.Whole != "" {
 		rows = append(rows, []string{"recounted", "whole", "by symmetry " + v.Whole})

@@ -134,7 +134,7 @@ func VersionCommand(app *App, formats string) *cobra.Command {
 			}
 		}
 	}
-	text := fmt.Sprintf("%s version %s %s\n%s %s/%s, %s\n", app.root.Name(), Version(), revision, runtime.Version(), runtime.GOOS, runtime.GOARCH, formats)
+	text := fmt.Sprintf("%s version %s\n%s %s/%s, %s\n", app.root.Name(), strings.TrimSpace(Version()+" "+revision), runtime.Version(), runtime.GOOS, runtime.GOARCH, formats)
 	app.root.Version = Version()
 	app.root.SetVersionTemplate(text)
 	return &cobra.Command{

@@ -45,7 +45,7 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 func (c *Core) snapshotOf(now time.Duration, w *worker) (s queens.Worker, searching int) {
 	s = queens.Worker{
 		Machine: w.process.Machine, Process: w.process.Name, Kernel: w.request.Kernel, Version: w.request.Version,
-		Threads: w.request.Threads, Tasks: w.tasks, Held: c.queue.tasksOf(w.process), LastSeen: queens.Seconds{Duration: now - w.heard},
+		Threads: w.request.Threads, Tasks: w.tasks, Held: c.queue.tasksOf(w.process), LastSeen: queens.Seconds{Duration: max(now-w.heard, 0)}, // heard after the snapshot's time
 		Rate: w.rate.solutions / max(w.rate.seconds, 1e-6) * float64(w.request.Searchers),
 	}
 	for _, h := range c.queue.holds[w.process] {

@@ -82,8 +82,8 @@ type Session struct {
 
 // Count opens the run of a job: the newest unfinished one of the same count, else the newest complete one, else a new one.
 func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
-	if cfg.Server == nil && cfg.Listen == "" && job.Redundancy > 1 {
-		return nil, fmt.Errorf("a redundancy of %d needs as many machines, and no other can join: add --listen or --nats", job.Redundancy)
+	if err := cfg.reaches(job.Redundancy); err != nil {
+		return nil, err
 	}
 	if !job.New {
 		r, err := cfg.Store.Of(runs.Count{N: job.N, Symmetry: job.Symmetry, Placed: job.Placed, Depth: job.Depth, Redundancy: job.Redundancy})
@@ -120,6 +120,17 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	return s, nil
 }
 
+// ErrAlone says that a run needs several machines, and no other can join.
+var ErrAlone = errors.New("no other machine can join: add --listen or --nats")
+
+// reaches returns an error if so many machines can't take part.
+func (c *Config) reaches(redundancy int) error {
+	if c.Server == nil && c.Listen == "" && redundancy > 1 {
+		return fmt.Errorf("a redundancy of %d needs as many machines: %w", redundancy, ErrAlone)
+	}
+	return nil
+}
+
 // slowAfter is how long work that usually takes an instant goes unmentioned.
 const slowAfter = time.Second
 
@@ -135,6 +146,9 @@ func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 	if state.Ended() != "" {
 		s.state = state
 		return s, nil
+	}
+	if err := cfg.reaches(state.Header().Redundancy); err != nil {
+		return nil, err
 	}
 	var notes ledger.Notes
 	if s.run, s.state, notes, err = cfg.Store.Open(name); err != nil {
