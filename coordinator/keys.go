@@ -21,7 +21,7 @@ func keysCommand() *cobra.Command {
 coordinator, workers and watchers join it. What is there stays, but the names; --renew makes all again, and
 the old tokens are worth nothing. The comments of nats.conf say how to bind a machine's name to a user.`,
 		Example: `  coordinator keys keys --host 192.0.2.1
-  nats-server -c keys/nats.conf
+  (cd keys && nats-server -c nats.conf)
   coordinator count 20 --join keys/coordinator.token
   worker --join keys/join.token`,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -155,6 +155,7 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config
 	}
 	switch {
 	case u.unresponsive: // nobody reads the terminal
+	case result.Total == nil && s.Empty(): // nothing is left to resume
 	case result.Total != nil && app.TTY() != nil && app.Log.GetLevel() <= zerolog.InfoLevel:
 		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors()) // fails if the terminal was closed
 	case result.Last.State == queens.Stopped && ctx.Err() != nil && app.Tell(report.Stopped(result.Last, u.counting.Load(), folder, resume)):

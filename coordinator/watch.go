@@ -82,7 +82,8 @@ func (v *watcher) find(ctx context.Context, server *join.Flags, data *dataFlag, 
 			}
 		}
 		if v.name == "" {
-			return fmt.Errorf("no coordinator of a run %s answers on the server: coordinator runs, with the same flags, lists those that do", beginning)
+			return fmt.Errorf("no coordinator answers on the server%s: coordinator runs, with the same flags, lists those that do",
+				map[bool]string{true: "", false: " for a run " + beginning}[beginning == ""])
 		}
 		v.bus, err = connect(v.app, server, "nqueens watch")
 		return err

@@ -106,7 +106,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 			s := w.Stats()
 			return page.Worker{
 				Machine: process.Machine, Process: process.Name, Kernel: k.Name, Version: cli.Version(), Threads: threads,
-				Busy: s.Busy, Tasks: s.Tasks, Searched: s.Searched, Connected: b.Connected(),
+				Busy: s.Busy, Tasks: s.Tasks, Connected: b.Connected(),
 			}
 		})
 		if err != nil {

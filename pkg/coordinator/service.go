@@ -215,9 +215,14 @@ func (s *Coordinator) loop(ctx context.Context) error {
 	}
 }
 
-// snapshot makes the latest snapshot.
+// snapshot makes the latest snapshot. One with a total says what confirms it.
 func (s *Coordinator) snapshot(now time.Duration) {
 	latest := s.core.Snapshot(now)
+	if total := (*big.Int)(latest.Total); total != nil {
+		c := s.State.Confirmation()
+		c.Published = queens.Compare(latest.N, latest.Placed, total) == queens.Match
+		latest.SetTotal(total, c)
+	}
 	s.OnSnapshot(&latest)
 	s.latest.Store(&latest)
 }

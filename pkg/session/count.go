@@ -63,9 +63,7 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 		return err
 	})
 	err = group.Wait()
-	if end.State == queens.Complete {
-		s.confirm(&last, end.Total)
-	} else if last.State == queens.Running {
+	if last.State == queens.Running {
 		last.State = queens.Stopped
 	}
 	s.cfg.OnSnapshot(&last)

@@ -183,6 +183,9 @@ func (s *Session) Earlier() uint64 { return s.earlier }
 // Ended reports whether nothing is left to count: [Session.Run] only audits the run.
 func (s *Session) Ended() bool { return s.run == nil }
 
+// Empty reports whether the run is new and nothing was counted: closing the session leaves nothing on disk.
+func (s *Session) Empty() bool { return s.created && s.state.Results() == 0 && s.state.Ended() == "" }
+
 // Close ends what [Session.Run] left open: a coordinator that still tells workers that the run has ended, and the ledger. A
 // new run in which nothing was counted leaves nothing on disk. Where workers of other processes are present, it takes up to
 // 5 s after the end of the run, or until ctx ends.
@@ -198,7 +201,7 @@ func (s *Session) Close(ctx context.Context) error {
 		return nil
 	}
 	err := s.run.Close()
-	if s.created && s.state.Results() == 0 && s.state.Ended() == "" {
+	if s.Empty() {
 		_, removed := s.cfg.Store.Remove(s.name, false)
 		err = errors.Join(err, removed)
 	}
@@ -256,13 +259,6 @@ func (s *Session) auditAgain(ctx context.Context) (queens.Snapshot, error) {
 	}
 	s.cfg.OnSnapshot(&last)
 	return last, err
-}
-
-// confirm enters a total and what confirms it.
-func (s *Session) confirm(last *queens.Snapshot, total *big.Int) {
-	c := s.state.Confirmation()
-	c.Published = queens.Compare(last.N, last.Placed, total) == queens.Match
-	last.SetTotal(total, c)
 }
 
 // countUnique counts the fundamental solutions, if they are wanted. If it fails, the run has no total either, because the two

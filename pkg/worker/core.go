@@ -93,16 +93,15 @@ type Note struct {
 
 // Stats is what a worker has done, and does.
 type Stats struct {
-	Tasks    uint64        // counted
-	Searched time.Duration // by all searchers together
-	Recorded uint64        // results with a receipt
-	Refused  uint64        // results that were refused
-	Busy     int           // searchers that search
-	Waiting  int           // chunks that wait for a searcher
-	Results  int           // results without a receipt
-	Stalled  int           // searches that do not advance
-	Runs     []string      // for which the worker holds chunks or results
-	Reason   string        // why it searches nothing; empty if it searches
+	Tasks    uint64   // counted
+	Recorded uint64   // results with a receipt
+	Refused  uint64   // results that were refused
+	Busy     int      // searchers that search
+	Waiting  int      // chunks that wait for a searcher
+	Results  int      // results without a receipt
+	Stalled  int      // searches that do not advance
+	Runs     []string // for which the worker holds chunks or results
+	Reason   string   // why it searches nothing; empty if it searches
 }
 
 type searcher struct {
@@ -236,7 +235,6 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 	r, took := s.run, now-s.began
 	for _, result := range results {
 		c.stats.Tasks += result.Counted.Tasks
-		c.stats.Searched += result.Searched
 		if slices.ContainsFunc(s.chunks, func(h *queens.Chunk) bool { return h.Range == result.Range }) {
 			r.results = append(r.results, kept{result, result.Counted == result.Range})
 		}
