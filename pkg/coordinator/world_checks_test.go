@@ -182,6 +182,9 @@ func (w *world) checkReply(h *host, r *Reply) {
 		if w.header.Manifest.ClassOf(chunk.First) != w.header.Manifest.ClassOf(chunk.End()-1) {
 			w.fail("chunk %v is of two classes", chunk)
 		}
+		if len(c.queue.holders[chunk.First]) > 1 {
+			w.doubled++
+		}
 		if c.queue.holds[r.To][chunk] == nil {
 			w.fail("%v is handed out to %s and not held by it", chunk, r.To.Name)
 		}

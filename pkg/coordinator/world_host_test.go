@@ -94,7 +94,7 @@ func (h *host) input(do func()) {
 		do()
 		h.execute()
 		if h.w.faults.pick(2, h.w.faulty(0.0005)) == 1 {
-			h.kill()
+			h.crash()
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (h *host) fault() {
 	}
 	switch w.faults.pick(5, 0.2) {
 	case 1:
-		h.kill()
+		h.crash()
 	case 2:
 		h.frozen = max(h.frozen, w.now+w.faults.between(0, time.Minute))
 		w.trace("%v frozen until %v", w.now, h.frozen)
@@ -145,8 +145,11 @@ func (h *host) fault() {
 	w.after(w.faults.between(0, w.setup.end), h.fault)
 }
 
-// kill kills the process: what is not on the disk is lost, or any part of it is on the disk.
-func (h *host) kill() {
+// crash kills the process, and lets it start again after some time.
+func (h *host) crash() { h.kill(h.w.faults.between(0, 40*time.Second)) }
+
+// kill kills the process: what is not on the disk is lost, or any part of it is on the disk. It starts again after a time.
+func (h *host) kill(away time.Duration) {
 	if h.dead {
 		return
 	}
@@ -164,7 +167,7 @@ func (h *host) kill() {
 			p.kill()
 		}
 	}
-	w.after(w.faults.between(0, 40*time.Second), w.startHost)
+	w.after(away, w.startHost)
 }
 
 // execute does what the core wants.
@@ -320,7 +323,7 @@ func (h *host) ended(end *End) {
 	w := h.w
 	w.trace("%v end %s: %v", w.now, end.State, end.Err)
 	if end.State == queens.Stopped && end.Err == nil {
-		h.kill()
+		h.crash()
 		return
 	}
 	if !end.State.Ended() {

@@ -31,6 +31,7 @@ type world struct {
 	acked   []fact           // counts for which a worker has a receipt
 	heard   map[string]heard // by process: when the coordinator got its last message
 	counted map[uint64]int   // by task: how often it was counted to the end
+	doubled int              // chunks that were handed out twice at the end
 	end     *End             // of the run
 	failure string           // the first rule that was broken
 	trace   func(format string, args ...any)
