@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/join"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/runs"
 )
@@ -21,7 +21,7 @@ func (d *dataFlag) register(flags *pflag.FlagSet) {
 }
 
 // commonFlags registers the flags that commands share; server may be nil.
-func commonFlags(flags *pflag.FlagSet, server *join.Flags, data *dataFlag) {
+func commonFlags(flags *pflag.FlagSet, server *bus.Flags, data *dataFlag) {
 	cli.FlagGroup(flags, cli.Common, func(flags *pflag.FlagSet) {
 		if server != nil {
 			server.Register(flags, "the NATS server at this `URL`, or several, with commas")

@@ -11,7 +11,6 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/join"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/page"
 	"nqueens/pkg/recount"
@@ -35,7 +34,7 @@ this machine with one command, or with workers on many. An interrupted count res
 	}
 	app := cli.New(root)
 	cli.FlagGroup(root.Flags(), cli.Common, func(flags *pflag.FlagSet) { // for its help
-		new(join.Flags).Register(flags, "the NATS server at this `URL`, or several, with commas")
+		new(bus.Flags).Register(flags, "the NATS server at this `URL`, or several, with commas")
 		new(dataFlag).register(flags)
 	})
 	cli.AddGroups(root,

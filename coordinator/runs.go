@@ -15,7 +15,6 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/join"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/runs"
@@ -23,7 +22,7 @@ import (
 
 // runsCommand is coordinator runs: it lists the runs on this machine, and those that answer on a server.
 func runsCommand(app *cli.App) *cobra.Command {
-	var server join.Flags
+	var server bus.Flags
 	var data dataFlag
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -170,7 +169,7 @@ func took(d time.Duration) string {
 const announceTime = 2200 * time.Millisecond
 
 // askServer returns the snapshots of the runs whose coordinators answer on a server, by name.
-func askServer(ctx context.Context, app *cli.App, server *join.Flags) ([]queens.Snapshot, error) {
+func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.Snapshot, error) {
 	b, err := connect(app, server, "nqueens runs")
 	if err != nil {
 		return nil, err
@@ -204,7 +203,7 @@ func askServer(ctx context.Context, app *cli.App, server *join.Flags) ([]queens.
 }
 
 // connect connects to the server that flags name.
-func connect(app *cli.App, server *join.Flags, name string) (*bus.Bus, error) {
+func connect(app *cli.App, server *bus.Flags, name string) (*bus.Bus, error) {
 	options, err := serverOptions(server, name)
 	if err != nil {
 		return nil, err
@@ -214,7 +213,7 @@ func connect(app *cli.App, server *join.Flags, name string) (*bus.Bus, error) {
 }
 
 // serverOptions returns the options of a connection. A token file that is damaged is no error of the command line.
-func serverOptions(server *join.Flags, name string) (bus.Options, error) {
+func serverOptions(server *bus.Flags, name string) (bus.Options, error) {
 	options, err := server.Options(name)
 	if err != nil && !errors.Is(err, queens.ErrNoConnection) {
 		err = cli.Usagef("%w", err)

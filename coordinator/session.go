@@ -12,10 +12,10 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/display"
 	"nqueens/pkg/humanize"
-	"nqueens/pkg/join"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/page"
@@ -32,7 +32,7 @@ type sessionFlags struct {
 	kernel    string
 	listen    string
 	advertise string
-	server    join.Flags
+	server    bus.Flags
 	machine   string
 	http      string
 	linger    time.Duration

@@ -21,7 +21,7 @@ import (
 
 // watchCommand is coordinator watch: it follows a run that counts elsewhere.
 func watchCommand(app *cli.App) *cobra.Command {
-	var server join.Flags
+	var server bus.Flags
 	var data dataFlag
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -70,7 +70,7 @@ func (v *watcher) close() {
 }
 
 // find finds the run and its server.
-func (v *watcher) find(ctx context.Context, server *join.Flags, data *dataFlag, beginning string) error {
+func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, beginning string) error {
 	if server.IsSet() {
 		snapshots, err := askServer(ctx, v.app, server)
 		if err != nil {
@@ -131,7 +131,7 @@ func newest(store *runs.Store, beginning string) (string, error) {
 
 // ownToken returns how a process of the same user connects to a server of this machine.
 func ownToken(data, url string) (bus.Options, error) {
-	flags := join.Flags{NATS: url}
+	flags := bus.Flags{NATS: url}
 	if path, there := join.Own(data); there {
 		flags.Join = path
 	}

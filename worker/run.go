@@ -18,6 +18,7 @@ import (
 	"nqueens/pkg/durable"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
+	"nqueens/pkg/join"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"
@@ -26,7 +27,7 @@ import (
 
 // runFlags are the flags of the worker.
 type runFlags struct {
-	server  join.Flags
+	server  bus.Flags
 	search  searchFlags
 	machine string
 	http    string

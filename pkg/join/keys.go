@@ -22,20 +22,14 @@ func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	}
 	var servers []string
 	for _, host := range hosts {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), DefaultPort)
-		}
-		servers = append(servers, host)
+		servers = append(servers, withPort(host, DefaultPort))
 	}
 	passwords := make(map[string]string)
-	for _, user := range []string{Coordinator, Worker, Watcher} {
+	for _, user := range users {
 		path := filepath.Join(dir, fileOf(user))
-		t, err := Load(path)
-		if there, statErr := exists(path); err != nil && (there || statErr != nil) && !renew {
+		t, err := loadOrMake(path, user, renew)
+		if err != nil {
 			return nil, err
-		}
-		if err != nil || renew {
-			t = Token{User: user, Password: newPassword()}
 		}
 		t.Servers, t.Certificate = servers, pair.Certificate[0]
 		if err := t.Save(path); err != nil {
@@ -70,13 +64,13 @@ func Permissions(user string) string {
 // Authorization returns the part of a server's configuration that lets in users with these passwords, each with its
 // permissions.
 func Authorization(passwords map[string]string) string {
-	var users strings.Builder
-	for _, user := range []string{Coordinator, Worker, Watcher} {
+	var lines strings.Builder
+	for _, user := range users {
 		if password, ok := passwords[user]; ok {
-			fmt.Fprintf(&users, "    { user: %s, password: %s, permissions: %s }\n", user, password, Permissions(user))
+			fmt.Fprintf(&lines, "    { user: %s, password: %s, permissions: %s }\n", user, password, Permissions(user))
 		}
 	}
-	return "authorization {\n  users: [\n" + users.String() + hint + "  ]\n}\n"
+	return "authorization {\n  users: [\n" + lines.String() + hint + "  ]\n}\n"
 }
 
 // hint is how a person binds the name of a machine to a user.
@@ -93,6 +87,6 @@ func config(address string, passwords map[string]string) string {
 # It stores nothing: any server with this file can take the place of another.
 listen: "0.0.0.0:%s"
 max_payload: 8MB
-tls { cert_file: "%s", key_file: "%s" }
-`, port, certificateFile, keyFile) + Authorization(passwords)
+tls { cert_file: "%[2]s", key_file: "%[2]s" }
+`, port, certificateFile) + Authorization(passwords)
 }

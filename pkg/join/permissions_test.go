@@ -135,7 +135,7 @@ func TestWrongTokens(t *testing.T) {
 		if err := token.Save(filepath.Join(dir, "changed", join.FileName)); err != nil {
 			t.Fatal(err)
 		}
-		flags := join.Flags{Join: filepath.Join(dir, "changed", join.FileName)}
+		flags := bus.Flags{Join: filepath.Join(dir, "changed", join.FileName)}
 		options, err := flags.Options("test")
 		if err != nil {
 			return err

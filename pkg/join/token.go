@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"crypto/tls"
-	"encoding/base32"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -28,6 +27,8 @@ const (
 	Watcher     = "watcher"
 )
 
+var users = []string{Coordinator, Worker, Watcher}
+
 // Token lets a process connect to a server.
 type Token struct {
 	Servers     []string // host:port of each, the likeliest first
@@ -36,25 +37,20 @@ type Token struct {
 	Certificate []byte // of the server, DER; nil for a server without TLS
 }
 
-// header begins every token file.
-const header = "# nqueens token: it lets its holder connect. Keep it secret.\n"
+// form is what a token file begins with; after it come the certificate, if there is one, and the last line.
+const (
+	form = "# nqueens token: it lets its holder connect. Keep it secret.\nservers %s\nuser %s\npassword %s\n"
+	last = "end\n"
+)
 
 // Text returns the file of a token.
 func (t *Token) Text() []byte {
-	var b bytes.Buffer
-	b.WriteString(header)
-	fmt.Fprintf(&b, "servers %s\nuser %s\npassword %s\n", strings.Join(t.Servers, ","), t.User, t.Password)
+	text := fmt.Appendf(nil, form, strings.Join(t.Servers, ","), t.User, t.Password)
 	if t.Certificate != nil {
-		_ = pem.Encode(&b, &pem.Block{Type: certificateType, Bytes: t.Certificate}) // a buffer takes all
+		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: t.Certificate})...)
 	}
-	b.WriteString("end\n")
-	return b.Bytes()
+	return append(text, last...)
 }
-
-const certificateType = "CERTIFICATE"
-
-// maxToken bounds a token file, in bytes.
-const maxToken = 64 << 10
 
 // errTokenFile says what a token file must be.
 var errTokenFile = errors.New("it is not a whole token file of nqueens: copy it again")
@@ -63,32 +59,37 @@ var errTokenFile = errors.New("it is not a whole token file of nqueens: copy it 
 // it.
 func Parse(text []byte) (t Token, err error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-	fields := make(map[string]string)
-	for line := range strings.Lines(string(text[:min(len(text), maxToken)])) {
-		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		fields[name] = value
-	}
-	t = Token{Servers: strings.Split(fields["servers"], ","), User: fields["user"], Password: fields["password"]}
+	var servers string
+	_, err = fmt.Sscanf(string(text), form, &servers, &t.User, &t.Password)
+	t.Servers = strings.Split(servers, ",")
 	if block, _ := pem.Decode(text); block != nil {
 		t.Certificate = block.Bytes
 	}
-	if t.User == "" || t.Password == "" || !bytes.Equal(t.Text(), text) {
+	if err != nil || !bytes.Equal(t.Text(), text) {
 		return Token{}, errTokenFile
 	}
 	return t, nil
 }
 
 // Load reads a token file.
-func Load(path string) (Token, error) {
+func Load(path string) (t Token, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return Token{}, err
+		return t, err
 	}
-	t, err := Parse(text)
-	if err != nil {
+	if t, err = Parse(text); err != nil {
 		return t, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
+}
+
+// loadOrMake reads a token file. If there is none, or with renew, it returns a token with a new password.
+func loadOrMake(path, user string, renew bool) (Token, error) {
+	t, err := Load(path)
+	if renew || errors.Is(err, fs.ErrNotExist) {
+		return Token{User: user, Password: rand.Text()}, nil
+	}
+	return t, err
 }
 
 // Save writes a token file as a whole, readable by its owner only.
@@ -97,6 +98,13 @@ func (t *Token) Save(path string) error {
 		return err
 	}
 	return durable.Write(path, t.Text(), 0o600)
+}
+
+// Own returns where the token file of this user's own server is, below the folder of the runs, and whether there is one.
+func Own(data string) (path string, there bool) {
+	path = filepath.Join(data, "join", FileName)
+	_, err := os.Stat(path)
+	return path, err == nil
 }
 
 // URLs returns the addresses of the servers, as NATS clients take them, separated by commas.
@@ -116,7 +124,7 @@ func (t *Token) TLS() *tls.Config {
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		InsecureSkipVerify: true, // the certificate itself is compared
+		InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if len(state.PeerCertificates) == 0 || !bytes.Equal(state.PeerCertificates[0].Raw, t.Certificate) {
 				return &tls.CertificateVerificationError{
@@ -128,28 +136,3 @@ func (t *Token) TLS() *tls.Config {
 		},
 	}
 }
-
-// newPassword returns a new secret of 160 bits.
-func newPassword() string {
-	var secret [20]byte
-	rand.Read(secret[:]) // never fails, see crypto/rand
-	return strings.ToLower(base32.StdEncoding.EncodeToString(secret[:]))
-}
-
-// exists reports whether there is a file; an error other than its absence is returned.
-func exists(path string) (bool, error) {
-	_, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// Own returns where the token file of this user's own server is, below the folder of the runs, and whether there is one.
-func Own(data string) (path string, there bool) {
-	path = tokenPath(data)
-	there, err := exists(path)
-	return path, there && err == nil
-}
-
-func tokenPath(data string) string { return filepath.Join(data, "join", FileName) }

@@ -1,4 +1,4 @@
-package join
+package bus
 
 import (
 	"crypto/tls"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"nqueens/pkg/bus"
+	"nqueens/pkg/join"
 	"nqueens/pkg/queens"
 )
 
@@ -37,8 +37,8 @@ func (f *Flags) IsSet() bool { return f.NATS != "" || f.Join != "" }
 
 // Options returns the options of a connection. With a token and URLs, the URLs replace the addresses of the token. The error
 // is about a flag.
-func (f *Flags) Options(name string) (bus.Options, error) {
-	o := bus.Options{URL: f.NATS, Creds: f.Creds, NKey: f.NKey, Name: name}
+func (f *Flags) Options(name string) (Options, error) {
+	o := Options{URL: f.NATS, Creds: f.Creds, NKey: f.NKey, Name: name}
 	for address := range strings.SplitSeq(f.NATS, ",") {
 		if scheme, _, found := strings.Cut(address, "://"); found && scheme != "nats" && scheme != "tls" {
 			return o, fmt.Errorf("--nats %s: the URL of a server begins with nats:// or tls://", address)
@@ -61,7 +61,7 @@ func (f *Flags) Options(name string) (bus.Options, error) {
 	if f.Join == "" {
 		return o, nil
 	}
-	t, err := Load(f.Join)
+	t, err := join.Load(f.Join)
 	if err != nil {
 		return o, fmt.Errorf("%w: --join: %w", queens.ErrNoConnection, err)
 	}
