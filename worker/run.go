@@ -18,7 +18,6 @@ import (
 	"nqueens/pkg/durable"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
-	"nqueens/pkg/join"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"

@@ -22,7 +22,7 @@ func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	}
 	var servers []string
 	for _, host := range hosts {
-		servers = append(servers, withPort(host, DefaultPort))
+		servers = append(servers, HostPort(host, DefaultPort))
 	}
 	passwords := make(map[string]string)
 	for _, user := range users {
@@ -40,6 +40,14 @@ func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	}
 	conf := filepath.Join(dir, "nats.conf")
 	return append(paths, conf), durable.Write(conf, []byte(config(servers[0], passwords)), 0o600)
+}
+
+// HostPort returns host:port of a host with a port of its own or without.
+func HostPort(host, port string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	return net.JoinHostPort(strings.Trim(host, "[]"), port)
 }
 
 // fileOf returns the name of the token file of a user.

@@ -18,28 +18,34 @@ import (
 	"nqueens/pkg/durable"
 )
 
-// Listening makes or reads what the embedded server of a data folder needs to let others in, and writes the token file
-// data/join/join.token with the addresses of now. Password and certificate are made once. With a loopback address there is no
-// TLS. advertise is the host:port for the token file, or a host alone; if it is empty, the addresses of this machine are.
-func Listening(data, listen, advertise string) (t Token, config *tls.Config, path string, err error) {
-	path, _ = Own(data)
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return t, nil, path, fmt.Errorf("listen address %q: %w", listen, err)
-	}
+// Listening makes or reads what the embedded server of a data folder needs to let others in: password and certificate, which
+// are made once. On loopback there is no TLS.
+func Listening(data, listen string) (t Token, config *tls.Config, err error) {
+	path, _ := Own(data)
 	if t, err = loadOrMake(path, Worker, false); err != nil { // workers elsewhere may have the right one
-		return t, nil, path, err
+		return t, nil, err
 	}
-	t.Servers, t.Certificate = addresses(host, port, advertise), nil
-	if ip := net.ParseIP(host); host != "localhost" && !ip.IsLoopback() {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return t, nil, fmt.Errorf("listen address %q: %w", listen, err)
+	}
+	if t.Certificate = nil; host != "localhost" && !net.ParseIP(host).IsLoopback() {
 		pair, err := certificate(filepath.Join(data, "server"), false)
 		if err != nil {
-			return t, nil, path, err
+			return t, nil, err
 		}
 		t.Certificate = pair.Certificate[0]
 		config = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}}
 	}
-	return t, config, path, t.Save(path)
+	return t, config, nil
+}
+
+// Publish writes the token file of the embedded server of a data folder, which others reach at these addresses, and returns
+// its path.
+func (t *Token) Publish(data string, addresses []string) (path string, err error) {
+	path, _ = Own(data)
+	t.Servers = addresses
+	return path, t.Save(path)
 }
 
 // certificateFile has the certificate of a server and its key, in a folder that only the server reads.

@@ -37,11 +37,8 @@ type Token struct {
 	Certificate []byte // of the server, DER; nil for a server without TLS
 }
 
-// form is what a token file begins with; after it come the certificate, if there is one, and the last line.
-const (
-	form = "# nqueens token: it lets its holder connect. Keep it secret.\nservers %s\nuser %s\npassword %s\n"
-	last = "end\n"
-)
+// form is what a token file begins with. After it come the certificate, if there is one, and a last line.
+const form = "# nqueens token: it lets its holder connect. Keep it secret.\nservers %s\nuser %s\npassword %s\n"
 
 // Text returns the file of a token.
 func (t *Token) Text() []byte {
@@ -49,11 +46,8 @@ func (t *Token) Text() []byte {
 	if t.Certificate != nil {
 		text = append(text, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: t.Certificate})...)
 	}
-	return append(text, last...)
+	return append(text, "end\n"...)
 }
-
-// errTokenFile says what a token file must be.
-var errTokenFile = errors.New("it is not a whole token file of nqueens: copy it again")
 
 // Parse reads the file of a token: exactly what [Token.Text] writes, but for the line ends of Windows. The error does not quote
 // it.
@@ -66,7 +60,7 @@ func Parse(text []byte) (t Token, err error) {
 		t.Certificate = block.Bytes
 	}
 	if err != nil || !bytes.Equal(t.Text(), text) {
-		return Token{}, errTokenFile
+		return Token{}, errors.New("it is not a whole token file of nqueens: copy it again")
 	}
 	return t, nil
 }

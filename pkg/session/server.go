@@ -52,7 +52,7 @@ func (s *Session) connect() (*server, error) {
 		return nil, err
 	}
 	if !v.alone { // the port is known now, if it was to be a free one
-		path, err := token.Publish(s.cfg.Store.Path(), v.embedded.Address(), s.cfg.Advertise)
+		path, err := token.Publish(s.cfg.Store.Path(), v.embedded.Addresses(s.cfg.Advertise))
 		if err != nil {
 			v.embedded.Stop()
 			return nil, fmt.Errorf("the join token: %w", err)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -321,6 +323,47 @@ func TestToken(t *testing.T) {
 	}
 }
 
+// A server that listens everywhere is reached at the addresses of this machine, the one of the default route first and
+// loopback last; with an advertised host, at that alone.
+func TestAddresses(t *testing.T) {
+	everywhere := startServer(t, natsserver.Config{Listen: "0.0.0.0:0"})
+	_, port, err := net.SplitHostPort(everywhere.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := everywhere.Addresses("")
+	if others := otherAddresses(t); got[len(got)-1] != "127.0.0.1:"+port || len(got) != len(others)+1 {
+		t.Errorf("%v, want the port %s and the hosts %v", got, port, others)
+	}
+	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil {
+		if host, _, _ := net.SplitHostPort(c.LocalAddr().String()); got[0] != net.JoinHostPort(host, port) {
+			t.Errorf("%v, want %s first", got, host)
+		}
+		_ = c.Close()
+	}
+	for advertise, want := range map[string]string{"host.example": "host.example:" + port, "192.0.2.1:5": "192.0.2.1:5", "2001:db8::1": "[2001:db8::1]:" + port} {
+		if got := everywhere.Addresses(advertise); !slices.Equal(got, []string{want}) {
+			t.Errorf("with --advertise %s: %v, want %s", advertise, got, want)
+		}
+	}
+	local := startServer(t, natsserver.Config{Listen: "127.0.0.1:0"})
+	if got := local.Addresses(""); !slices.Equal(got, []string{local.Address()}) {
+		t.Errorf("on loopback: %v", got)
+	}
+}
+
+func otherAddresses(t *testing.T) (found []net.Addr) {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(a net.Addr) bool {
+		network, ok := a.(*net.IPNet)
+		return !ok || network.IP.IsLoopback() || network.IP.IsLinkLocalUnicast()
+	})
+}
+
 // The holder of a join token connects with TLS and the pinned certificate, and to no other server. The token has the port
 // that the server chose.
 func TestJoin(t *testing.T) {
@@ -336,7 +379,7 @@ func TestJoin(t *testing.T) {
 	}
 	server := startServer(t, natsserver.Config{Listen: anywhere, TLS: config, Authorization: fmt.Sprintf(
 		"authorization { users: [ { user: %s, password: %s, permissions: %s } ] }", token.User, token.Password, join.Permissions(token.User))})
-	path, err := token.Publish(data, server.Address(), "127.0.0.1")
+	path, err := token.Publish(data, server.Addresses("127.0.0.1"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,27 +1,22 @@
-package join
+package natsserver
 
 import (
 	"net"
 	"regexp"
 	"slices"
-	"strings"
+
+	"nqueens/pkg/join"
 )
 
-// withPort returns host:port of a host with a port of its own or without.
-func withPort(host, port string) string {
-	if _, _, err := net.SplitHostPort(host); err == nil {
-		return host
-	}
-	return net.JoinHostPort(strings.Trim(host, "[]"), port)
-}
-
-// addresses returns the host:port pairs under which others reach a listener: those of the default routes first, then the
-// others, those of bridges of containers and of this machine alone last.
-func addresses(host, port, advertise string) (pairs []string) {
+// Addresses returns the host:port pairs under which others reach the server. With advertise, a host with a port or without,
+// that is the only one. Otherwise those of the default routes come first, then the others, those of bridges of containers and
+// of this machine alone last.
+func (s *Server) Addresses(advertise string) (pairs []string) {
+	host, port, _ := net.SplitHostPort(s.Address())
 	if advertise != "" {
-		return []string{withPort(advertise, port)}
+		return []string{join.HostPort(advertise, port)}
 	}
-	if ip := net.ParseIP(host); host != "" && !ip.IsUnspecified() {
+	if host != "" && !net.ParseIP(host).IsUnspecified() {
 		return []string{net.JoinHostPort(host, port)}
 	}
 	for _, ip := range slices.Concat(defaultRoutes(), interfaces(false), interfaces(true), []string{"127.0.0.1"}) {
