@@ -12,6 +12,7 @@ import (
 const (
 	nor      = 0x01 // ^(d | a | b)
 	orAnd    = 0xf8 // d | a&b
+	orAndNot = 0xf4 // d | a&^b
 	xorOfOr  = 0x36 // a ^ (d | b)
 	xorOfAnd = 0x78 // d ^ a&b
 )
@@ -77,6 +78,8 @@ func (s *avx512) start(masks reg.Register, d pruneRules) {
 func (s *avx512) test(x ...Op)     { s.choose(VPTESTMW, VPTESTMD)(x...) }
 func (s *avx512) testNone(x ...Op) { s.choose(VPTESTNMW, VPTESTNMD)(x...) }
 
+func (s *avx512) equal(x ...Op) { s.choose(VPCMPEQW, VPCMPEQD)(x...) }
+
 // expand loads values from m on into the lanes of a mask, and leaves the other lanes of x.
 func (s *avx512) expand(m Mem, mask, x Op) {
 	if s.laneSize == 4 {
@@ -106,15 +109,17 @@ func vbmi2(opcode string, suffixes []string, operands ...Op) {
 }
 
 func (s *avx512) selectSquare(v lanes, queue, index reg.Register) state {
-	square, rest, idle := ZMM(), ZMM(), K()
+	rest, idle := ZMM(), K()
 	s.add(s.ones, v.free, rest)
 	s.testNone(v.free, rest, idle)
-	VPANDND(v.free, rest, square)
+	child := func(mask vec) vec {
+		x := ZMM()
+		VMOVDQA32(mask, x)
+		VPTERNLOGD(U8(orAndNot), rest, v.free, x)
+		return x
+	}
+	c := state{child(v.cols), child(v.left), child(v.right)}
 	VPANDD(v.free, rest, v.free)
-	c := state{ZMM(), ZMM(), ZMM()}
-	VPORD(v.cols, square, c.cols)
-	VPORD(v.left, square, c.left)
-	VPORD(v.right, square, c.right)
 	s.moveLeft(0, c.left, c.left, c.left)
 	s.moveRight(0, c.right, c.right)
 
@@ -182,10 +187,11 @@ func (s *avx512) pruneTest(c state, d pruneRules) survivors {
 			alive = s.narrow(alive, x, mask)
 		}
 		switch {
-		case d.columns && row == 0:
-			covered = x
-			VPANDD(mask, x, covered)
 		case d.columns:
+			if row == 0 {
+				covered = ZMM()
+				VMOVDQA32(c.cols, covered)
+			}
 			VPTERNLOGD(U8(orAnd), mask, x, covered)
 		}
 	}
@@ -197,10 +203,8 @@ func (s *avx512) pruneTest(c state, d pruneRules) survivors {
 		alive = s.narrow(alive, l, s.last)
 	}
 	if d.columns {
-		VPORD(c.cols, covered, covered)
-		VPANDND(s.columns, covered, covered)
 		k := K()
-		s.testNone(covered, covered, alive, k)
+		s.equal(s.columns, covered, alive, k)
 		alive = k
 	}
 	return alive
@@ -235,8 +239,7 @@ func (s *avx512) countLeaf(c state) {
 	s.test(first, first, one)
 	s.test(second, second, one, one)
 	s.testNone(bad, bad, one, one)
-	VPTERNLOGD(U8(xorOfAnd), second, first, open) // open columns not free in both rows
-	s.testNone(open, open, one, both)
+	s.equal(first, second, one, both) // a second way
 	s.sub(s.ones, s.count, one, s.count)
 	s.sub(s.ones, s.count, both, s.count)
 }
