@@ -22,13 +22,9 @@ import (
 // count runs the coordinator, and the worker of this process, until the run ends or one of them fails. It returns the last
 // snapshot.
 func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
-	if s.cfg.Threads > 0 {
-		if err := kernel.SelfTest(ctx, s.cfg.Kernel); err != nil {
-			return audit.Snapshot(s.state), err
-		}
-	}
+	last = audit.Snapshot(s.state)
 	if s.server, err = s.connect(); err != nil {
-		return audit.Snapshot(s.state), err
+		return last, err
 	}
 	s.run.SetServer(s.server.url)
 	m := &s.state.Header().Manifest
@@ -55,6 +51,9 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 		select {
 		case <-listens: // the worker of this process hears the first announcement
 		case <-ctx.Done():
+		}
+		if err := s.tested(); err != nil {
+			return err
 		}
 		var err error
 		if s.coordinator, err = coordinator.Start(s.coordinatorConfig(&last)); err == nil {

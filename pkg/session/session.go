@@ -67,7 +67,8 @@ type Session struct {
 	run     *ledger.Log // nil if the run has ended: nothing is written
 	state   *ledger.State
 	index   *split.Index
-	created bool // the run is new
+	tested  func() error // waits for the self test of the kernel
+	created bool         // the run is new
 	earlier uint64
 	started time.Time
 	meter   progress.Meter
@@ -95,6 +96,7 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 		}
 	}
 	begun := time.Now()
+	tested := cfg.selfTest(ctx)
 	planning := time.AfterFunc(slowAfter, func() { cfg.Log.Info().Int("n", job.N).Msg("splitting the board into tasks") })
 	defer planning.Stop()
 	classes, err := symmetry.Classes(job.N, job.Symmetry, job.Placed...)
@@ -112,7 +114,7 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, name: state.Header().Run, run: log, state: state, created: true, started: begun}
+	s := &Session{cfg: cfg, name: state.Header().Run, run: log, state: state, tested: tested, created: true, started: begun}
 	s.index, err = split.NewIndex(ctx, &m)
 	if err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
@@ -129,6 +131,17 @@ func (c *Config) reaches(redundancy int) error {
 		return fmt.Errorf("a redundancy of %d needs as many machines: %w", redundancy, ErrAlone)
 	}
 	return nil
+}
+
+// selfTest starts the self test of the kernel, beside all else that comes before the count. It returns what waits for it.
+func (c *Config) selfTest(ctx context.Context) (wait func() error) {
+	done := make(chan error, 1)
+	if c.Threads == 0 {
+		done <- nil
+	} else {
+		go func() { done <- kernel.SelfTest(ctx, c.Kernel) }()
+	}
+	return func() error { return <-done }
 }
 
 // slowAfter is how long work that usually takes an instant goes unmentioned.
@@ -150,6 +163,7 @@ func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 	if err := cfg.reaches(state.Header().Redundancy); err != nil {
 		return nil, err
 	}
+	s.tested = cfg.selfTest(ctx)
 	var notes ledger.Notes
 	if s.run, s.state, notes, err = cfg.Store.Open(name); err != nil {
 		return nil, err
