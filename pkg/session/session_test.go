@@ -1,0 +1,207 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
+	"nqueens/pkg/runs"
+	"nqueens/pkg/session"
+	"nqueens/pkg/testkit"
+)
+
+// place is where sessions of a test run.
+type place struct {
+	*testing.T
+	session.Config
+	log    bytes.Buffer
+	starts []string
+	last   queens.Snapshot
+}
+
+func newPlace(t *testing.T) *place {
+	store, err := runs.NewStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &place{T: t}
+	generic, err := kernel.Choose("generic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Config = session.Config{
+		Store: store, Threads: 1, Kernel: generic, Version: "test", Machine: "m", Log: zerolog.New(zerolog.SyncWriter(&p.log)).Level(zerolog.InfoLevel),
+		Recount: func(context.Context, queens.Task, string, bool) (uint64, error) {
+			t.Error("a recount of a count whose total is published")
+			return 0, nil
+		},
+		OnStart:    func(run string) { p.starts = append(p.starts, run) },
+		OnSnapshot: func(s *queens.Snapshot) { p.last = *s },
+	}
+	return p
+}
+
+var eight = session.Job{N: 8, Symmetry: queens.Full, Redundancy: 1, SpotCheck: 0.01}
+
+// count counts eight queens, and returns what Run and Close return.
+func (p *place) count(ctx context.Context, job session.Job) (s *session.Session, r *report.Result, err error) {
+	p.Helper()
+	if s, err = session.Count(ctx, p.Config, job); err != nil {
+		return nil, nil, err
+	}
+	r, err = s.Run(ctx)
+	return s, r, errors.Join(err, s.Close(ctx))
+}
+
+// runs returns how many runs there are on disk.
+func (p *place) runs() int {
+	list, err := p.Store.List()
+	if err != nil {
+		p.Fatal(err)
+	}
+	return len(list)
+}
+
+func (p *place) check(r *report.Result, err error) {
+	p.Helper()
+	if err != nil || r.Total == nil || r.Total.String() != "92" || r.Confirmed == nil || r.Confirmed.Level != queens.Published {
+		p.Fatalf("result %+v, error %v", r, err)
+	}
+	if p.last.State != queens.Complete || p.last.Done != p.last.Tasks || p.last.Total == nil {
+		p.Fatalf("the last snapshot is %+v", p.last)
+	}
+}
+
+// A count is one run. The same count again is an audit of its ledger: nothing is counted, and nothing is written.
+func TestCount(t *testing.T) {
+	p := newPlace(t)
+	p.Unique = true
+	s, r, err := p.count(t.Context(), eight)
+	p.check(r, err)
+	if r.Unique == nil || r.Unique.String() != "12" || s.Earlier() != 0 || s.Ended() || len(p.starts) != 1 || p.starts[0] != s.Name() {
+		t.Errorf("result %+v of %s, starts %v", r, s.Name(), p.starts)
+	}
+	before, err := os.ReadFile(p.Store.Ledger(s.Name()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, r, err := p.count(t.Context(), eight)
+	p.check(r, err)
+	after, err := os.ReadFile(p.Store.Ledger(s.Name()))
+	if err != nil || string(after) != string(before) || again.Name() != s.Name() || !again.Ended() || len(p.starts) != 1 {
+		t.Errorf("again: run %s, ended %v, starts %v, error %v, ledger changed: %v", again.Name(), again.Ended(), p.starts, err, string(after) != string(before))
+	}
+	anew := eight
+	anew.New = true
+	_, r, err = p.count(t.Context(), anew)
+	if p.check(r, err); p.runs() != 2 {
+		t.Errorf("%d runs, want 2", p.runs())
+	}
+}
+
+// A run whose ledger was cut at any place behind its header is counted to its end, and what it has is not counted again.
+func TestResume(t *testing.T) {
+	p := newPlace(t)
+	deep := eight
+	deep.Depth = 3
+	s, r, err := p.count(t.Context(), deep)
+	p.check(r, err)
+	path := p.Store.Ledger(s.Name())
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []struct {
+		size int
+		done bool // all tasks
+	}{{len(whole) - 1, true}, {len(whole) * 2 / 3, false}} {
+		if err := os.WriteFile(path, whole[:part.size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := session.Resume(t.Context(), p.Config, s.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Run(t.Context())
+		p.check(r, errors.Join(err, s.Close(t.Context())))
+		if all := s.Earlier() == p.last.Tasks; all != part.done || s.Earlier() == 0 {
+			t.Errorf("cut to %d of %d bytes: %d of %d tasks were done", part.size, len(whole), s.Earlier(), p.last.Tasks)
+		}
+	}
+	if said := strings.Count(p.log.String(), "not written as a whole"); said == 0 { // a cut between two groups leaves no trace
+		t.Errorf("the log does not say that the ledger was cut: %s", &p.log)
+	}
+}
+
+// A run that is interrupted before a task is done leaves nothing behind. The error is what interrupted it.
+func TestInterrupted(t *testing.T) {
+	p := newPlace(t)
+	interrupt := errors.New("interrupted")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	p.OnStart = func(string) { cancel(interrupt) }
+	_, r, err := p.count(ctx, eight)
+	if !errors.Is(err, interrupt) || r == nil || r.Total != nil || r.Last.State != queens.Stopped || p.runs() != 0 {
+		t.Errorf("result %+v, error %v, %d runs", r, err, p.runs())
+	}
+}
+
+// wrong counts one too many.
+type wrong struct{ kernel.Counter }
+
+func (w wrong) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+	count, err := w.Counter.Count(ctx, b, prefixes, pulse)
+	return count + 1, err
+}
+
+// What can't be counted is said, and leaves no run behind.
+func TestErrors(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	nobody := testkit.Address(t)
+	for name, c := range map[string]struct {
+		change func(*session.Config)
+		job    session.Job
+		is     error  // what the error wraps
+		says   string // and what is in its text
+	}{
+		"no server":      {change: func(c *session.Config) { c.Server = &bus.Options{URL: "nats://" + nobody} }, job: eight, is: queens.ErrNoConnection, says: nobody},
+		"port in use":    {change: func(c *session.Config) { c.Listen = taken.Addr().String() }, job: eight, says: "address already in use"},
+		"redundancy":     {change: func(*session.Config) {}, job: session.Job{N: 8, Symmetry: queens.Full, Redundancy: 2}, says: "add --listen or --nats"},
+		"a wrong kernel": {change: func(c *session.Config) { c.Kernel = lying(c.Kernel) }, job: eight, says: "choose another kernel"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			c.change(&p.Config)
+			_, r, err := p.count(t.Context(), c.job)
+			if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) || r != nil && r.Total != nil {
+				t.Errorf("result %+v, error %v", r, err)
+			}
+			if p.runs() != 0 {
+				t.Errorf("%d runs are left", p.runs())
+			}
+		})
+	}
+}
+
+func lying(k kernel.Kernel) kernel.Kernel {
+	honest := k.New
+	k.New = func() (kernel.Counter, error) {
+		c, err := honest()
+		return wrong{c}, err
+	}
+	return k
+}
