@@ -180,7 +180,7 @@ func TestErrors(t *testing.T) {
 	}{
 		"no server":      {change: func(c *session.Config) { c.Server = &bus.Options{URL: "nats://" + nobody} }, job: eight, is: queens.ErrNoConnection, says: nobody},
 		"port in use":    {change: func(c *session.Config) { c.Listen = taken.Addr().String() }, job: eight, says: "address already in use"},
-		"redundancy":     {change: func(*session.Config) {}, job: session.Job{N: 8, Symmetry: queens.Full, Redundancy: 2}, says: "add --listen or --nats"},
+		"redundancy":     {change: func(*session.Config) {}, job: session.Job{N: 8, Symmetry: queens.Full, Redundancy: 2}, says: "redundancy of 2"},
 		"a wrong kernel": {change: func(c *session.Config) { c.Kernel = lying(c.Kernel) }, job: eight, says: "choose another kernel"},
 	} {
 		t.Run(name, func(t *testing.T) {

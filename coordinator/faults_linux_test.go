@@ -1,0 +1,367 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nqueens/pkg/testkit"
+)
+
+// The counts of the cases: long enough that each fault finds the run counting.
+var (
+	short = []string{"count", "15", "--symmetry", "none", "--depth", "3"}
+	long  = []string{"count", "16", "--symmetry", "none", "--depth", "3"}
+	// For these no total is published, so that only second counts show what is wrong.
+	secret = []string{"count", "17", "--place", "3,2", "--depth", "3"}
+)
+
+const (
+	shortTotal, longTotal = "2279184", "14772512"
+)
+
+// Each case does to real processes what happens to them, and the total is exact, or it is said why there is none. What
+// follows waits for the progress of the count, and for what processes say.
+func TestFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes minutes")
+	}
+	programs := buildPrograms(t)
+	cases := []struct {
+		name string
+		play func(*lab)
+	}{
+		{"coordinator killed fifty times", coordinatorKilled},
+		{"workers killed", workersKilled},
+		{"server replaced by an empty one", serverReplaced},
+		{"two of three servers replaced", clusterReplaced},
+		{"coordinator paused", coordinatorPaused},
+		{"worker paused", workerPaused},
+		{"interrupted and resumed", interrupted},
+		{"searches are adopted", adopted},
+		{"two coordinators", twoCoordinators},
+		{"folder deleted", folderDeleted},
+		{"disk full", diskFull},
+		{"a worker lies beside two", liarBesideTwo},
+		{"a worker lies and is checked", liarChecked},
+		{"two runs share workers", twoRuns},
+		{"idle worker exits", idleExit},
+		{"join beyond loopback", joinBeyondLoopback},
+	}
+	t.Run("cases", func(t *testing.T) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				t.Parallel()
+				c.play(newLab(t, programs))
+			})
+		}
+	})
+}
+
+func with(args []string, more ...string) []string { return append(args[:len(args):len(args)], more...) }
+
+func coordinatorKilled(l *lab) {
+	count := with(long, "--kernel", "generic", "--workers", "2")
+	for range 50 {
+		p := l.start("coordinator", count...)
+		l.progress(p, 1)
+		p.kill()
+	}
+	l.start("coordinator", count...).prints(longTotal)
+}
+
+func workersKilled(l *lab) {
+	p := l.start("coordinator", with(long, "--workers", "0", "--listen", "127.0.0.1:0")...)
+	p.says("workers join")
+	one := l.worker("one")
+	for range 10 {
+		two := l.worker("two")
+		l.progress(p, 20)
+		two.kill()
+		one, two = l.worker("one"), one
+		l.progress(p, 20)
+		two.kill()
+	}
+	one.signal(syscall.SIGTERM)
+	one.exits(0)
+	l.worker("three")
+	p.prints(longTotal)
+}
+
+func serverReplaced(l *lab) {
+	address, flags := l.nats()
+	server := l.server(address)
+	p := l.start("coordinator", with(long, flags...)...)
+	for _, machine := range []string{"one", "two"} {
+		l.worker(machine, flags...)
+	}
+	for range 3 {
+		l.progress(p, 50)
+		server.kill()
+		server = l.server(address)
+	}
+	p.prints(longTotal)
+}
+
+func clusterReplaced(l *lab) {
+	var addresses, urls, routes []string
+	for range 3 {
+		address := testkit.Address(l)
+		addresses, urls, routes = append(addresses, address), append(urls, "nats://"+address), append(routes, "nats://"+testkit.Address(l))
+	}
+	start := func(i int) *process {
+		return l.server(addresses[i], "-cluster_name", "c", "-cluster", routes[i], "-routes", strings.Join(routes, ","))
+	}
+	servers := []*process{start(0), start(1), start(2)}
+	flags := []string{"--nats", strings.Join(urls, ",")}
+	p := l.start("coordinator", with(long, flags...)...)
+	for _, machine := range []string{"one", "two", "three"} {
+		l.worker(machine, flags...)
+	}
+	for i := range 4 {
+		l.progress(p, 50)
+		servers[i%3].kill()
+		l.progress(p, 50)
+		servers[i%3] = start(i % 3)
+	}
+	p.prints(longTotal)
+}
+
+// metric returns a figure of a worker with a page.
+func (l *lab) metric(page, name string) int {
+	response, err := http.Get("http://" + page + "/metrics")
+	if err != nil {
+		return -1 // it is not there yet
+	}
+	text, _ := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	found := regexp.MustCompile(`(?m)^` + name + `(?:{.*})? (\d+)$`).FindSubmatch(text)
+	if found == nil {
+		l.Fatalf("no %s in %s", name, text)
+	}
+	value, err := strconv.Atoi(string(found[1]))
+	if err != nil {
+		l.Fatal(err)
+	}
+	return value
+}
+
+// A worker counts what it holds while its coordinator is paused, and delivers it then.
+func coordinatorPaused(l *lab) {
+	address, flags := l.nats()
+	l.server(address)
+	page := testkit.Address(l)
+	p := l.start("coordinator", with(short, flags...)...)
+	worker := l.worker("one", with(flags, "--http", page)...)
+	l.progress(p, 20)
+	p.signal(syscall.SIGSTOP)
+	l.await("idle worker", func() bool { return l.metric(page, "nqueens_worker_busy_threads") == 0 })
+	p.signal(syscall.SIGCONT)
+	p.prints(shortTotal)
+	worker.signal(syscall.SIGTERM)
+	worker.exits(0)
+	if _, state := l.run(); strings.Contains(p.log(), "silent") || countedBy(l, worker) != state.NumberDone() {
+		l.Errorf("the worker counted %d of %d tasks", countedBy(l, worker), state.NumberDone())
+	}
+}
+
+// countedBy returns how many tasks a worker says it has counted when it leaves.
+func countedBy(l *lab, worker *process) uint64 {
+	found := regexp.MustCompile(`"tasks":(\d+),.*"leaving"`).FindStringSubmatch(worker.log())
+	if found == nil {
+		l.Fatalf("the worker does not say that it leaves: %s", worker.log())
+	}
+	tasks, err := strconv.ParseUint(found[1], 10, 64)
+	if err != nil {
+		l.Fatal(err)
+	}
+	return tasks
+}
+
+func workerPaused(l *lab) {
+	p := l.start("coordinator", with(short, "--workers", "0", "--listen", "127.0.0.1:0")...)
+	p.says("workers join")
+	one := l.worker("one")
+	l.progress(p, 20)
+	one.signal(syscall.SIGSTOP)
+	p.says("silent")
+	l.worker("two")
+	l.progress(p, 1)
+	one.signal(syscall.SIGCONT)
+	p.prints(shortTotal)
+}
+
+func interrupted(l *lab) {
+	p := l.start("coordinator", with(short, "--kernel", "generic")...)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		l.progress(p, 1)
+		p.signal(signal)
+		if out := p.exits(128 + int(signal)); out != "" {
+			l.Errorf("after %v it prints %q", signal, out)
+		}
+		p = l.start("coordinator", "resume", "--kernel", "generic")
+	}
+	p.prints(shortTotal)
+}
+
+// A coordinator that is killed and resumed costs no search: the worker counts each task once.
+func adopted(l *lab) {
+	address, flags := l.nats()
+	l.server(address)
+	p := l.start("coordinator", with(flags, "count", "16", "--symmetry", "none", "--depth", "1")...)
+	worker := l.worker("one", flags...)
+	for range 2 {
+		l.progress(p, 1)
+		p.kill()
+		p = l.start("coordinator", with(flags, "resume")...)
+	}
+	p.prints(longTotal)
+	worker.signal(syscall.SIGTERM)
+	worker.exits(0)
+	if got := countedBy(l, worker); got != 16 {
+		l.Errorf("the worker counted %d tasks, want 16", got)
+	}
+}
+
+// Of two coordinators of a run, on one folder or on a copy, the second refuses.
+func twoCoordinators(l *lab) {
+	address, flags := l.nats()
+	l.server(address)
+	p := l.start("coordinator", with(short, flags...)...)
+	l.worker("one", flags...)
+	l.progress(p, 20)
+	name, _ := l.run()
+	l.start("coordinator", with(flags, "resume", name)...).exits(1)
+	elsewhere := filepath.Join(l.dir, "elsewhere")
+	if err := os.CopyFS(filepath.Join(elsewhere, name), os.DirFS(filepath.Join(l.dir, "nqueens", name))); err != nil {
+		l.Fatal(err)
+	}
+	second := l.start("coordinator", with(flags, "resume", name, "--data", elsewhere)...)
+	second.exits(4)
+	second.says("another coordinator has it")
+	p.prints(shortTotal)
+}
+
+func folderDeleted(l *lab) {
+	p := l.start("coordinator", with(long, "--kernel", "generic")...)
+	l.progress(p, 1)
+	name, _ := l.run()
+	deleted := time.Now()
+	if err := os.RemoveAll(filepath.Join(l.dir, "nqueens", name)); err != nil {
+		l.Fatal(err)
+	}
+	p.exits(4)
+	if took := time.Since(deleted); took > 5*time.Second {
+		l.Errorf("it took %v to notice", took)
+	}
+	for _, text := range []string{"nothing lost", "to resume", "recorded in"} {
+		if strings.Contains(p.log(), text) {
+			l.Errorf("the log says %q", text)
+		}
+	}
+	p.says("the ledger was deleted")
+}
+
+func diskFull(l *lab) {
+	disk := filepath.Join(l.dir, "nqueens")
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		l.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=16k"); errors.Is(err, fs.ErrPermission) {
+		l.Skipf("NOT TESTED, only root may mount: %v", err)
+	} else if err != nil {
+		l.Fatal(err)
+	}
+	l.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+	count := with(short, "--kernel", "generic", "--depth", "4")
+	p := l.start("coordinator", count...)
+	p.exits(4)
+	p.says("free the disk")
+	_, before := l.run()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=16m"); err != nil {
+		l.Fatal(err)
+	}
+	l.start("coordinator", count...).prints(shortTotal)
+	if before.NumberDone() == 0 {
+		l.Error("nothing was done before the disk was full")
+	}
+}
+
+// liars runs a count with one worker that lies beside honest ones.
+func (l *lab) liars(honest int, flags ...string) {
+	total := strings.TrimSpace(l.start("coordinator", with(secret, "--data", filepath.Join(l.dir, "alone"))...).exits(0))
+	address, server := l.nats()
+	l.server(address)
+	liar := l.start("liar", with(server, "--machine", "liar", "--threads", "1", "--kernel", "generic")...)
+	for i := range honest {
+		l.worker(fmt.Sprint("honest-", i), server...)
+	}
+	l.start("coordinator", with(with(secret, server...), flags...)...).prints(total)
+	if liar.says("is banned"); !slices.Equal(l.banned(), []string{"liar"}) {
+		l.Errorf("banned are %v", l.banned())
+	}
+}
+
+func (l *lab) banned() (machines []string) {
+	_, state := l.run()
+	for _, b := range state.Bans() {
+		machines = append(machines, b.Machine)
+	}
+	return machines
+}
+
+func liarBesideTwo(l *lab) { l.liars(2, "--redundancy", "2") }
+
+func liarChecked(l *lab) { l.liars(1, "--spot-check", "20%") }
+
+func twoRuns(l *lab) {
+	address, flags := l.nats()
+	l.server(address)
+	first := l.start("coordinator", with(short, flags...)...)
+	second := l.start("coordinator", with(flags, "count", "14", "--symmetry", "none", "--depth", "3", "--data", filepath.Join(l.dir, "second"))...)
+	for _, machine := range []string{"one", "two"} {
+		l.worker(machine, flags...)
+	}
+	second.prints("365596")
+	if first.gone() {
+		l.Error("the longer run has ended first")
+	}
+	first.prints(shortTotal)
+}
+
+func idleExit(l *lab) {
+	p := l.start("coordinator", with(short, "--workers", "0", "--listen", "127.0.0.1:0")...)
+	p.says("workers join")
+	worker := l.worker("one", "--idle-exit", "5s")
+	p.prints(shortTotal)
+	worker.exits(0)
+}
+
+// Beyond loopback a worker joins with the token, over TLS, and nobody without it.
+func joinBeyondLoopback(l *lab) {
+	p := l.start("coordinator", with(short, "--workers", "0", "--listen", "0.0.0.0:0")...)
+	p.says("workers join")
+	token := filepath.Join(l.dir, "nqueens", "join", "join.token")
+	text, err := os.ReadFile(token)
+	if err != nil {
+		l.Fatal(err)
+	}
+	address := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(string(text))
+	if !strings.Contains(string(text), "CERTIFICATE") {
+		l.Error("the token has no certificate")
+	}
+	l.worker("stranger", "--nats", "nats://"+address).exits(5)
+	l.worker("one", "--join", token)
+	p.prints(shortTotal)
+}

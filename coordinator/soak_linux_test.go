@@ -1,0 +1,192 @@
+package main
+
+import (
+	"flag"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"nqueens/pkg/testkit"
+)
+
+var (
+	soakTime = flag.Duration("soak", 0, "how long TestSoak starts counts")
+	soakSeed = flag.Uint64("soak-seed", 1, "which faults there are")
+)
+
+// link is the network of one process: it carries its connections to the server, cuts them, or lets nothing through.
+type link struct {
+	mu    sync.Mutex
+	to    string
+	down  bool          // new connections are refused
+	stuck chan struct{} // not nil: bytes wait until it is closed
+	conns []net.Conn
+}
+
+// newLink listens for a process, and returns the flags that lead it there.
+func newLink(l *lab, to string) (k *link, flags []string) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		l.Fatal(err)
+	}
+	k = &link{to: to}
+	l.Cleanup(func() { _ = listener.Close(); k.set(true, false) })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go k.carry(c)
+		}
+	}()
+	return k, []string{"--nats", "nats://" + listener.Addr().String()}
+}
+
+// set cuts the link, lets nothing through, or heals it.
+func (k *link) set(down, stuck bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.stuck != nil {
+		close(k.stuck)
+		k.stuck = nil
+	}
+	if k.down = down; down {
+		for _, c := range k.conns {
+			_ = c.Close()
+		}
+		k.conns = nil
+	}
+	if stuck {
+		k.stuck = make(chan struct{})
+	}
+}
+
+func (k *link) carry(c net.Conn) {
+	defer c.Close()
+	server, err := net.Dial("tcp", k.to)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	k.mu.Lock()
+	down := k.down
+	k.conns = append(k.conns, c, server)
+	k.mu.Unlock()
+	if down {
+		return
+	}
+	go func() { k.copy(server, c); _ = server.Close(); _ = c.Close() }()
+	k.copy(c, server)
+}
+
+func (k *link) copy(to io.Writer, from io.Reader) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		k.mu.Lock()
+		stuck := k.stuck
+		k.mu.Unlock()
+		if stuck != nil {
+			<-stuck
+		}
+		if _, failed := to.Write(buffer[:n]); err != nil || failed != nil {
+			return
+		}
+	}
+}
+
+// part is a process of a run that is soaked, and how to start it again.
+type part struct {
+	*process
+	name  string
+	start func() *process
+	link  *link // nil for the server
+}
+
+// TestSoak runs counts for a given time while coordinator, server and workers are killed, paused and cut off at random: each
+// total must be exact, and each run end. It is scripts/soak.
+func TestSoak(t *testing.T) {
+	if *soakTime == 0 {
+		t.Skip("scripts/soak runs it")
+	}
+	programs := buildPrograms(t)
+	random := rand.New(rand.NewPCG(*soakSeed, 0))
+	faults := 0
+	var ends []time.Duration
+	for begun := time.Now(); time.Since(begun) < *soakTime; {
+		ok := t.Run("run", func(t *testing.T) {
+			n, end := soakRun(newLab(t, programs), random)
+			faults, ends = faults+n, append(ends, end)
+			t.Logf("%d faults, ended %.1f s after the last", n, end.Seconds())
+		})
+		if !ok {
+			t.Fatalf("seed %d: run %d failed, after %d exact ones and %d faults", *soakSeed, len(ends)+1, len(ends), faults)
+		}
+	}
+	slices.Sort(ends)
+	t.Logf("seed %d: %d runs exact, %d faults, 0 hangs; a run ended after its last fault in %.1f s on the median, %.1f s at most",
+		*soakSeed, len(ends), faults, ends[len(ends)/2].Seconds(), ends[len(ends)-1].Seconds())
+}
+
+// soakRun runs a count with some faults. It returns how many, and how long after the last one the run ended.
+func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
+	address := testkit.Address(l)
+	count := [][]string{long, with(long, "--symmetry", "mirror"), with(long, "--redundancy", "2")}[random.IntN(3)]
+	parts := []*part{{name: "server", start: func() *process { return l.server(address) }}}
+	add := func(name string, start func(flags []string) *process) *part {
+		k, flags := newLink(l, address)
+		parts = append(parts, &part{name: name, start: func() *process { return start(flags) }, link: k})
+		return parts[len(parts)-1]
+	}
+	coordinator := add("coordinator", func(flags []string) *process { return l.start("coordinator", with(count, flags...)...) })
+	for _, machine := range []string{"one", "two", "three"} {
+		add(machine, func(flags []string) *process { return l.worker(machine, flags...) })
+	}
+	l.Log(count)
+	for _, p := range parts {
+		p.process = p.start()
+	}
+	for range 3 + random.IntN(10) {
+		p := parts[random.IntN(len(parts))]
+		pause := time.Duration(random.ExpFloat64() * float64(time.Second))
+		away := time.Duration(random.ExpFloat64() * float64(4*time.Second))
+		kind := random.IntN(4)
+		time.Sleep(pause)
+		if coordinator.gone() {
+			break
+		}
+		faults++
+		p.fault(kind, away)
+		end = -time.Since(l.begun)
+	}
+	coordinator.prints(longTotal)
+	return faults, end + time.Since(l.begun)
+}
+
+// fault kills a process, pauses it, cuts its link or lets nothing through it, for a while.
+func (p *part) fault(kind int, away time.Duration) {
+	say := func(what string) {
+		p.lab.Logf("%.1f s: %s %s, for %.1f s", time.Since(p.lab.begun).Seconds(), what, p.name, away.Seconds())
+		time.Sleep(away)
+	}
+	switch {
+	case kind == 0 || p.link == nil && kind > 1:
+		p.kill()
+		say("kill -9")
+		p.process = p.start()
+	case kind == 1:
+		_ = p.Process.Signal(syscall.SIGSTOP) // it may end now
+		say("SIGSTOP")
+		_ = p.Process.Signal(syscall.SIGCONT)
+	default:
+		p.link.set(kind == 2, kind == 3)
+		say([]string{"cut", "let nothing through to"}[kind-2])
+		p.link.set(false, false)
+	}
+}
