@@ -51,14 +51,17 @@ func (w *world) startHost() {
 	for _, b := range state.Bans() {
 		h.bans[b.Machine] = true
 	}
-	shares := testShares(&w.header.Manifest)
+	shares := w.setup.shares
+	if shares == nil {
+		shares = testShares(&w.header.Manifest)
+	}
 	sizes := make([]int, len(shares))
 	for i := range sizes {
 		sizes[i] = 100
 	}
 	h.core = New(w.now, state, Options{
 		Instance: w.starts, Version: "v", At: time.Unix(1e9, 0).Add(w.now), Alone: w.setup.alone, Machine: w.setup.machines[0].name,
-		Kernels: w.setup.kernels, Shares: shares, TaskBytes: sizes, ReplyBytes: 1000,
+		Kernels: w.setup.kernels, Shares: shares, TaskBytes: sizes, ReplyBytes: w.setup.replyBytes(),
 	})
 	w.host = h
 	w.trace("%v start %d: %d done", w.now, w.starts, state.NumberDone())
@@ -67,6 +70,14 @@ func (w *world) startHost() {
 	if w.now < w.setup.end {
 		w.after(w.faults.between(0, 2*w.setup.end), func() { h.fault() })
 	}
+}
+
+// replyBytes is small in small worlds, so that replies are cut.
+func (s *setup) replyBytes() int {
+	if len(s.seconds) < 100 {
+		return 1000
+	}
+	return 1 << 19
 }
 
 // tick lets the core tick four times a second.
@@ -322,6 +333,7 @@ func (h *host) total() {
 func (h *host) ended(end *End) {
 	w := h.w
 	w.trace("%v end %s: %v", w.now, end.State, end.Err)
+	w.ended = w.now
 	if end.State == queens.Stopped && end.Err == nil {
 		h.crash()
 		return

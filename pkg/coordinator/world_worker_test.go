@@ -117,7 +117,7 @@ func (p *proc) execute() {
 	for _, command := range p.core.Commands() {
 		switch c := command.(type) {
 		case workers.Ask:
-			w.trace("%v %s/%s asks #%d want %d holds %v", w.now, p.machine.name, p.name.Name, c.Request.Number, c.Request.Want, ranges2(c.Request.Held))
+			w.trace("%v %s/%s asks #%d want %d holds%v", w.now, p.machine.name, p.name.Name, c.Request.Number, c.Request.Want, heldList(c.Request.Held))
 			p.asked, p.listed = c.Request.Number, nil
 			for _, held := range c.Request.Held {
 				p.listed = append(p.listed, held.Range)
@@ -175,11 +175,14 @@ func (p *proc) execute() {
 	}
 }
 
-func ranges2(held []queens.Held) (list []string) {
-	for _, h := range held {
-		list = append(list, fmt.Sprintf("%v(%v)", h.Range, h.Searched.Round(time.Millisecond)))
+// heldList is what a request lists, as text.
+type heldList []queens.Held
+
+func (h heldList) String() (text string) {
+	for _, held := range h {
+		text += fmt.Sprintf(" %v(%v)", held.Range, held.Searched.Round(time.Millisecond))
 	}
-	return list
+	return text
 }
 
 // search begins a search.
@@ -222,6 +225,7 @@ func (p *proc) finish(searcher int, s *search) {
 		p.searches[searcher] = nil
 		var results []queens.Result
 		at, searched := s.began, p.w.now-s.began
+		p.w.searched += searched
 		for _, chunk := range s.chunks {
 			r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Kernel: p.machine.kernel, Searched: searched / time.Duration(len(s.chunks))}
 			r.Counted.First = chunk.First
