@@ -171,8 +171,8 @@ func coordinatorPaused(l *lab) {
 	p.prints(shortTotal)
 	worker.signal(syscall.SIGTERM)
 	worker.exits(0)
-	if _, state := l.run(); strings.Contains(p.log(), "silent") || countedBy(l, worker) != state.NumberDone() {
-		l.Errorf("the worker counted %d of %d tasks", countedBy(l, worker), state.NumberDone())
+	if got, done := countedBy(l, worker), l.run().NumberDone(); got != done || strings.Contains(p.log(), "silent") {
+		l.Errorf("the worker counted %d of %d tasks", got, done)
 	}
 }
 
@@ -241,7 +241,7 @@ func twoCoordinators(l *lab) {
 	p := l.start("coordinator", with(short, flags...)...)
 	l.worker("one", flags...)
 	l.progress(p, 20)
-	name, _ := l.run()
+	name := l.run().Header().Run
 	l.start("coordinator", with(flags, "resume", name)...).exits(1)
 	elsewhere := filepath.Join(l.dir, "elsewhere")
 	if err := os.CopyFS(filepath.Join(elsewhere, name), os.DirFS(filepath.Join(l.dir, "nqueens", name))); err != nil {
@@ -256,7 +256,7 @@ func twoCoordinators(l *lab) {
 func folderDeleted(l *lab) {
 	p := l.start("coordinator", with(long, "--kernel", "generic")...)
 	l.progress(p, 1)
-	name, _ := l.run()
+	name := l.run().Header().Run
 	deleted := time.Now()
 	if err := os.RemoveAll(filepath.Join(l.dir, "nqueens", name)); err != nil {
 		l.Fatal(err)
@@ -288,12 +288,12 @@ func diskFull(l *lab) {
 	p := l.start("coordinator", count...)
 	p.exits(4)
 	p.says("free the disk")
-	_, before := l.run()
+	before := l.run().NumberDone()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=16m"); err != nil {
 		l.Fatal(err)
 	}
 	l.start("coordinator", count...).prints(shortTotal)
-	if before.NumberDone() == 0 {
+	if before == 0 {
 		l.Error("nothing was done before the disk was full")
 	}
 }
@@ -314,8 +314,7 @@ func (l *lab) liars(honest int, flags ...string) {
 }
 
 func (l *lab) banned() (machines []string) {
-	_, state := l.run()
-	for _, b := range state.Bans() {
+	for _, b := range l.run().Bans() {
 		machines = append(machines, b.Machine)
 	}
 	return machines

@@ -164,41 +164,52 @@ func (p *process) says(text string) {
 	})
 }
 
-// await waits until a condition is true. The limit is for what never comes.
+// await waits until a condition is true. The limit is for what never comes: it counts from the last task that was done.
 func (l *lab) await(what string, condition func() bool) {
 	l.Helper()
-	for limit := time.Now().Add(5 * time.Minute); !condition(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(limit) {
-			l.Fatalf("no %s in five minutes", what)
+	const most = 5 * time.Minute
+	done, limit := uint64(0), time.Now().Add(most)
+	for ; !condition(); time.Sleep(20 * time.Millisecond) {
+		if !time.Now().After(limit) {
+			continue
 		}
+		state := l.load()
+		if state == nil || state.NumberDone() == done {
+			l.Fatalf("no %s, and no task done for %v", what, most)
+		}
+		done, limit = state.NumberDone(), time.Now().Add(most)
 	}
 }
 
-// run returns the name of the only run, and its state as its ledger has it.
-func (l *lab) run() (name string, state *ledger.State) {
+// load returns the state of the run as its ledger has it, nil if there is none.
+func (l *lab) load() *ledger.State {
 	store, err := runs.NewStore(filepath.Join(l.dir, "nqueens"))
 	if err != nil {
 		l.Fatal(err)
 	}
-	l.await("run", func() bool {
-		logs, _ := filepath.Glob(store.Ledger("n*"))
-		if len(logs) > 0 {
-			name = filepath.Base(filepath.Dir(logs[0]))
-			state, _, err = store.Load(name)
-		}
-		return len(logs) > 0 && err == nil
-	})
-	return name, state
+	logs, _ := filepath.Glob(store.Ledger("n*")) // the pattern is right
+	if len(logs) == 0 {
+		return nil
+	}
+	state, _, err := store.Load(filepath.Base(filepath.Dir(logs[0])))
+	if err != nil { // it begins
+		return nil
+	}
+	return state
+}
+
+// run returns the state of the run, as soon as there is one.
+func (l *lab) run() (state *ledger.State) {
+	l.Helper()
+	l.await("run", func() bool { state = l.load(); return state != nil })
+	return state
 }
 
 // progress waits until so many tasks more are done, or the count has ended.
 func (l *lab) progress(count *process, tasks uint64) {
 	l.Helper()
-	_, state := l.run()
-	l.await("progress", func() bool {
-		_, now := l.run()
-		return count.gone() || now.NumberDone() >= state.NumberDone()+tasks
-	})
+	before := l.run().NumberDone()
+	l.await("progress", func() bool { return count.gone() || l.run().NumberDone() >= before+tasks })
 	if count.gone() {
 		l.Fatalf("the count has ended: %v %s", count.Args, bytes.TrimSpace(tail(count.err)))
 	}

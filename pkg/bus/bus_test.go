@@ -110,7 +110,7 @@ func TestRequests(t *testing.T) {
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	var log strings.Builder
-	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server, Log: zerolog.New(&log)})
+	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server, Log: zerolog.New(zerolog.SyncWriter(&log))})
 	heard := make(chan queens.Announcement, 1)
 	stop, err := b.Announcements(func(a queens.Announcement) { heard <- a })
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ type handOut struct {
 	counted map[uint64]bool
 	asked   map[queens.Process]bool // and has not left
 	last    map[queens.Process]uint64
+	given   map[queens.Process][]queens.Chunk
 	wrong   []error
 }
 
@@ -43,7 +45,10 @@ func newHandOut(t *testing.T, n int) *handOut {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &handOut{instance: 7, all: make(chan struct{}), counted: map[uint64]bool{}, asked: map[queens.Process]bool{}, last: map[queens.Process]uint64{}}
+	h := &handOut{
+		instance: 7, all: make(chan struct{}), counted: map[uint64]bool{}, asked: map[queens.Process]bool{}, last: map[queens.Process]uint64{},
+		given: map[queens.Process][]queens.Chunk{},
+	}
 	if h.manifest, err = split.Plan(t.Context(), n, queens.Full, classes, 3); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +58,7 @@ func newHandOut(t *testing.T, n int) *handOut {
 	return h
 }
 
-// request answers a work request: chunks of up to 5 tasks of a class.
+// request answers a work request: chunks of up to 5 tasks of a class, and again those of a reply that was lost.
 func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.WorkReply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,6 +68,12 @@ func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.Wo
 	}
 	if h.last[from], h.asked[from] = r.Number, true; r.Leaving {
 		delete(h.asked, from)
+	}
+	for _, c := range h.given[from] {
+		listed := slices.ContainsFunc(r.Held, func(held queens.Held) bool { return held.Range == c.Range })
+		if !listed && !h.counted[c.First] && !r.Leaving {
+			reply.Chunks = append(reply.Chunks, c)
+		}
 	}
 	for range r.Want {
 		if h.next == h.manifest.Tasks {
@@ -77,7 +88,7 @@ func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.Wo
 			h.next++
 		}
 		c.Ticket[0] = byte(c.First)
-		reply.Chunks = append(reply.Chunks, c)
+		reply.Chunks, h.given[from] = append(reply.Chunks, c), append(h.given[from], c)
 	}
 	return reply
 }
