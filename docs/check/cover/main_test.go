@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -52,5 +53,29 @@ func TestImages(t *testing.T) {
 	twice := lines + `{"task":5,"weight":8,` + image + `}`
 	if _, _, _, err := check(strings.NewReader(twice)); err == nil {
 		t.Error("a class and its left-right image are accepted")
+	}
+}
+
+// The awk program of docs/ledger.md adds up the lines, also beyond 2^53, and stops at a missing count.
+func TestAwkProgram(t *testing.T) {
+	page, err := os.ReadFile("../../ledger.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, program, _ := strings.Cut(string(page), "\n```awk\n")
+	program, _, _ = strings.Cut(program, "```")
+	lines := example(t)
+	for export, want := range map[string]string{
+		lines: "10\n",
+		strings.Replace(lines, `"count":"0"`, `"count":"12345678901234567891"`, 1): "98765431209876543138\n",
+		strings.Replace(lines, `"count":"0",`, "", 1):                              "task 0 has no count\n",
+		lines[strings.Index(lines, "\n")+1:]:                                       "task 0 has no count\n",
+	} {
+		cmd := exec.CommandContext(t.Context(), "awk", program)
+		cmd.Stdin = strings.NewReader(export)
+		out, err := cmd.Output()
+		if fails := strings.HasPrefix(want, "task"); string(out) != want || (err != nil) != fails {
+			t.Errorf("awk prints %q (%v), want %q, from\n%s", out, err, want, export)
+		}
 	}
 }
