@@ -1,0 +1,100 @@
+package coordinator
+
+import (
+	"slices"
+	"testing"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+	"nqueens/pkg/symmetry"
+)
+
+// newStation returns a station of a run of side 8 with a task for each prefix.
+func newStation(t *testing.T) *station {
+	t.Helper()
+	classes, err := symmetry.Classes(8, queens.Full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := split.Plan(t.Context(), 8, queens.Full, classes, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := split.NewIndex(t.Context(), &m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &ledger.Header{Run: "n8-a", Manifest: m, Secret: ledger.Secret{1}}
+	return &station{pipeline: newPipeline(h, index), tickets: newTickets(h)}
+}
+
+// honest returns what machine a says after it has counted all but the first and the last task of a chunk.
+func (s *station) honest(chunk *queens.Chunk) queens.Result {
+	r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Counted: queens.Range{First: chunk.First + 1, Tasks: chunk.Tasks - 2}}
+	var hashes []uint64
+	for i := range r.Counted.Tasks {
+		task := queens.Task{ID: r.Counted.First + i, Board: chunk.Board, Prefixes: chunk.Prefixes[i+1]}
+		hashes, r.Counts = append(hashes, task.Hash()), append(r.Counts, i)
+	}
+	r.Hash = queens.HashOfRange(hashes)
+	return r
+}
+
+// A result of a chunk that was handed out is accepted, and nothing else is: not from another machine or for another range,
+// of another run, with other tasks or prefixes, or with a count too few.
+func TestTicketsAndHashes(t *testing.T) {
+	s := newStation(t)
+	given := queens.Range{Tasks: 4}
+	reply := s.reply(1, &Reply{To: queens.Process{Machine: "a"}, Chunks: []queens.Range{given}})
+	chunk := &reply.Chunks[0]
+	honest := s.honest(chunk)
+	if err := s.check("a", &honest); err != nil {
+		t.Fatalf("an honest result is refused: %v", err)
+	}
+	elsewhere := newTickets(&ledger.Header{Run: "n8-a", Secret: ledger.Secret{2}})
+	sameSecret := newTickets(&ledger.Header{Run: "n8-b", Secret: ledger.Secret{1}})
+	for name, change := range map[string]func(r *queens.Result){
+		"the ticket of another secret":  func(r *queens.Result) { r.Ticket = elsewhere.of("a", given) },
+		"the ticket of another run":     func(r *queens.Result) { r.Ticket = sameSecret.of("a", given) },
+		"the ticket of another machine": func(r *queens.Result) { r.Ticket = s.tickets.of("b", given) },
+		"a range that was not given":    func(r *queens.Result) { r.Tasks++ },
+		"no tasks":                      func(r *queens.Result) { r.Counted.Tasks, r.Counts, r.Hash = 0, nil, queens.HashOfRange(nil) },
+		"tasks outside the range": func(r *queens.Result) {
+			r.Range = queens.Range{Tasks: 2}
+			r.Ticket = s.tickets.of("a", r.Range)
+		},
+		"a count too few": func(r *queens.Result) { r.Counts = r.Counts[:1] },
+		"other prefixes":  func(r *queens.Result) { r.Hash++ },
+		"other tasks":     func(r *queens.Result) { r.Counted.First++ },
+		"tasks that the run does not have": func(r *queens.Result) {
+			r.Range.First = s.header.Manifest.Tasks - 1
+			r.Ticket = s.tickets.of("a", r.Range)
+		},
+		"tasks of two classes": func(r *queens.Result) {
+			r.Range = queens.Range{Tasks: s.header.Manifest.Classes[1].First + 1}
+			r.Ticket = s.tickets.of("a", r.Range)
+		},
+	} {
+		r := honest
+		r.Counts = slices.Clone(r.Counts)
+		change(&r)
+		if s.check("a", &r) == nil {
+			t.Errorf("a result with %s is accepted", name)
+		}
+	}
+	if s.check("b", &honest) == nil {
+		t.Error("a result is accepted from another machine")
+	}
+}
+
+// Of the chunks that a worker lists, those without their ticket are set apart.
+func TestHeldTickets(t *testing.T) {
+	s := newStation(t)
+	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
+	ticket := s.tickets.of("a", given)
+	r := s.request(queens.Process{Machine: "a"}, queens.WorkRequest{Held: []queens.Held{{Range: given, Ticket: ticket}, {Range: other, Ticket: ticket}}}, nil)
+	if len(r.Held) != 1 || r.Held[0].Range != given || !slices.Equal(r.Invalid, []queens.Range{other}) {
+		t.Errorf("held %v, invalid %v", r.Held, r.Invalid)
+	}
+}
