@@ -15,7 +15,7 @@ import (
 // faster on wide boards.
 
 // maxOuter is the greatest number of outer columns in need of a queen with which a kernel that chooses its
-// lanes takes those of 16 bits. Decision 56 has measurements.
+// lanes takes those of 16 bits. docs/benchmarks.md has the measurements.
 const maxOuter = 5
 
 // lanes are the steps of an instruction set in lanes of either width.

@@ -1,4 +1,4 @@
-// A step of the search, for NEON: see step in vector.go, and docs/dev/kernels.md. neon_steps.h includes this file once for each
+// A step of the search, for NEON: see step in vector.go, and docs/kernels.md. neon_steps.h includes this file once for each
 // function. Macros say which:
 //
 //	NAME       the function

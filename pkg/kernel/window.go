@@ -10,7 +10,7 @@ import "math/bits"
 // outside the window. A diagonal that leaves the window never returns. A diagonal of a prefix
 // that is still outside may enter it on a row below: it is part of the residue, and states with
 // the same residue are searched together, on rows that do not allow what it attacks.
-// docs/dev/kernels.md draws it.
+// docs/kernels.md draws it.
 
 // windowColumns is the number of columns that 16-bit lanes hold.
 const windowColumns = 16

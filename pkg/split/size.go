@@ -11,7 +11,7 @@ import (
 
 // Bounds for the cost of a task, in nodes of the plain search tree. They do not depend on the
 // machine, so that the task set is a function of the manifest. A core searches some 4e9 to 1e10 of
-// these nodes a second. Decision 18 (docs/decisions) has the measurements behind the bounds.
+// these nodes a second.
 const (
 	// minTasks is the least number of tasks in a run that has enough nodes for them.
 	minTasks = 256

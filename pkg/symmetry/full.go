@@ -71,7 +71,7 @@ func strict(board queens.Board, a int) queens.Board {
 
 // A class may be searched in any of its images: each has as many solutions. A quarter turn moves the queen
 // of the top side to the left side, an outer column, on which kernels with lanes of 16 bits then place no
-// queen. docs/dev/benchmarks.md has the search steps behind the choice of the classes that are turned.
+// queen. docs/benchmarks.md has the measurements behind the choice.
 
 // outerIsBetter reports whether the class of bound a without tied sides takes fewer search steps turned.
 func outerIsBetter(n, a int) bool {

@@ -1,6 +1,6 @@
 // Package opencl counts on GPUs and other devices of OpenCL 1.2. It is for binaries that are built
 // with the tag opencl on Linux; in all others, Devices and Kernel say how to get one. It does not
-// choose a device, and knows nothing of workers, chunks or transport. docs/dev/opencl.md explains the
+// choose a device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the
 // kernel.
 //
 // What must always hold:

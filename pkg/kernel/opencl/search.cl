@@ -1,5 +1,5 @@
 // The search in the lanes of a device. Go fills the queue, starts the kernels below one after the
-// other and adds up; docs/dev/opencl.md has a picture.
+// other and adds up; docs/kernels.md says how the search works.
 //
 // A state is a row of the board with the squares that are attacked there: cols by queens above in
 // the same column, left by queens on diagonals that move to the next higher column each row, right
