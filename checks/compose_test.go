@@ -268,6 +268,17 @@ func TestForeground(t *testing.T) {
 	})
 }
 
+// With deploy/gpu.yml, the workers are those for GPUs, which get all of them. There is none to run it here.
+func TestGPU(t *testing.T) {
+	c := newCluster(t, "deploy/gpu.yml")
+	config := c.compose("config", "--format", "json")
+	for _, part := range []string{`"target": "worker-opencl"`, `"NQUEENS_KERNEL": "opencl:0"`, `"driver": "nvidia"`} {
+		if !strings.Contains(config, part) {
+			t.Errorf("%s is missing in %s", part, config)
+		}
+	}
+}
+
 // The commands in deploy/hosts.yml open the server to a worker on another network, which has a copy of join.token.
 func TestHosts(t *testing.T) {
 	c := newCluster(t, "deploy/hosts.yml")

@@ -191,6 +191,22 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
+// The autoscaler of the example scales the workers of the manifest. KEDA's types are not checked.
+func TestAutoscale(t *testing.T) {
+	_, pods := manifest(t)
+	text, err := os.ReadFile("../deploy/autoscale.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var scaler struct {
+		Metadata metav1.ObjectMeta
+		Spec     struct{ ScaleTargetRef struct{ Name string } }
+	}
+	if err := yaml.Unmarshal(text, &scaler); err != nil || scaler.Metadata.Namespace != "nqueens" || pods[scaler.Spec.ScaleTargetRef.Name] == nil {
+		t.Errorf("it scales %+v (%v)", scaler, err)
+	}
+}
+
 // The commands of the pods take the environment and the flags that the manifest gives them.
 func TestPodsUseFlagsThatExist(t *testing.T) {
 	_, pods := manifest(t)

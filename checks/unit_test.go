@@ -22,7 +22,7 @@ func TestUnit(t *testing.T) {
 		t.Fatalf("the unit does not start %s", program)
 	}
 	unit := filepath.Join(t.TempDir(), "nqueens-worker.service")
-	if err := os.WriteFile(unit, []byte(strings.Replace(string(text), program, filepath.Join(bin, "worker"), 1)), 0o600); err != nil {
+	if err := os.WriteFile(unit, []byte(strings.ReplaceAll(string(text), program, filepath.Join(bin, "worker"))), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("systemd-analyze", "verify", unit).CombinedOutput(); err != nil || len(out) > 0 {
