@@ -89,6 +89,9 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 		r := &list[i]
 		s := r.Snapshot()
 		if asJSON {
+			if s.Confirmed != nil && s.Level != queens.Published {
+				s.Confirmed = nil // an audit says what confirms the total
+			}
 			listed := listedRun{Snapshot: s, Status: r.Status(), Ledger: store.Folder(r.Name), Bytes: r.Bytes}
 			if r.Active != nil {
 				listed.Server = r.Active.Holder.Server

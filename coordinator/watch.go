@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-
 	"fmt"
 	"io"
 	"strings"
@@ -10,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/join"
-
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 	"nqueens/pkg/runs"
@@ -158,7 +157,11 @@ func (v *watcher) snapshot(ctx context.Context) (*queens.Snapshot, error) {
 		return nil, r.Err
 	}
 	s := r.Snapshot()
-	if r.Status() == runs.Interrupted {
+	switch {
+	case s.State == queens.Complete: // an audit says what confirms the total
+		s, failed = audit.Facts(ctx, v.store.Ledger(v.name))
+		return &s, failed
+	case r.Status() == runs.Interrupted:
 		s.State = queens.Stopped
 	}
 	return &s, nil

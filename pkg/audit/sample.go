@@ -36,7 +36,7 @@ type Recounts struct {
 	Differing   uint64       `json:"differing"`   // recounted tasks whose recount contradicts the ledger
 	Differences []Difference `json:"differences"` // at most 100 of these tasks, those that were found first, by task
 	Share       float64      `json:"share"`       // of the recounted tasks in the estimated work of the run, 0 to 1
-	Seed        uint64       `json:"seed,string"` // of the sample; --seed repeats it
+	Seed        uint64       `json:"seed,string"` // of the sample
 	Kernels     []string     `json:"kernels"`     // that counted the sample
 }
 

@@ -1,6 +1,6 @@
 // Package estimate predicts what a count takes before it starts. Random probes of the search tree give its size in nodes, and a
 // sample of the tasks, counted with the kernel that will do the work, the time of a node. It starts no server and
-// writes nothing. docs/estimates.md compares estimates with counts.
+// writes nothing. docs/observe.md says what the range means.
 package estimate
 
 import (

@@ -48,9 +48,9 @@ func TestGeneratedMetrics(t *testing.T) {
 
 // metricsTable returns what metrics say of themselves as a table in Markdown.
 func metricsTable(exported string) string {
-	table := "| metric | type | meaning |\n|---|---|---|\n"
-	for _, m := range regexp.MustCompile(`# HELP (\S+) (.*)\n# TYPE \S+ (\S+)`).FindAllStringSubmatch(exported, -1) {
-		table += "| `" + m[1] + "` | " + m[3] + " | " + m[2] + " |\n"
+	table := "| metric | meaning |\n|---|---|\n"
+	for _, m := range regexp.MustCompile(`# HELP (\S+) (.*)`).FindAllStringSubmatch(exported, -1) {
+		table += "| `" + m[1] + "` | " + m[2] + " |\n"
 	}
 	return table
 }

@@ -393,7 +393,7 @@ func TestBrowsers(t *testing.T) {
 	}
 }
 
-// The metrics are those that docs/metrics.md describes, 8 to 24, and follow the conventions of Prometheus.
+// The metrics are those that docs/observe.md describes, 8 to 24, and follow the conventions of Prometheus.
 func TestMetrics(t *testing.T) {
 	s := running()
 	text := runMetrics(&s, true, `v1 "x"`)

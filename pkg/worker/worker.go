@@ -167,7 +167,7 @@ func (w *Worker) loop(ctx context.Context) (err error) {
 	w.input((*Core).Leave)
 	<-w.left
 	if s := w.Stats(); s.Results > 0 {
-		w.cfg.Log.Warn().Int("results", s.Results).Msg("left without receipts: the tasks are counted again unless the coordinator has the results")
+		w.cfg.Log.Info().Int("results", s.Results).Msg("left before the coordinator confirmed some results: their tasks may be counted again")
 	}
 	return err
 }

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The blocks of sh in README and tutorial run, one after another, as a person types them. bin/ is a folder of the test.
+func TestDocumentedCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds both programs and counts n = 18")
+	}
+	blocks := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+	for _, page := range []string{"README.md", "docs/tutorial.md"} {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("..", page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder := t.TempDir()
+			script := "set -euo pipefail\n"
+			for _, block := range blocks.FindAllStringSubmatch(string(text), -1) {
+				script += block[1]
+			}
+			script = strings.NewReplacer("bin/", folder+"/bin/", `"$PWD/bin`, `"`+folder+"/bin", "n13.jsonl", folder+"/n13.jsonl").Replace(script)
+			cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
+			cmd.Dir, cmd.Env = "..", append(os.Environ(), "XDG_STATE_HOME="+folder)
+			out, err := cmd.CombinedOutput()
+			if err != nil || !strings.Contains(string(out), map[string]string{"README.md": "666090624\n", "docs/tutorial.md": `"agrees":true`}[page]) {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		})
+	}
+}
