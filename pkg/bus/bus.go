@@ -56,6 +56,9 @@ const (
 	maxPings     = 2
 )
 
+// minPayload is the least max_payload of a server, in bytes: a delivery has up to 64 KiB, and a reply fills half of it.
+const minPayload = 128 << 10
+
 // Connect connects to the server. Once connected it reconnects for as long as it takes; what is sent meanwhile fails at
 // once. The error wraps [queens.ErrNoConnection].
 func Connect(o Options) (*Bus, error) {
@@ -76,6 +79,7 @@ func Connect(o Options) (*Bus, error) {
 		nats.MaxPingsOutstanding(maxPings),
 		nats.ConnectHandler(func(c *nats.Conn) {
 			b.found.Store(true)
+			b.checkPayload(c)
 			o.Log.Debug().Str("server", redact(c.ConnectedUrl())).Msg("connected")
 		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -83,7 +87,10 @@ func Connect(o Options) (*Bus, error) {
 				o.Log.Warn().Err(err).Msg("connection lost, reconnecting")
 			}
 		}),
-		nats.ReconnectHandler(func(c *nats.Conn) { o.Log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected") }),
+		nats.ReconnectHandler(func(c *nats.Conn) {
+			b.checkPayload(c)
+			o.Log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected")
+		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // what this program needs for its part it needs all the time
 				b.refuse(fmt.Errorf("%w: the server does not permit it: %w: use the token or the credentials for this part",
@@ -105,6 +112,14 @@ func Connect(o Options) (*Bus, error) {
 		o.Log.Warn().Str("server", b.Server()).Msg("no server can be reached yet, waiting for one")
 	}
 	return b, nil
+}
+
+// checkPayload makes the connection useless if the server does not take messages of the size that this program sends.
+func (b *Bus) checkPayload(c *nats.Conn) {
+	if most := c.MaxPayload(); most < minPayload {
+		b.refuse(fmt.Errorf("%w: the server %s takes messages of up to %d bytes: set its max_payload to %d or more, its default is 1 MiB",
+			queens.ErrNoConnection, redact(c.ConnectedUrl()), most, minPayload))
+	}
 }
 
 // credentials returns the options by which client and server know each other.

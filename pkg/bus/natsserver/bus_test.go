@@ -413,6 +413,27 @@ func TestFirstServerRefuses(t *testing.T) {
 	}
 }
 
+// A server whose messages are too small is of no use, at first or in place of another one: that is said.
+func TestSmallPayload(t *testing.T) {
+	address := testkit.Address(t)
+	for _, first := range []bool{true, false} {
+		var b *bus.Bus
+		if !first {
+			large := startServer(t, natsserver.Config{Listen: address})
+			b = connect(t, bus.Options{URL: "nats://" + address})
+			large.Stop()
+		}
+		small := startServer(t, natsserver.Config{Listen: address, Authorization: "max_payload: 65536"})
+		if first {
+			b = connect(t, bus.Options{URL: "nats://" + address})
+		}
+		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "max_payload") {
+			t.Errorf("first %v: error %v", first, err)
+		}
+		small.Stop()
+	}
+}
+
 // Errors of the first connection say what to do, and hide passwords.
 func TestConnectFails(t *testing.T) {
 	address := testkit.Address(t)
