@@ -106,7 +106,7 @@ type part struct {
 	*process
 	name  string
 	start func() *process
-	link  *link // nil for the server
+	link  *link // nil if it has none
 }
 
 // TestSoak runs counts for a given time while coordinator, server and workers are killed, paused and cut off at random: each
@@ -138,24 +138,39 @@ func TestSoak(t *testing.T) {
 func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 	address := testkit.Address(l)
 	count := [][]string{long, with(long, "--symmetry", "mirror"), with(long, "--redundancy", "2")}[random.IntN(3)]
-	parts := []*part{{name: "server", start: func() *process { return l.server(address) }}}
-	add := func(name string, start func(flags []string) *process) *part {
-		k, flags := newLink(l, address)
-		parts = append(parts, &part{name: name, start: func() *process { return start(flags) }, link: k})
-		return parts[len(parts)-1]
+	coordinator := &part{name: "coordinator", start: func() *process { return l.start("coordinator", count...) }}
+	parts := []*part{coordinator}
+	outside := random.IntN(3) > 0 // a server that is a process of its own
+	if outside {
+		var flags []string
+		coordinator.link, flags = newLink(l, address)
+		count = with(count, flags...)
+		parts = []*part{{name: "server", start: func() *process { return l.server(address) }}, coordinator}
+	} else {
+		count = with(count, "--workers", "0", "--listen", address)
 	}
-	coordinator := add("coordinator", func(flags []string) *process { return l.start("coordinator", with(count, flags...)...) })
 	for _, machine := range []string{"one", "two", "three"} {
-		add(machine, func(flags []string) *process { return l.worker(machine, flags...) })
+		var p part
+		var flags []string
+		if outside {
+			p.link, flags = newLink(l, address)
+		}
+		p.name, p.start = machine, func() *process { return l.worker(machine, flags...) }
+		parts = append(parts, &p)
 	}
 	l.Log(count)
 	for _, p := range parts {
-		p.process = p.start()
+		if p.process = p.start(); p == coordinator && !outside {
+			p.says("workers join")
+		}
 	}
 	for range 3 + random.IntN(10) {
 		p := parts[random.IntN(len(parts))]
 		pause := time.Duration(random.ExpFloat64() * float64(time.Second))
 		away := time.Duration(random.ExpFloat64() * float64(4*time.Second))
+		if random.IntN(10) == 0 {
+			away += 25 * time.Second // longer than a worker may be silent
+		}
 		kind := random.IntN(4)
 		time.Sleep(pause)
 		if coordinator.gone() {
@@ -166,7 +181,10 @@ func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 		end = -time.Since(l.begun)
 	}
 	coordinator.prints(longTotal)
-	return faults, end + time.Since(l.begun)
+	if end += time.Since(l.begun); end > time.Minute {
+		l.Logf("slow:\n%s", tail(coordinator.err))
+	}
+	return faults, end
 }
 
 // fault kills a process, pauses it, cuts its link or lets nothing through it, for a while.
