@@ -80,7 +80,6 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	c.queue = newQueue(ends)
 	c.fill()
 	c.record(now, &ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}, queens.Process{})
-	c.checkRecounts(now)
 	c.checkMachine(now)
 	c.after(now)
 	return c
@@ -147,8 +146,10 @@ func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
 func (c *Core) Tick(now time.Duration) {
 	open := c.advance(now)
 	for _, w := range c.fleet.sorted(func(w *worker) bool { return c.fleet.isSilent(now, w) }) {
-		c.giveBack(w, true)
-		c.fleet.set(w, silent)
+		for _, h := range c.queue.holdsOf(w.process) {
+			c.release(h, true)
+		}
+		c.fleet.set(w, false)
 	}
 	c.fleet.forget(now)
 	if now >= c.clock.handOut && c.queue.waits() > 0 {
@@ -173,10 +174,8 @@ func (c *Core) Tick(now time.Duration) {
 // Announcement returns what the coordinator says to all now.
 func (c *Core) Announcement() queens.Announcement {
 	a := queens.Announcement{Run: c.state.Header().Run, Instance: c.options.Instance, State: queens.Running, Recorded: c.state.Results()}
-	if c.over != nil {
+	if a.Work = c.over == nil && c.queue.waits() > 0; c.over != nil {
 		a.State = c.over.State
-	} else {
-		a.Work = c.queue.waits() > 0
 	}
 	return a
 }

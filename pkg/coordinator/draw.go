@@ -9,22 +9,21 @@ import (
 // draw chooses the tasks that are spot-checked: a share of all tasks, each by itself, which nobody knows without the seed.
 // A hash of HMAC-SHA256 (RFC 2104) over the number of a block of tasks gives 32 bits for each of them.
 type draw struct {
-	seed   [32]byte
-	share  float64
-	block  uint64 // whose hash it is
-	hash   [sha256.Size]byte
-	hashed bool
+	seed  [32]byte
+	share float64
+	block uint64 // after the one whose hash it is; 0 before the first
+	hash  [sha256.Size]byte
 }
 
 const drawBlock = sha256.Size / 4
 
 // has reports whether a task is chosen.
 func (d *draw) has(task uint64) bool {
-	if block := task / drawBlock; !d.hashed || block != d.block {
+	if block := task/drawBlock + 1; block != d.block {
 		mac := hmac.New(sha256.New, d.seed[:])
 		mac.Write(binary.BigEndian.AppendUint64([]byte("spot check"), block)) // it never fails
 		mac.Sum(d.hash[:0])
-		d.block, d.hashed = block, true
+		d.block = block
 	}
 	drawn := binary.BigEndian.Uint32(d.hash[4*(task%drawBlock):])
 	return float64(drawn) < d.share*(1<<32)

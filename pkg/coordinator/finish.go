@@ -23,33 +23,27 @@ func (c *Core) startRecount(now time.Duration) {
 	}
 }
 
-// lost returns the tasks that enough workers have lost, if nothing else waits.
+// lost returns the tasks that enough workers have lost, if nothing else waits but spot checks.
 func (c *Core) lost() (tasks []uint64) {
-	if len(c.queue.losses) == 0 {
+	waits := c.queue.waits()
+	if len(c.queue.losses) == 0 || waits > uint64(len(c.queue.losses)+len(c.judge.checks)) { // others wait for sure
 		return nil
 	}
-	wait := uint64(0)
+	for task := range c.judge.checks {
+		if c.judge.need(task) == needCheck && !c.queue.held(task) {
+			waits--
+		}
+	}
 	for task, times := range c.queue.losses {
 		if times >= lostAlone && c.judge.need(task) == needCount {
 			tasks = append(tasks, task)
 			if !c.queue.held(task) {
-				wait++
+				waits--
 			}
 		}
 	}
-	if len(tasks) == 0 || c.waitsForCount() > wait {
+	if waits > 0 {
 		return nil
-	}
-	return tasks
-}
-
-// waitsForCount returns how many tasks wait that are not done.
-func (c *Core) waitsForCount() uint64 {
-	tasks := c.queue.waits()
-	for task := range c.judge.checks {
-		if c.judge.need(task) == needCheck && !c.queue.held(task) {
-			tasks--
-		}
 	}
 	return tasks
 }
@@ -78,16 +72,9 @@ func (c *Core) RecountDone(now time.Duration, result *RecountResult) {
 		c.judge.died = nil
 		c.line(false, "task %d is recounted (%s): %d, by kernel %s", r.Task, r.Why, result.Count, r.way())
 		c.record(now, &ledger.Recount{Task: r.Task, Count: result.Count, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now)}, queens.Process{})
-		c.checkRecounts(now)
+		c.checkMachine(now)
 	}
 	c.after(now)
-}
-
-// checkRecounts ends the run if two recounts differ.
-func (c *Core) checkRecounts(now time.Duration) {
-	if task, broken := c.state.Broken(); broken {
-		c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so the coordinator's machine is not to be trusted: check its memory, and count on another one", queens.ErrIncomplete, task))
-	}
 }
 
 // finish asks for the total when every task is done and nothing is awaited.

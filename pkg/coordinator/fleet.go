@@ -24,30 +24,23 @@ const (
 	remembered = 10 * time.Minute
 )
 
-// presence says whether a worker takes part.
-type presence byte
-
-const (
-	present presence = iota
-	silent           // it was silent for too long
-	left             // it has said that it leaves
-)
-
 // worker is a worker process.
 type worker struct {
-	process  queens.Process
-	presence presence
-	heard    time.Duration // when its last message came
-	asked    time.Duration // when its last request came
-	request  Request       // its last one, without the chunks that it lists; Number is 0 before the first
-	kept     bool          // the request has no answer yet
-	drops    []queens.Range
-	rate     rate
-	tasks    uint64 // that it counted since this start
+	process queens.Process
+	present bool          // it takes part: it is neither silent for too long nor has it left
+	heard   time.Duration // when its last message came
+	asked   time.Duration // when its last request came
+	request Request       // its last one, without the chunks that it lists; Number is 0 before the first
+	kept    bool          // the request has no answer yet
+	drops   []queens.Range
+	rate    rate
+	tasks   uint64 // that it counted since this start
 }
 
 // wants reports whether a request of the worker is kept that asks for work.
 func (w *worker) wants() bool { return w.kept && w.request.Want > 0 }
+
+func (w *worker) takesPart() bool { return w.present }
 
 // rate measures the speed of a searcher over its last results.
 type rate struct {
@@ -109,22 +102,22 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 func (f *fleet) hear(now time.Duration, p queens.Process, request bool) *worker {
 	w := f.workers[p]
 	if w == nil {
-		w = &worker{process: p, presence: left}
+		w = &worker{process: p}
 		f.workers[p] = w
 	}
 	w.heard = now
-	if request || w.presence != left || !w.request.Leaving {
-		f.set(w, present)
+	if request || !w.request.Leaving {
+		f.set(w, true)
 	}
 	return w
 }
 
 // set notes whether a worker takes part. If it does not, its request is not kept.
-func (f *fleet) set(w *worker, next presence) {
-	if w.presence == present {
+func (f *fleet) set(w *worker, present bool) {
+	if w.present {
 		f.searchers -= w.request.Searchers
 	}
-	if w.presence = next; next == present {
+	if w.present = present; present {
 		f.searchers += w.request.Searchers
 	} else {
 		f.keep(w, false)
@@ -151,13 +144,13 @@ func (f *fleet) ask(now time.Duration, w *worker, r *Request) {
 
 // isSilent reports whether a worker has been silent for too long.
 func (f *fleet) isSilent(now time.Duration, w *worker) bool {
-	return w.presence == present && f.connected && now >= f.grace && now-w.heard >= silence
+	return w.present && f.connected && now >= f.grace && now-w.heard >= silence
 }
 
 // forget drops what is remembered of workers that have been away for long.
 func (f *fleet) forget(now time.Duration) {
 	maps.DeleteFunc(f.workers, func(_ queens.Process, w *worker) bool {
-		return w.presence != present && now-w.heard >= remembered
+		return !w.present && now-w.heard >= remembered
 	})
 }
 
@@ -189,7 +182,7 @@ func (f *fleet) waiting() []*worker {
 // machines returns the names of the machines that are present, in order.
 func (f *fleet) machines() (names []string) {
 	for _, w := range f.workers {
-		if w.presence == present {
+		if w.present {
 			names = append(names, w.process.Machine)
 		}
 	}
@@ -203,7 +196,7 @@ func (f *fleet) measure(now time.Duration) {
 		return
 	}
 	speed, known := 0.0, 0
-	for _, w := range f.sorted(func(w *worker) bool { return w.presence == present }) { // sorted: the order changes a sum of floats
+	for _, w := range f.sorted((*worker).takesPart) { // sorted: the order changes a sum of floats
 		if w.rate.speed() > 0 {
 			speed += w.rate.speed() * float64(w.request.Searchers)
 			known += w.request.Searchers

@@ -81,8 +81,10 @@ func (j *judge) settle(task uint64) need {
 		}
 	}
 	delete(j.unsettled, task)
-	if done && j.checks[task] && j.isChecked(task) {
-		delete(j.checks, task)
+	if done && j.checks[task] {
+		if _, verdict := j.state.Verdict(task); verdict || j.state.Agreeing(task) >= 2 {
+			delete(j.checks, task)
+		}
 	}
 	return j.need(task)
 }
@@ -98,12 +100,6 @@ func (j *judge) need(task uint64) need {
 		return needCheck
 	}
 	return needNothing
-}
-
-// isChecked reports whether a task has a verdict, or two machines agree on it.
-func (j *judge) isChecked(task uint64) bool {
-	_, verdict := j.state.Verdict(task)
-	return verdict || j.state.Agreeing(task) >= 2
 }
 
 // news reports whether a count of a task by a machine is to be recorded. Of a machine and task, the first two differing

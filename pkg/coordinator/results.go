@@ -50,7 +50,7 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	for i, count := range r.Counts {
 		class := c.queue.class(r.Counted.First + uint64(i))
 		work += c.options.Shares[class]
-		solutions += float64(count) * c.weight(class)
+		solutions += float64(count) * float64(c.state.Header().Manifest.Classes[class].Weight)
 	}
 	w.rate.add(work, solutions, r.Searched)
 	w.tasks += r.Counted.Tasks
@@ -131,9 +131,15 @@ func (c *Core) ban(now time.Duration, machines []string) {
 	c.checkMachine(now)
 }
 
-// checkMachine ends the run if the coordinator's own machine is banned.
+// checkMachine ends the run if the coordinator's own machine is banned, or if two of its recounts differ.
 func (c *Core) checkMachine(now time.Duration) {
-	if own := c.options.Machine; c.over == nil && c.state.Banned(own) {
+	own := c.options.Machine
+	task, broken := c.state.Broken()
+	switch {
+	case c.over != nil:
+	case broken:
+		c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so the coordinator's machine is not to be trusted: check its memory, and count on another one", queens.ErrIncomplete, task))
+	case c.state.Banned(own):
 		c.Stop(now, fmt.Errorf("%w: %s, and resume the run on another machine: this is the coordinator's own", queens.ErrIncomplete, c.refusal(own)))
 	}
 }
@@ -166,9 +172,4 @@ func (c *Core) fill() {
 			c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counters(task))
 		}
 	}
-}
-
-// weight returns how many solutions of the board a solution of a class counts as.
-func (c *Core) weight(class int) float64 {
-	return float64(c.state.Header().Manifest.Classes[class].Weight)
 }

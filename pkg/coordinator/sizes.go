@@ -39,10 +39,7 @@ func (r *room) tasks(work, workOfTask float64, bytesOfTask int, alone bool) uint
 	if r.chunks <= 0 {
 		return 0
 	}
-	n := 0.0
-	if workOfTask > 0 {
-		n = max(work/workOfTask, 0)
-	}
+	n := max(work/max(workOfTask, 1e-300), 0)
 	if alone {
 		n = max(n, 1)
 	}

@@ -29,7 +29,7 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	if bans := c.state.Bans(); len(bans) > 0 {
 		s.Banned = bans[:min(len(bans), queens.MaxBans)]
 	}
-	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.presence == present }) {
+	for _, w := range c.fleet.sorted((*worker).takesPart) {
 		shown, searching := c.snapshotOf(now, w)
 		s.Workers++
 		s.Threads += shown.Threads

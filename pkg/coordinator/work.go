@@ -22,36 +22,23 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	c.fleet.ask(now, w, request)
 	drops := slices.Clone(request.Invalid)
 	c.numbers.refused += uint64(len(drops))
-	var lost, back []*hold
-	if c.over == nil && !c.state.Banned(w.process.Machine) {
-		for i := range request.Held {
-			if held := &request.Held[i]; !c.list(now, w, held) {
-				drops = append(drops, held.Range)
-			}
-		}
-		for _, h := range c.queue.holdsOf(w.process) {
-			switch {
-			case h.listed == request.Number:
-			case h.begun && !request.Leaving:
-				lost = append(lost, h)
-			default:
-				back = append(back, h)
-			}
-		}
-	} else {
-		for _, held := range request.Held {
+	refused := c.over != nil || c.state.Banned(w.process.Machine)
+	for i := range request.Held {
+		if held := &request.Held[i]; refused || !c.list(now, w, held) {
 			drops = append(drops, held.Range)
 		}
-		back = c.queue.holdsOf(w.process)
 	}
-	c.release(back, false)
-	c.release(lost, true)
+	for _, h := range c.queue.holdsOf(w.process) {
+		if h.listed != request.Number {
+			c.release(h, h.begun && !request.Leaving)
+		}
+	}
 	chunks := c.give(now, w)
-	if w.drops = append(drops, w.drops...); request.Leaving || c.over != nil || c.state.Banned(w.process.Machine) || len(drops) > 0 || len(chunks) > 0 {
+	if w.drops = append(drops, w.drops...); request.Leaving || refused || len(drops) > 0 || len(chunks) > 0 {
 		c.answer(w, chunks)
 	}
 	if request.Leaving {
-		c.fleet.set(w, left)
+		c.fleet.set(w, false)
 	}
 	c.after(now)
 }
@@ -88,21 +75,16 @@ func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold 
 	})
 }
 
-// release ends holds: what nobody holds any more waits again.
-func (c *Core) release(holds []*hold, lost bool) {
-	for _, h := range holds {
-		if lost {
-			c.numbers.lost++
-		}
-		for _, task := range c.queue.release(h, lost) {
-			c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counters(task))
-			c.changed = true
-		}
+// release ends a hold: what nobody holds any more waits again.
+func (c *Core) release(h *hold, lost bool) {
+	if lost {
+		c.numbers.lost++
+	}
+	for _, task := range c.queue.release(h, lost) {
+		c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counters(task))
+		c.changed = true
 	}
 }
-
-// giveBack ends all holds of a worker.
-func (c *Core) giveBack(w *worker, lost bool) { c.release(c.queue.holdsOf(w.process), lost) }
 
 // give hands out work for the kept request of a worker, as ranges.
 func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
@@ -209,7 +191,7 @@ func (c *Core) doubleLast(now time.Duration) {
 
 // endings returns the holds that may be handed out a second time, the one that ends latest first.
 func (c *Core) endings(now time.Duration) (list []ending) {
-	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.presence == present }) {
+	for _, w := range c.fleet.sorted((*worker).takesPart) {
 		holds := c.queue.holdsOf(w.process)
 		busy := time.Duration(0) // of all searchers of the worker, with what has begun
 		for _, h := range holds {

@@ -112,13 +112,14 @@ func (w *world) checkFleet(c *Core) {
 	}
 	for _, p := range c.fleet.workers {
 		since := w.now - w.heard[p.process.Name].at
-		if p.presence == silent && since < 20*time.Second {
+		silent := !p.present && !p.request.Leaving
+		if silent && since < 20*time.Second {
 			w.fail("worker %s is silent, and was heard %v ago", p.process.Name, since)
 		}
-		if p.presence == silent && p.heard+20*time.Second > w.host.gap && w.now-w.host.gap < 30*time.Second && w.now < p.heard+21*time.Second {
+		if silent && p.heard+20*time.Second > w.host.gap && w.now-w.host.gap < 30*time.Second && w.now < p.heard+21*time.Second {
 			w.fail("worker %s is silent %v after a gap", p.process.Name, w.now-w.host.gap)
 		}
-		if c.over == nil && p.presence == present && len(c.queue.holds[p.process]) > 0 && !w.host.cut && w.now >= w.host.frozen &&
+		if c.over == nil && p.present && len(c.queue.holds[p.process]) > 0 && !w.host.cut && w.now >= w.host.frozen &&
 			since > 51*time.Second && w.now-w.host.gap > 51*time.Second {
 			w.fail("worker %s was heard %v ago and is not silent", p.process.Name, since)
 		}
@@ -210,6 +211,9 @@ func (w *world) checkRecord(r ledger.Record) {
 	}
 	switch r := r.(type) {
 	case *ledger.Result:
+		if w.host.bans[r.Machine] {
+			w.fail("%v by the banned machine %s is recorded", r.Range, r.Machine)
+		}
 		for i := range r.Counts {
 			differing := map[uint64]bool{}
 			for _, c := range w.host.state.Counts(r.First + uint64(i)) {
@@ -317,6 +321,17 @@ func (w *world) checkEnd() {
 				w.fail("the run is complete without task %d", task)
 			} else if count != w.truth[task] && w.mustBeExact() {
 				w.fail("task %d has %d", task, count)
+			} else if _, verdict := state.Verdict(uint64(task)); !verdict {
+				machines := map[string]bool{}
+				for _, c := range state.Counts(uint64(task)) {
+					machines[c.Machine] = c.Count == count
+				}
+				for _, b := range state.Bans() {
+					delete(machines, b.Machine)
+				}
+				if len(machines) < w.setup.redundancy {
+					w.fail("task %d is done by %v", task, machines)
+				}
 			}
 		}
 		if w.header.Redundancy == 1 && w.setup.spot > 0 && !w.setup.published && state.Checked() == 0 && len(w.truth) > 0 {
