@@ -151,9 +151,7 @@ more:
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
+	VPCMPEQW       Y2, Y3, Y6
 	VPMINUW        Y2, Y3, Y2
 	VPCMPEQW       Y0, Y2, Y2
 	VPANDN         Y5, Y2, Y2
@@ -223,9 +221,7 @@ more:
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
+	VPCMPEQW       Y2, Y3, Y6
 	VPMINUW        Y2, Y3, Y2
 	VPCMPEQW       Y0, Y2, Y2
 	VPANDN         Y5, Y2, Y2
@@ -295,9 +291,7 @@ more:
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
+	VPCMPEQW       Y2, Y3, Y6
 	VPMINUW        Y2, Y3, Y2
 	VPCMPEQW       Y0, Y2, Y2
 	VPANDN         Y5, Y2, Y2
@@ -367,9 +361,7 @@ more:
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
+	VPCMPEQW       Y2, Y3, Y6
 	VPMINUW        Y2, Y3, Y2
 	VPCMPEQW       Y0, Y2, Y2
 	VPANDN         Y5, Y2, Y2
@@ -524,9 +516,7 @@ more:
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
+	VPCMPEQW       Y2, Y3, Y6
 	VPMINUW        Y2, Y3, Y2
 	VPCMPEQW       Y0, Y2, Y2
 	VPANDN         Y5, Y2, Y2
@@ -596,9 +586,7 @@ more:
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
+	VPCMPEQW       Y2, Y3, Y6
 	VPMINUW        Y2, Y3, Y2
 	VPCMPEQW       Y0, Y2, Y2
 	VPANDN         Y5, Y2, Y2
@@ -668,9 +656,7 @@ more:
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
+	VPCMPEQW       Y2, Y3, Y6
 	VPMINUW        Y2, Y3, Y2
 	VPCMPEQW       Y0, Y2, Y2
 	VPANDN         Y5, Y2, Y2
@@ -740,9 +726,7 @@ more:
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
-	VPAND          Y2, Y3, Y6
-	VPXOR          Y4, Y6, Y6
-	VPCMPEQW       Y0, Y6, Y6
+	VPCMPEQW       Y2, Y3, Y6
 	VPMINUW        Y2, Y3, Y2
 	VPCMPEQW       Y0, Y2, Y2
 	VPANDN         Y5, Y2, Y2
@@ -1759,10 +1743,9 @@ more:
 	VPOR           Y5, Y4, Y4
 	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
+	VPCMPEQW       448(DX), Y2, Y2
+	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
 	MOVBLZX        R11, R12
@@ -1856,10 +1839,9 @@ more:
 	VPOR           Y5, Y4, Y4
 	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
+	VPCMPEQW       448(DX), Y2, Y2
+	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
 	MOVBLZX        R11, R12
@@ -1953,10 +1935,9 @@ more:
 	VPOR           Y5, Y4, Y4
 	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
+	VPCMPEQW       448(DX), Y2, Y2
+	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
 	MOVBLZX        R11, R12
@@ -2050,10 +2031,9 @@ more:
 	VPOR           Y5, Y4, Y4
 	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
+	VPCMPEQW       448(DX), Y2, Y2
+	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
 	MOVBLZX        R11, R12
@@ -2226,10 +2206,9 @@ more:
 	VPOR           Y5, Y4, Y4
 	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
+	VPCMPEQW       448(DX), Y2, Y2
+	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
 	MOVBLZX        R11, R12
@@ -2323,10 +2302,9 @@ more:
 	VPOR           Y5, Y4, Y4
 	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
+	VPCMPEQW       448(DX), Y2, Y2
+	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
 	MOVBLZX        R11, R12
@@ -2420,10 +2398,9 @@ more:
 	VPOR           Y5, Y4, Y4
 	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
+	VPCMPEQW       448(DX), Y2, Y2
+	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
 	MOVBLZX        R11, R12
@@ -2517,10 +2494,9 @@ more:
 	VPOR           Y5, Y4, Y4
 	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
-	VPANDN         448(DX), Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPOR           Y2, Y1, Y1
-	VPCMPEQW       Y0, Y1, Y1
+	VPCMPEQW       448(DX), Y2, Y2
+	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
 	MOVBLZX        R11, R12
@@ -5338,9 +5314,7 @@ more:
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
+	VPCMPEQD  Y2, Y3, Y6
 	VPMINUD   Y2, Y3, Y2
 	VPCMPEQD  Y0, Y2, Y2
 	VPANDN    Y5, Y2, Y2
@@ -5398,9 +5372,7 @@ more:
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
+	VPCMPEQD  Y2, Y3, Y6
 	VPMINUD   Y2, Y3, Y2
 	VPCMPEQD  Y0, Y2, Y2
 	VPANDN    Y5, Y2, Y2
@@ -5458,9 +5430,7 @@ more:
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
+	VPCMPEQD  Y2, Y3, Y6
 	VPMINUD   Y2, Y3, Y2
 	VPCMPEQD  Y0, Y2, Y2
 	VPANDN    Y5, Y2, Y2
@@ -5518,9 +5488,7 @@ more:
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
+	VPCMPEQD  Y2, Y3, Y6
 	VPMINUD   Y2, Y3, Y2
 	VPCMPEQD  Y0, Y2, Y2
 	VPANDN    Y5, Y2, Y2
@@ -5660,9 +5628,7 @@ more:
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
+	VPCMPEQD  Y2, Y3, Y6
 	VPMINUD   Y2, Y3, Y2
 	VPCMPEQD  Y0, Y2, Y2
 	VPANDN    Y5, Y2, Y2
@@ -5720,9 +5686,7 @@ more:
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
+	VPCMPEQD  Y2, Y3, Y6
 	VPMINUD   Y2, Y3, Y2
 	VPCMPEQD  Y0, Y2, Y2
 	VPANDN    Y5, Y2, Y2
@@ -5780,9 +5744,7 @@ more:
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
+	VPCMPEQD  Y2, Y3, Y6
 	VPMINUD   Y2, Y3, Y2
 	VPCMPEQD  Y0, Y2, Y2
 	VPANDN    Y5, Y2, Y2
@@ -5840,9 +5802,7 @@ more:
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
-	VPAND     Y2, Y3, Y6
-	VPXOR     Y4, Y6, Y6
-	VPCMPEQD  Y0, Y6, Y6
+	VPCMPEQD  Y2, Y3, Y6
 	VPMINUD   Y2, Y3, Y2
 	VPCMPEQD  Y0, Y2, Y2
 	VPANDN    Y5, Y2, Y2
@@ -6676,10 +6636,9 @@ more:
 	VPOR      Y5, Y4, Y4
 	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
+	VPCMPEQD  448(DX), Y2, Y2
+	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
 	SHLL      $0x05, R12
@@ -6752,10 +6711,9 @@ more:
 	VPOR      Y5, Y4, Y4
 	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
+	VPCMPEQD  448(DX), Y2, Y2
+	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
 	SHLL      $0x05, R12
@@ -6828,10 +6786,9 @@ more:
 	VPOR      Y5, Y4, Y4
 	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
+	VPCMPEQD  448(DX), Y2, Y2
+	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
 	SHLL      $0x05, R12
@@ -6904,10 +6861,9 @@ more:
 	VPOR      Y5, Y4, Y4
 	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
+	VPCMPEQD  448(DX), Y2, Y2
+	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
 	SHLL      $0x05, R12
@@ -7059,10 +7015,9 @@ more:
 	VPOR      Y5, Y4, Y4
 	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
+	VPCMPEQD  448(DX), Y2, Y2
+	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
 	SHLL      $0x05, R12
@@ -7135,10 +7090,9 @@ more:
 	VPOR      Y5, Y4, Y4
 	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
+	VPCMPEQD  448(DX), Y2, Y2
+	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
 	SHLL      $0x05, R12
@@ -7211,10 +7165,9 @@ more:
 	VPOR      Y5, Y4, Y4
 	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
+	VPCMPEQD  448(DX), Y2, Y2
+	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
 	SHLL      $0x05, R12
@@ -7287,10 +7240,9 @@ more:
 	VPOR      Y5, Y4, Y4
 	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
-	VPANDN    448(DX), Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPOR      Y2, Y1, Y1
-	VPCMPEQD  Y0, Y1, Y1
+	VPCMPEQD  448(DX), Y2, Y2
+	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
 	SHLL      $0x05, R12

@@ -15,7 +15,7 @@ const SelfTestN = 12
 
 // selfTestSides are the sides of the boards that [SelfTest] counts from deep prefixes, the number of rows that these leave on
 // the full board, and how many there are of a gapped one. A kernel may count wide boards in another way, and the wider of them in a third one.
-var selfTestSides = []struct{ n, left, gapped int }{{20, 9, 5}, {28, 12, 40}}
+var selfTestSides = []struct{ n, left, gapped int }{{20, 9, 3}, {28, 12, 40}}
 
 // SelfTest counts boards with kernel k, and compares the totals of full boards with the published ones, and all other counts with
 // those of the reference kernel. It runs every function that a count can reach: boards of few and of many columns, with few and
@@ -35,7 +35,7 @@ func SelfTest(ctx context.Context, k Kernel) error {
 		}
 		for _, side := range selfTestSides {
 			full, gapped := queens.FullBoard(side.n), gappedBoard(side.n)
-			if err := compare(ctx, k.Name, c, &full, deepPrefixes(&full, side.left, 200)); err != nil {
+			if err := compare(ctx, k.Name, c, &full, deepPrefixes(&full, side.left, 120)); err != nil {
 				return err
 			}
 			if err := compare(ctx, k.Name, c, &gapped, deepPrefixes(&gapped, gappedRows, side.gapped)); err != nil {
@@ -49,37 +49,50 @@ func SelfTest(ctx context.Context, k Kernel) error {
 // alone is the number of prefixes of a board that [SelfTest] also counts one by one.
 const alone = 4
 
-// compare counts prefixes of a board, all in one task and some each in a task of its own, and compares the counts. On a board of
-// a side up to SelfTestN, the prefixes are all of the full board.
+// compare counts some prefixes of a board each in a task of its own, and then all in one, and compares the counts. On a board of a
+// side up to SelfTestN, the prefixes are all of the full board.
 func compare(ctx context.Context, name string, c Counter, board *queens.Board, prefixes []queens.Prefix) error {
-	tasks := [][]queens.Prefix{prefixes}
+	var tasks [][]queens.Prefix
 	for i := range min(alone, len(prefixes)) {
 		tasks = append(tasks, prefixes[i:i+1])
 	}
 	var pulse atomic.Uint64
-	counts, err := CountTasks(ctx, c, board, tasks, &pulse)
+	counts, err := CountTasks(ctx, c, board, append(tasks, prefixes), &pulse)
 	if err != nil {
 		return err
 	}
-	reference := new(genericCounter)
-	for i, task := range tasks {
-		var source string
-		var want uint64
-		if i == 0 && board.N <= SelfTestN {
-			known, _ := queens.KnownTotal(board.N)
-			source, want = "the published total", known.Uint64()
-		} else {
-			source = "the count of kernel generic"
-			if want, err = reference.Count(ctx, board, task, &pulse); err != nil {
-				return err
-			}
+	wrong := func(i int, want uint64, source string) error {
+		if counts[i].Count == want {
+			return nil
 		}
-		if got := counts[i].Count; got != want {
-			return fmt.Errorf("kernel %s counts %d for n = %d, %s is %d: this machine or this build is broken, choose another kernel or machine",
-				name, got, board.N, source, want)
+		return fmt.Errorf("kernel %s counts %d for n = %d, %s is %d: this machine or this build is broken, choose another kernel or machine",
+			name, counts[i].Count, board.N, source, want)
+	}
+	const byGeneric = "the count of kernel generic"
+	small := board.N <= SelfTestN
+	if known, _ := queens.KnownTotal(board.N); small {
+		if err := wrong(len(tasks), known.Uint64(), "the published total"); err != nil {
+			return err
 		}
 	}
-	return nil
+	reference, sum := new(genericCounter), uint64(0)
+	for i := range prefixes {
+		if small && i == len(tasks) {
+			return nil
+		}
+		want, err := reference.Count(ctx, board, prefixes[i:i+1], &pulse)
+		if err == nil && i < len(tasks) {
+			err = wrong(i, want, byGeneric)
+		}
+		if err != nil {
+			return err
+		}
+		sum += want
+	}
+	if small {
+		return nil
+	}
+	return wrong(len(tasks), sum, byGeneric)
 }
 
 // gappedRows is the number of last rows of a gapped board of which some have their queen.

@@ -170,8 +170,8 @@ func (s *avx2) free(cols, left, right vec, disp int) vec {
 	return x
 }
 
-// pruned says which lanes are pruned: those with 0 in least or a bit in open.
-type pruned struct{ least, open vec }
+// pruned says which lanes are pruned: those with 0 in least, and unless it is nil those without all columns in covered.
+type pruned struct{ least, covered vec }
 
 func (s *avx2) pruneTest(c state, d pruneRules) survivors {
 	v := pruned{}
@@ -206,21 +206,18 @@ func (s *avx2) pruneTest(c state, d pruneRules) survivors {
 		s.shiftRight(s.mask(masksLastShift+operandSize), c.right, r)
 		s.least(s.free(c.cols, l, r, masksLast), v.least, v.least)
 	}
-	if d.columns {
-		VPANDN(s.mask(masksColumns), covered, covered)
-		v.open = covered
-	}
+	v.covered = covered
 	return v
 }
 
 func (s *avx2) storeSurvivors(c state, survivors survivors, queue, index reg.Register) {
 	v := survivors.(pruned)
 	s.equal(s.zero, v.least, v.least)
-	if v.open != nil {
-		VPOR(v.open, v.least, v.least)
-		s.equal(s.zero, v.least, v.least)
+	if v.covered != nil {
+		s.equal(s.mask(masksColumns), v.covered, v.covered)
+		VPANDN(v.covered, v.least, v.least)
 	}
-	pack := s.shuffle(s.compress, v.least, v.open == nil, index)
+	pack := s.shuffle(s.compress, v.least, v.covered == nil, index)
 	for word, x := range []vec{c.cols, c.left, c.right} {
 		if s.laneSize == 4 {
 			VPERMD(x, pack.order, x)
@@ -248,9 +245,7 @@ func (s *avx2) countLeaf(c state) {
 	VPAND(open, beside, beside)
 	VPOR(beside, bad, bad) // a queen in one of the two open columns attacks the other
 	s.equal(s.zero, bad, bad)
-	VPAND(first, second, beside)
-	VPXOR(open, beside, beside) // open columns not free in both rows
-	s.equal(s.zero, beside, beside)
+	s.equal(first, second, beside) // the same two columns are free in both rows
 	s.least(first, second, first)
 	s.equal(s.zero, first, first)
 	VPANDN(bad, first, first) // one way
