@@ -68,12 +68,12 @@ func (k *link) set(down, stuck bool) {
 }
 
 func (k *link) carry(c net.Conn) {
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	server, err := net.Dial("tcp", k.to)
 	if err != nil {
 		return
 	}
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	k.mu.Lock()
 	down := k.down
 	k.conns = append(k.conns, c, server)

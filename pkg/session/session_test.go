@@ -170,7 +170,7 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer func() { _ = taken.Close() }()
 	nobody := testkit.Address(t)
 	for name, c := range map[string]struct {
 		change func(*session.Config)

@@ -6,9 +6,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"math/big"
 	"os"
 	"sync/atomic"
@@ -33,7 +33,8 @@ func main() {
 	seconds := flag.Int("seconds", 15, "time that is measured")
 	flag.Parse()
 	if err := run(*n, *connections, *chunk, time.Duration(*seconds)*time.Second); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "fleet:", err)
+		os.Exit(1)
 	}
 }
 
@@ -66,7 +67,7 @@ func run(n, connections int, chunk float64, measured time.Duration) error {
 		if err != nil {
 			return err
 		}
-		defer b.Close()
+		defer b.Close() //nolint:gocritic // each connection is open until the end
 		go work(ctx, b, latest.Load().Run, queens.Process{Machine: fmt.Sprint("m", i), Name: "p"}, chunk)
 	}
 	time.Sleep(3 * time.Second) // until every worker has had its first chunk
@@ -77,7 +78,9 @@ func run(n, connections int, chunk float64, measured time.Duration) error {
 		n, connections, done, took, used.Seconds()*1e6/float64(max(done, 1)), used.Seconds()*1e6/took/float64(connections))
 	fmt.Printf("fleet: %.0f tasks/s\n", float64(done)/took)
 	stop()
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		return err
+	}
 	return nil
 }
 
@@ -161,7 +164,7 @@ func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk f
 		}
 		if len(d.Results) > 0 {
 			if _, err := b.Deliver(ctx, run, p, &d); err != nil && ctx.Err() == nil {
-				log.Print(err)
+				fmt.Fprintln(os.Stderr, "fleet:", err)
 			}
 		}
 	}
