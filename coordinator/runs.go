@@ -105,6 +105,9 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 			continue
 		}
 		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s, r.Err == nil), started(r.Created(), time.Now()), took(s.Elapsed.Duration)})
+		if len(s.Placed) > 0 {
+			notes = append(notes, r.Name+": with queens placed on "+humanize.Squares(s.Placed))
+		}
 		switch {
 		case r.Err != nil:
 			notes = append(notes, fmt.Sprintf("%s: %v", r.Name, r.Err))

@@ -14,5 +14,5 @@ func TestScripts(t *testing.T) { clitest.Scripts(t) }
 
 func TestGeneratedFlags(t *testing.T) {
 	root, _ := newProgram()
-	testkit.Generated(t, "flags of worker", clitest.Flags(root, slices.Insert(root.Commands(), 0, root)...))
+	testkit.Generated(t, "flags of worker", clitest.Flags(nil, slices.Insert(root.Commands(), 0, root)...))
 }

@@ -58,7 +58,7 @@ func (s *Session) connect() (*server, error) {
 			return nil, fmt.Errorf("the join token: %w", err)
 		}
 		v.url, v.join = token.URLs(), "worker --join "+path
-		v.name = "server " + v.url
+		v.name = "server in this process, at " + s.cfg.Listen
 	}
 	options.InProcess, v.worker.InProcess = v.embedded, v.embedded
 	if v.bus, err = bus.Connect(options); err != nil {

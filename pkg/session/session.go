@@ -83,9 +83,6 @@ type Session struct {
 
 // Count opens the run of a job: the newest unfinished one of the same count, else the newest complete one, else a new one.
 func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
-	if err := cfg.reaches(job.Redundancy); err != nil {
-		return nil, err
-	}
 	if !job.New {
 		r, err := cfg.Store.Of(runs.Count{N: job.N, Symmetry: job.Symmetry, Placed: job.Placed, Depth: job.Depth, Redundancy: job.Redundancy})
 		if err != nil {
@@ -94,6 +91,9 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 		if r != nil {
 			return Resume(ctx, cfg, r.Name)
 		}
+	}
+	if err := cfg.reaches(job.Redundancy); err != nil {
+		return nil, err
 	}
 	begun := time.Now()
 	tested := cfg.selfTest(ctx)

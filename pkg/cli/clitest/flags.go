@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags returns a table in Markdown of the flags of commands and of those that all commands of a program have, hidden ones left
-// out. A flag that means the same in several commands has one row.
+// Flags returns a table in Markdown of the flags of commands, and of those that all commands below a root have unless that is nil.
+// Hidden ones are left out. A flag that means the same in several commands has one row.
 func Flags(root *cobra.Command, commands ...*cobra.Command) string {
 	type row struct {
 		flag, meaning string
@@ -48,7 +48,9 @@ func Flags(root *cobra.Command, commands ...*cobra.Command) string {
 			}
 		})
 	}
-	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { add(f, "all") })
+	if root != nil {
+		root.PersistentFlags().VisitAll(func(f *pflag.Flag) { add(f, "all") })
+	}
 	var b strings.Builder
 	b.WriteString("| flag | of | meaning |\n|---|---|---|\n")
 	for _, r := range rows {
