@@ -92,7 +92,7 @@ func Connect(o Options) (*Bus, error) {
 			o.Log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected")
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if errors.Is(err, nats.ErrPermissionViolation) { // what this program needs for its part it needs all the time
+			if errors.Is(err, nats.ErrPermissionViolation) { // it needs all its permissions all the time
 				b.refuse(fmt.Errorf("%w: the server does not permit it: %w: use the token or the credentials for this part",
 					queens.ErrNoConnection, err))
 				return

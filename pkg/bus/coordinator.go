@@ -37,7 +37,7 @@ func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err erro
 	})
 }
 
-// ServeStatus answers who asks for the snapshot of a run, until stop is called. An empty request is answered too, so that a
+// ServeStatus answers requests for the snapshot of a run, until stop is called. An empty request is answered too, so that a
 // person can ask with the tools of NATS.
 func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop func(), err error) {
 	return b.subscribe(statusSubject(run), func(m *nats.Msg) {

@@ -38,7 +38,7 @@ type Core struct {
 	clock   clock
 	numbers numbers
 	out     Commands
-	changed bool      // tasks may wait that did not: kept requests are looked at
+	changed bool      // more tasks may wait: look at the kept requests
 	tell    []*worker // who shall drop something, and whose request is kept
 	totalOf uint64    // number of results when the total was asked for, plus 1; 0 while none is awaited
 	notice  string
@@ -48,7 +48,7 @@ type Core struct {
 // clock has the times of the core.
 type clock struct {
 	start      time.Duration
-	open       time.Duration // from then on it says and answers something
+	open       time.Duration // from then on it announces and answers
 	handOut    time.Duration // from then on it hands work out
 	wall       time.Duration // for which coordinators have worked on the run, pauses left out
 	onlyChecks time.Duration // wall time when nothing but spot checks was left; 0 before
@@ -56,7 +56,7 @@ type clock struct {
 	marked     uint64        // the number of results then
 	announced  time.Duration
 	said       queens.Announcement // as announced
-	advised    time.Duration       // when it said last that another machine is needed
+	advised    time.Duration       // when it last said that another machine is needed
 }
 
 // numbers counts since this start.
@@ -85,23 +85,23 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	return c
 }
 
-// at returns a time of the core as a time of day, by the clock of the day when it started.
+// at converts a time of the core to a time of day. It counts from the time of day at the start.
 func (c *Core) at(now time.Duration) time.Time { return c.options.At.Add(now - c.clock.start).UTC() }
 
-// Take returns what is to be done since the last call.
+// Take returns the commands since the last call.
 func (c *Core) Take() Commands {
 	out := c.out
 	c.out = Commands{}
 	return out
 }
 
-// advance lets time pass, at the begin of each input. It reports whether the core says and answers something.
+// advance lets time pass; every input begins with it. It reports whether the core announces and answers yet.
 func (c *Core) advance(now time.Duration) bool {
 	c.clock.wall += c.fleet.advance(now)
 	return now >= c.clock.open
 }
 
-// after does what follows from an input, whatever it was.
+// after does what any input may have made due.
 func (c *Core) after(now time.Duration) {
 	if c.over == nil && c.changed && now >= c.clock.handOut {
 		c.changed = false
@@ -121,7 +121,7 @@ func (c *Core) after(now time.Duration) {
 	c.tell = c.tell[:0]
 }
 
-// Connected says whether the coordinator is connected to its server. It is when it starts.
+// Connected says whether the coordinator is connected to its server. At the start it is.
 func (c *Core) Connected(now time.Duration, connected bool) {
 	c.advance(now)
 	c.fleet.connect(now, connected)

@@ -12,7 +12,7 @@ import (
 const (
 	// silence is how long a worker may say nothing before what it holds waits again.
 	silence = 20 * time.Second
-	// graceTime is what every worker gets after a gap, in which this process did not run or was not connected.
+	// graceTime is how long nobody becomes silent after a gap, in which this process did not run or was not connected.
 	graceTime = 30 * time.Second
 	// longestStep is the longest time between two inputs that is no gap. Ticks come four times a second.
 	longestStep = 2 * time.Second
@@ -205,8 +205,7 @@ func (f *fleet) measure(now time.Duration) {
 	f.speed, f.measured = speed/float64(max(known, 1))*float64(f.searchers), now
 }
 
-// speedBeside returns the speed of all searchers, one of which has the given speed: before they are measured, all are like
-// that one.
+// speedBeside returns the speed of all searchers. Before it is measured, all count as fast as one of the given speed.
 func (f *fleet) speedBeside(speed float64) float64 {
 	if f.speed == 0 {
 		return speed * float64(f.searchers)

@@ -17,7 +17,7 @@ const (
 )
 
 // lostAlone is how many workers have to lose a task, alone in its chunk, before the coordinator counts it itself. A process
-// that dies of a task is another worker when it is started again, so a machine that is alone comes to an end, too.
+// that is started again is another worker, so a run with a single machine ends too.
 const lostAlone = 3
 
 // generic is the kernel that counts anything anywhere.
@@ -32,7 +32,7 @@ type judge struct {
 	unsettled map[uint64]bool // tasks that need a recount
 	kernels   []string        // that can recount, the fastest first
 	running   *Recount        // nil if none runs
-	died      []Recount       // how the task that is recounted was tried, and a child died
+	died      []Recount       // ways in which a child has died on the task that is recounted
 }
 
 func newJudge(state *ledger.State, kernels []string) *judge {
@@ -102,8 +102,8 @@ func (j *judge) need(task uint64) need {
 	return needNothing
 }
 
-// news reports whether a count of a task by a machine is to be recorded. Of a machine and task, the first two differing
-// counts are; a count that equals the count of a task that is done brings nothing.
+// news reports whether a count of a task by a machine is to be recorded. Of a machine, the first two differing counts of a
+// task are. A count that equals that of a done task is not, unless the task needs a check.
 func (j *judge) news(machine string, task, count uint64) bool {
 	var own []uint64 // different counts by the machine
 	for _, c := range j.state.Counts(task) {

@@ -25,8 +25,7 @@ type Delivery struct {
 	Origin  any // what the service needs to answer; Receipts has it unchanged
 }
 
-// CheckedResult is a result, and why it is refused whatever the core knows: for a ticket, a hash, a range or numbers that
-// are wrong.
+// CheckedResult is a result, and what the service has found wrong with its ticket, hash, range or counts.
 type CheckedResult struct {
 	queens.Result
 	Refused string // for people; empty if ticket, hash, range and counts are as they must be

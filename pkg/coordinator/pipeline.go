@@ -14,8 +14,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// pipeline does what the loop need not decide, on all cores: it checks tickets and hashes, and makes the prefixes of the
-// chunks of a reply.
+// pipeline does, on all cores, what needs no decision of the loop: it checks tickets and hashes, and makes the prefixes of
+// the chunks of a reply.
 type pipeline struct {
 	header *ledger.Header
 	index  *split.Index
@@ -124,8 +124,8 @@ func (s *station) reply(instance uint64, r *Reply) queens.WorkReply {
 	return full
 }
 
-// mailbox is a queue without a bound. What puts into it never waits; workers have one request and one delivery outstanding
-// each, which bounds it.
+// mailbox is a queue without a bound: put never waits. It stays short, because each worker has one request and one delivery
+// outstanding.
 type mailbox[T any] struct {
 	mu    *sync.Mutex
 	items *[]T

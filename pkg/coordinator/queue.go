@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// counters are the machines that have counted a task, in the order of their names: at most two, because the third count
-// is the last that is wanted. Empty names are none.
+// counters are the machines that have counted a task, in the order of their names. There are at most two, because nobody
+// wants more than three counts. An empty name stands for no machine.
 type counters [2]string
 
 // has reports whether a machine is among them.
@@ -22,10 +22,10 @@ func (c counters) has(machine string) bool {
 // process, never both. What waits is indexed by the machines that have counted it.
 type queue struct {
 	groups  map[counters]*ranges         // what waits
-	waiting []uint64                     // tasks that wait, by class
+	waiting []uint64                     // number of tasks that wait, by class
 	holders map[uint64][]*hold           // by task: the holds that await a count of it
 	holds   map[queens.Process]heldRange // the holds of each process
-	losses  map[uint64]int               // of tasks that a worker lost: they are handed out alone; how often each was lost alone
+	losses  map[uint64]int               // tasks that a worker lost, which are handed out alone, and how often each was lost alone
 	ends    []uint64                     // for each class, the id after its last task
 }
 
@@ -58,7 +58,7 @@ func (q *queue) class(task uint64) int {
 	return i
 }
 
-// wait adds a range, none of whose tasks waits or is held. These machines have counted it.
+// wait adds a range whose tasks neither wait nor are held. These machines have counted them.
 func (q *queue) wait(r queens.Range, by counters) {
 	if r.Tasks == 0 {
 		return
@@ -134,8 +134,8 @@ func (q *queue) take(now time.Duration, p queens.Process, most func(class int) u
 	return r, true
 }
 
-// hold lets a process hold the tasks of a range that neither wait nor were counted by its machine: those for which awaited
-// is true. It returns nil if there are none. The process must not hold the range already.
+// hold lets a process hold those tasks of a range for which awaited is true. They must not wait, and the machine of the
+// process must not have counted them. hold returns nil if there are none. The process must not hold the range already.
 func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool) *hold {
 	h := &hold{Range: r, holder: p, began: now}
 	own := []*hold{h}
@@ -217,8 +217,8 @@ func (q *queue) forget(task uint64) (ended []*hold) {
 	return ended
 }
 
-// counted moves a task that these machines have counted, and that needs another count: it is held by those of its holders
-// whose machine has not counted it, or else it waits. It returns the holds that end.
+// counted notes that these machines have counted a task that needs another count. Their processes no longer hold it; if
+// nobody else does, it waits. It returns the holds that end.
 func (q *queue) counted(task uint64, by counters) (ended []*hold) {
 	if !q.held(task) {
 		q.removeTask(task)

@@ -80,8 +80,8 @@ func (c *Core) record(now time.Duration, r ledger.Record, from queens.Process) {
 	}
 }
 
-// settle moves a task to where it belongs, after what is recorded of it has changed: it waits, is held, is recounted, or
-// leaves the queue. Holders of it that do not wait for a receipt for it are told to drop it.
+// settle moves a task to where it belongs after its records have changed: it waits, is held, is recounted, or leaves the
+// queue. Workers that no longer hold it are told to drop it, except the one whose result was recorded.
 func (c *Core) settle(task uint64, from queens.Process) {
 	var ended []*hold
 	switch c.judge.settle(task) {
@@ -144,7 +144,7 @@ func (c *Core) checkMachine(now time.Duration) {
 	}
 }
 
-// fill lets everything wait that needs a count by a worker, and that nobody holds.
+// fill lets every task wait that needs a count by a worker and that nobody holds.
 func (c *Core) fill() {
 	one := c.state.Header().Redundancy == 1
 	for r := range c.state.Undone() {

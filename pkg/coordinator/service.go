@@ -31,7 +31,7 @@ type Config struct {
 	State   *ledger.State
 	Index   *split.Index
 	Wire    Wire
-	Options Options // but Kernels, TaskBytes and so on, which the caller knows; Instance and At are set here
+	Options Options // At is set here
 	// Recount counts a task in a child process.
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
 	// Total goes through the log from its start and returns the total.

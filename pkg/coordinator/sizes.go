@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// longestChunk is about the longest that a searcher is busy with what one reply gives to it.
+	// longestChunk is about how long the chunks of one reply keep a searcher busy, at most.
 	longestChunk = 1500 * time.Millisecond
 	// partOfShare is the part of a searcher's share of the remaining work that it gets at once.
 	//
@@ -33,8 +33,8 @@ type room struct {
 	bytes  int
 }
 
-// tasks returns how many tasks of a class fit: those of the given work, but at least one if alone is true, which says that
-// the searcher has nothing yet.
+// tasks returns how many tasks of a class fit: as many as make the given work, and at least one if alone is true, which says
+// that the searcher has nothing yet.
 func (r *room) tasks(work, workOfTask float64, bytesOfTask int, alone bool) uint64 {
 	if r.chunks <= 0 {
 		return 0

@@ -43,8 +43,8 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	c.after(now)
 }
 
-// list notes a chunk that a worker lists. It reports whether the worker shall go on with it: if it holds the chunk, or if
-// tasks of it need a count by its machine, which it holds then.
+// list notes a chunk that a worker lists. It reports whether the worker shall go on with it: whether it holds the chunk, or
+// has adopted tasks of it now.
 func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	h := c.queue.holds[w.process][held.Range]
 	if h == nil {
@@ -150,8 +150,8 @@ type ending struct {
 	end time.Duration
 }
 
-// doubleLast gives idle searchers, for which nothing waits, the ranges that end latest, where they would end sooner. The
-// first result counts.
+// doubleLast gives idle searchers ranges that others hold, if nothing else waits for them and they would end sooner: first
+// the range that ends latest. The first result counts.
 func (c *Core) doubleLast(now time.Duration) {
 	idle := c.fleet.waiting()
 	if len(idle) == 0 || c.state.NumberDone() == c.state.Header().Manifest.Tasks {
@@ -223,8 +223,8 @@ func (c *Core) searchTime(w *worker, r queens.Range) time.Duration {
 	return time.Duration(min(seconds, 1e9) * float64(time.Second))
 }
 
-// timeLeft returns how long the search of a hold will still take. A search that takes longer than was estimated will take
-// half of its time again.
+// timeLeft returns how long the search of a hold will still take. A search that takes longer than was estimated is
+// expected to take half of its time again.
 func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	all := c.searchTime(w, h.Range)
 	if !h.begun {

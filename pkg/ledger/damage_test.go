@@ -165,7 +165,7 @@ func TestOtherFormat(t *testing.T) {
 	}
 }
 
-// Sizes that issue 40 asks for, with the longest usual names.
+// How many bytes a result takes, with the longest usual names.
 func TestSizes(t *testing.T) {
 	for tasks, most := range map[int]int{1: 110, 16: 16 * 25} {
 		r := result("6f1c2a34b5d647e89fa0b1c2d3e4f506/avx512", 9_876_543, make([]uint64, tasks)...)

@@ -50,7 +50,7 @@ type sourceKey struct{ machine, kernel string }
 
 type machine struct {
 	name string
-	void bool // it is banned, as far as the totals know
+	void bool // the totals leave its counts out: it was banned when they were derived
 }
 
 func newFacts(h *Header) facts {

@@ -5,18 +5,18 @@ package ledger
 //
 //	done(task) = it has a verdict, or R machines agree on it and no count differs
 //
-// (How many counts are wanted is the business of who hands tasks out: R, and one more for a spot check.)
+// (The coordinator decides how many counts it asks for: R, and one more for a spot check.)
 //
 //  1. Every differing count opens a dispute, also of a task that is done. A task in dispute is not done.
 //     (TestRule1)
-//  3. A verdict is the count of the coordinator's recounts. It depends on the records of its task alone, those of banned
+//  2. A verdict is the count of the coordinator's recounts. It depends on the records of its task alone, those of banned
 //     machines included. A recount that equals no count, or contradicts two or more machines that agree, needs an equal
-//     second one by another search. Two unequal recounts are no verdict and ban nobody. (TestRule3)
-//  4. A machine is banned if one of its counts contradicts a verdict, or a ban record says so. All its counts are void:
-//     they make no task done, and open no dispute. (TestRule4)
-//  7. A run has ended only while its log ends with the mark that says so, and it is complete only if every task is done.
-//     (TestRule7)
-//  8. A task is checked if it is done and two machines agree on it, or it has a verdict. (TestRule8)
+//     second one by another search. Two unequal recounts are no verdict and ban nobody. (TestRule2)
+//  3. A machine is banned if one of its counts contradicts a verdict, or a ban record says so. All its counts are void:
+//     they make no task done, and open no dispute. (TestRule3)
+//  4. A run has ended only while its log ends with the mark that says so, and it is complete only if every task is done.
+//     (TestRule4)
+//  5. A task is checked if it is done and two machines agree on it, or it has a verdict. (TestRule5)
 //
 // Two processes, or two kernels, of a machine are one machine. (TestOneMachine)
 

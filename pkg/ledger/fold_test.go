@@ -292,7 +292,7 @@ func TestRule1(t *testing.T) {
 	}
 }
 
-func TestRule3(t *testing.T) {
+func TestRule2(t *testing.T) {
 	deeper := recounted(1, 9, "generic")
 	deeper.Deeper = true
 	for _, c := range []struct {
@@ -334,7 +334,7 @@ func banned(s *State) (names []string) {
 	return names
 }
 
-func TestRule4(t *testing.T) {
+func TestRule3(t *testing.T) {
 	h := newHeader(t, 1)
 	s := stateOf(t, h, result("a", 0, 1, 2, 3), result("b", 1, 7))
 	c, err := s.Apply(recounted(1, 7, "avx2"))
@@ -358,7 +358,7 @@ func TestRule4(t *testing.T) {
 	}
 }
 
-func TestRule7(t *testing.T) {
+func TestRule4(t *testing.T) {
 	h := newHeader(t, 1)
 	all := result("a", 0, make([]uint64, h.Manifest.Tasks)...)
 	for _, c := range []struct {
@@ -381,7 +381,7 @@ func TestRule7(t *testing.T) {
 	}
 }
 
-func TestRule8(t *testing.T) {
+func TestRule5(t *testing.T) {
 	s := stateOf(t, newHeader(t, 1), result("a", 0, 1, 2, 3, 4), result("b", 1, 2), result("b", 2, 9), recounted(3, 4, "avx2"))
 	want := queens.Confirmation{Tasks: s.header.Manifest.Tasks, Checked: 2, Redundancy: 1, Verdicts: 1, Machines: 2}
 	if got := s.Confirmation(); s.Checked() != 2 || got != want {

@@ -37,7 +37,7 @@ func (e *LockedError) Error() string {
 
 const (
 	lockFile = "lock"
-	// lockWait is how long a writer waits: those who list runs hold the lock for a moment.
+	// lockWait is how long a writer waits: processes that list runs hold the lock for a moment.
 	lockWait = 300 * time.Millisecond
 	lockPoll = 10 * time.Millisecond
 	// maxHolder bounds what is read of a lock file, in bytes.

@@ -242,7 +242,7 @@ func (l *Log) Err() error {
 // SetServer publishes the address of the run's server, for those that list runs.
 func (l *Log) SetServer(address string) { l.lock.publish(address) }
 
-// Intact returns an error unless the path is still the file that is written, and the file has all that is on disk. The
+// Intact returns an error unless the path is still the file that is written, and has everything that was written. The
 // error wraps [ErrGone], or says why that can't be known, such as a missing permission.
 func (l *Log) Intact() error {
 	l.mu.Lock()

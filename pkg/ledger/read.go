@@ -125,8 +125,8 @@ func wrapDamage(name string, offset int64, err error) error {
 	return nil
 }
 
-// isTorn reports whether no whole frame ends the log, so that what does not check at offset belongs to a group that was
-// not written as a whole. The error says that this is more than a group, or all.
+// isTorn reports whether no whole frame ends the log. Then the bytes from offset on are a group that was not written as a
+// whole. The error says that they are more than the largest group, or the whole log.
 func isTorn(log io.ReaderAt, offset, size int64) (bool, error) {
 	end := make([]byte, min(size-offset, frameSize+maxPayload))
 	if _, err := log.ReadAt(end, size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
@@ -183,7 +183,7 @@ type Last struct {
 	Ended queens.State
 }
 
-// ReadLast reads the header and the last mark of a log. It believes what checks: the counts are not read.
+// ReadLast reads the header and the last mark of a log. It trusts the checksums, and reads no counts.
 func ReadLast(path string) (l Last, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -234,7 +234,7 @@ func readHeader(file io.Reader) (f frame, err error) {
 	return f, nil
 }
 
-// findMark walks from the end to the last mark, over what does not check.
+// findMark walks from the end to the last mark, and skips bytes that do not check.
 func (l *Last) findMark(b []byte) {
 	for end := len(b); end >= frameSize; {
 		f, ok := parseLast(b[:end])

@@ -248,7 +248,7 @@ func decodeHeader(payload []byte) (*Header, error) {
 	return h, decodeJSON(payload, h)
 }
 
-// decodeJSON accepts the one encoding of a valid record.
+// decodeJSON decodes a valid record, and accepts only the encoding that appendPayload makes of it.
 func decodeJSON(payload []byte, r Record) error {
 	if err := json.Unmarshal(payload, r); err != nil {
 		return fmt.Errorf("%w: %w", errRecord, err)

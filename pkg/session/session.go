@@ -69,7 +69,7 @@ type Session struct {
 	index   *split.Index
 	tested  func() error // waits for the self test of the kernel
 	created bool         // the run is new
-	earlier uint64
+	earlier uint64       // tasks that were done before this session
 	started time.Time
 	meter   progress.Meter
 	history *progress.History // nil until somebody asks
@@ -144,7 +144,7 @@ func (c *Config) selfTest(ctx context.Context) (wait func() error) {
 	return func() error { return <-done }
 }
 
-// slowAfter is how long work that usually takes an instant goes unmentioned.
+// slowAfter is how long work may take that is usually quick before the log mentions it.
 const slowAfter = time.Second
 
 // Resume opens a run of the store.

@@ -8,7 +8,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The times of §4 of the protocol, and those between a worker's messages.
+// The times of the protocol, and those between a worker's messages.
 const (
 	silentAfter  = 7 * time.Second        // a coordinator that was not heard for so long is silent
 	replyAfter   = 7 * time.Second        // a message without a reply for so long is made again

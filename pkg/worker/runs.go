@@ -64,7 +64,7 @@ func (c *Core) run(name string) *run {
 	return c.runs[i]
 }
 
-// add adds a run, level with the least served one.
+// add adds a run, as if it had got as much search time as the least served one.
 func (c *Core) add(name string, now time.Duration) *run {
 	r := &run{name: name}
 	r.served = c.leastServed(r, now)
@@ -72,7 +72,7 @@ func (c *Core) add(name string, now time.Duration) *run {
 	return r
 }
 
-// restart begins with a new instance: what was sent to the last one has no reply.
+// restart begins with a new instance: what was sent to the last one gets no reply.
 func (r *run) restart(a queens.Announcement, quiet time.Duration) {
 	r.instance, r.quiet = a.Instance, quiet
 	r.asked = exchange{number: r.asked.number, sent: r.asked.sent}
@@ -186,7 +186,7 @@ func (r *run) isDry(now time.Duration) bool {
 	return r.dry || now < max(r.quiet, r.asked.notBefore) || r.asked.open && r.want > 0 && now >= r.asked.sent+keptAfter
 }
 
-// learn takes the search time of a chunk into the mean of its run, which forgets chunks of another size.
+// learn adds the search time of a chunk to the moving mean of its run.
 func (r *run) learn(took time.Duration) {
 	if r.mean != 0 {
 		took = r.mean + (took-r.mean)/8

@@ -24,7 +24,7 @@ type Config struct {
 	// Listen is the host:port to accept connections on; if it is empty, the server opens no port. Port 0 is a free port.
 	Listen string
 	// Authorization is the part of a configuration file that says who may connect, such as "authorization { … }"; if it is
-	// empty, everybody may who reaches the server.
+	// empty, anyone who reaches the server may.
 	Authorization string
 	TLS           *tls.Config // nil for none
 	Log           zerolog.Logger
