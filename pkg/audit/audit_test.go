@@ -51,7 +51,7 @@ func countRun(t *testing.T, s queens.Symmetry, placed ...queens.Square) *counted
 		if task.ID%3 == 0 || m.ClassOf(task.ID) != m.ClassOf(task.ID-1) {
 			c.results, hashes = append(c.results, &ledger.Result{Machine: "a", Process: "p", Kernel: "generic", Range: queens.Range{First: task.ID}, Searched: 3 * time.Second, At: at}), nil
 		}
-		hashes = append(hashes, one.Hash)
+		hashes = append(hashes, task.Hash())
 		r := c.results[len(c.results)-1]
 		r.Tasks++
 		r.Counts, r.Hash = append(r.Counts, one.Count), queens.HashOfRange(hashes)

@@ -16,7 +16,7 @@ func TestAgainChoosesAnotherKernel(t *testing.T) {
 	task := queens.Task{Board: queens.FullBoard(9), Prefixes: []queens.Prefix{{}}}
 	for _, first := range kernel.Available() {
 		got, err := count.Again(t.Context(), &task, first.Name)
-		if other := kernel.Differing(first.Name); err != nil || got.Count != 352 || got.Hash != task.Hash() || got.Kernel == first.Name && other.Name != first.Name {
+		if other := kernel.Differing(first.Name); err != nil || got.Count != 352 || got.Kernel == first.Name && other.Name != first.Name {
 			t.Errorf("after %s: counted %+v (error %v), want 352 by %s", first.Name, got, err, other.Name)
 		}
 	}

@@ -59,7 +59,7 @@ func One(ctx context.Context, k kernel.Kernel, task *queens.Task) (one queens.Ta
 		counts, err := kernel.CountTasks(ctx, c, &task.Board, [][]queens.Prefix{task.Prefixes}, new(atomic.Uint64))
 		if err == nil {
 			one = counts[0]
-			one.Hash, one.Kernel = task.Hash(), k.Name
+			one.Kernel = k.Name
 		}
 		return err
 	})

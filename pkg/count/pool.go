@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Counted is a task that was counted, without its hash.
+// Counted is a task that was counted.
 type Counted struct {
 	Index int // of the task in its sequence, from 0
 	Task  *queens.Task

@@ -25,7 +25,7 @@ type BatchCounter interface {
 
 // CountTasks counts tasks of one board: at once with a [BatchCounter], which has the same time for each of
 // them, otherwise one after the other. It returns the counts of the first tasks, of all if there is no
-// error, without their hashes and the name of the kernel.
+// error, without the name of the kernel.
 func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) ([]queens.TaskCount, error) {
 	counted := make([]queens.TaskCount, 0, len(tasks))
 	batch, ok := c.(BatchCounter)

@@ -7,7 +7,6 @@ import (
 
 // TaskCount is the count of one task by one search.
 type TaskCount struct {
-	Hash    uint64        // what was searched: see [Task.Hash]; 0 if nobody has computed it
 	Count   uint64        // solutions on the class's board below the task's prefixes, unweighted
 	Kernel  string        // the kernel that searched
 	Elapsed time.Duration // of the search alone

@@ -68,8 +68,7 @@ type counter struct {
 	one      [1][]queens.Prefix
 
 	title string // name of the kernel and its device
-	last  string
-	lost  error // not nil after a failure of the device
+	lost  error  // not nil after a failure of the device
 }
 
 func (c *counter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
@@ -94,8 +93,6 @@ func (c *counter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]que
 	return n, nil
 }
 
-func (c *counter) LastKernel() string { return c.last }
-
 func (c *counter) Close() error { return c.endDriver() }
 
 // count sets the totals of the tasks.
@@ -112,7 +109,6 @@ func (c *counter) count(ctx context.Context, b *queens.Board, tasks [][]queens.P
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	c.last = c.title
 	return nil
 }
 

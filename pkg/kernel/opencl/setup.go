@@ -150,7 +150,6 @@ func tryCounter(d cl.Device, s settings) (_ *counter, err error) {
 		counts:   make([]uint32, 2*maxTasks),
 		totals:   make([]uint64, maxTasks),
 		title:    title(s.name, d.Name),
-		last:     s.name,
 	}
 	if c.context, err = cl.NewContext(d); err != nil {
 		return nil, err
@@ -250,6 +249,5 @@ func (c *counter) checkLanes() error {
 	if want := uint64(c.lanes) * solutions; got != want {
 		return fmt.Errorf("%d lanes count %d solutions for n = %d, not %d: the device or its driver is broken", c.lanes, got, n, want)
 	}
-	c.last = c.name
 	return nil
 }
