@@ -1,0 +1,74 @@
+package coordinator
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+)
+
+// coordinatorWith returns a core that resumes a run with so many results.
+func coordinatorWith(t *testing.T, now time.Duration, instance uint64, results int) *Core {
+	m := testManifest(queens.MaxN, []uint64{10})
+	state := ledger.NewState(&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: 1})
+	records := []ledger.Record{&ledger.Start{Number: 1}}
+	for i := range results {
+		records = append(records, &ledger.Result{Machine: "m", Kernel: generic, Range: queens.Range{First: uint64(i), Tasks: 1}, Counts: []uint64{1}})
+	}
+	for _, r := range records {
+		if err := state.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return New(now, state, Options{Instance: instance, Shares: testShares(&m), TaskBytes: []int{1}, ReplyBytes: 1000, Kernels: []string{generic}})
+}
+
+// tickTo lets time pass for a core, and reports whether it announced itself.
+func tickTo(c *Core, from, to time.Duration) (announced bool) {
+	for now := from; now < to; now += time.Second / 4 {
+		c.Tick(now)
+		announced = c.Take().Announce || announced
+	}
+	return announced
+}
+
+// Of two coordinators of a run that hear each other, exactly one ends, so that it can be resumed: the one with fewer results.
+func TestTwoCoordinators(t *testing.T) {
+	for results := range 3 {
+		for others := range 3 {
+			for _, instance := range []uint64{1, 3} {
+				a, b := coordinatorWith(t, 0, 2, results), coordinatorWith(t, 0, instance, others)
+				tickTo(a, 0, 10*time.Second)
+				tickTo(b, 0, 10*time.Second)
+				ofA, ofB := a.Announcement(), b.Announcement()
+				a.HeardOther(10*time.Second, ofB)
+				b.HeardOther(10*time.Second, ofA)
+				endA, endB := a.Take().End, b.Take().End
+				wantA := results < others || results == others && instance == 3
+				if (endA != nil) != wantA || (endB != nil) == wantA {
+					t.Errorf("%d results, and %d by instance %d: the first ends %v, the second %v", results, others, instance, endA != nil, endB != nil)
+				}
+				for _, end := range []*End{endA, endB} {
+					if end != nil && (end.State != queens.Stopped || !errors.Is(end.Err, queens.ErrIncomplete)) {
+						t.Errorf("it ends %s: %v", end.State, end.Err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A coordinator that starts while another one runs ends, whatever their results are; the other does not hear of it.
+func TestSecondCoordinator(t *testing.T) {
+	old, young := coordinatorWith(t, 0, 1, 0), coordinatorWith(t, 0, 2, 5)
+	tickTo(old, 0, 10*time.Second)
+	if tickTo(young, 0, 2900*time.Millisecond) {
+		t.Error("a coordinator announces itself before it has listened for 3 s")
+	}
+	young.HeardOther(2900*time.Millisecond, old.Announcement())
+	if commands := young.Take(); commands.End == nil || commands.Announce {
+		t.Errorf("it goes on, or says that it ends: %+v", commands)
+	}
+}
