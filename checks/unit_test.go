@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// systemd accepts the unit of the worker, with another path of the program, and counts it among the services that are
-// isolated well: its exposure is at most 2 of 10.
+// systemd accepts the unit of the worker, and rates its exposure as at most 2 of 10. Only the path of the program is
+// replaced.
 func TestUnit(t *testing.T) {
 	text, err := os.ReadFile("../deploy/nqueens-worker.service")
 	if err != nil {

@@ -164,7 +164,7 @@ func (p *process) says(text string) {
 	})
 }
 
-// await waits until a condition is true. The limit is for what never comes: it counts from the last task that was done.
+// await waits until a condition is true. It fails if no task has been done for a time that only a hanging run takes.
 func (l *lab) await(what string, condition func() bool) {
 	l.Helper()
 	const most = 5 * time.Minute

@@ -77,5 +77,5 @@ func healthCommand() *cobra.Command {
 	return cmd
 }
 
-// defaultPage is the address of a page in examples, and the one that health asks.
+// defaultPage is the address of a page in examples, and the default of health.
 const defaultPage = "127.0.0.1:8080"

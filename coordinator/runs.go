@@ -153,7 +153,7 @@ func totalOf(s *queens.Snapshot, known bool) string {
 	return report.Share(s)
 }
 
-// started returns a time as ls does: with the time of the day, or, more than half a year ago, with the year.
+// started formats a time as ls does: with the time of day, or with the year if it is more than half a year ago.
 func started(at, now time.Time) string {
 	switch {
 	case at.IsZero():

@@ -22,7 +22,7 @@ var apart = strings.Fields(`
 	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit
 	docs/check/cover scripts/archive scripts/fleet`)
 
-// only names who may import a package or the module that it begins with.
+// only says which packages may import a package or a module, given by the beginning of its path.
 var only = map[string][]string{
 	"nqueens/pkg/cli":                 {"coordinator", "worker"}, // a library knows no flags
 	"nqueens/proto/":                  {"pkg/bus"},               // wire types stop there

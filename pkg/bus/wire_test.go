@@ -124,7 +124,7 @@ func TestVersions(t *testing.T) {
 	if _, err := DecodeSnapshot("r", []byte(`{"protocol":5,"x":1}`)); !errors.As(err, &version) || version.Version != 5 {
 		t.Errorf("snapshot of another version: %v", err)
 	}
-	// What answers a message that can't be read tells a worker of another version which one this is.
+	// A reply to a message that can't be read begins with the version, so that a worker of another version can name it.
 	data, err := EncodeWorkReply(&queens.WorkReply{Refused: "unreadable"})
 	if err != nil || data[0] != 1<<3 || data[1] != Protocol {
 		t.Errorf("an answer begins with % x (error %v)", data[:2], err)

@@ -101,8 +101,8 @@ func isTerminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// isDumb reports whether the terminal says that it understands no control sequences. The Windows console says nothing, and
-// does.
+// isDumb reports whether the environment says that the terminal understands no control sequences. On Windows it says
+// nothing, and the console understands them.
 func isDumb() bool {
 	kind := os.Getenv("TERM")
 	return kind == "dumb" || kind == "" && runtime.GOOS != "windows"

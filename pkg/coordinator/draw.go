@@ -11,7 +11,7 @@ import (
 type draw struct {
 	seed  [32]byte
 	share float64
-	block uint64 // after the one whose hash it is; 0 before the first
+	block uint64 // 1 + the number of the block whose hash is in hash; 0 before the first
 	hash  [sha256.Size]byte
 }
 

@@ -36,7 +36,7 @@ func TestRestartKeepsSearches(t *testing.T) {
 	}
 }
 
-// quietRun plays a life in which nothing happens but that the coordinator is killed once, if that time is not 0.
+// quietRun plays a life without faults, except that the coordinator is killed once, unless the time of that is 0.
 func quietRun(t *testing.T, tasks uint64, seconds float64, killed, away time.Duration) *world {
 	s := setup{redundancy: 1, classes: []uint64{tasks - tasks/5, tasks / 5}, kernels: []string{generic}}
 	for i, speed := range []float64{1, 1, 0.7} {

@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A kernel that counts many tasks at once gets them so, no more than it says and those of one board
-// only, and each task has its own count.
+// A kernel that counts many tasks at once gets as many as it asks for, all of one board, and each task
+// has its own count.
 func TestEachCountsBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, atOnce = 100, 32

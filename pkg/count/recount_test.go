@@ -113,7 +113,7 @@ func TestManyMismatches(t *testing.T) {
 	}
 }
 
-// A line that is longer than any task, or can't be read, is a short error that names the line.
+// A line that is longer than any task, or can't be read, gives a short error that names the line.
 func TestLongLine(t *testing.T) {
 	for _, line := range []io.Reader{&endless{line: strings.Repeat(" ", 1<<20)}, strings.NewReader(`{"task":7` + strings.Repeat("0", 1<<16) + "}")} {
 		in := io.MultiReader(strings.NewReader(exported(t, 1, nil)), line)

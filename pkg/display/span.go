@@ -24,7 +24,7 @@ const (
 // separator stands between two texts on a line, and ellipsis where a text is cut off.
 const separator, ellipsis = " · ", "…"
 
-// narrow returns a text from outside in letters that take one cell each: a question mark replaces the others.
+// narrow returns a text in which a question mark replaces each letter that may not take exactly one cell.
 func narrow(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 0x300 { // from here on, letters are combined, wide or right to left

@@ -26,7 +26,7 @@ func contents(t *testing.T, path string) (names []string, text string) {
 	return names, string(data)
 }
 
-// Write replaces a file, WriteNew never does; neither touches any other file, nor leaves one.
+// Write replaces a file and WriteNew does not. Neither changes or leaves another file.
 func TestWrite(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "file")

@@ -91,8 +91,8 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 	return e, nil
 }
 
-// wall returns the time of the count on that many threads, if its searches take core seconds: at the end, threads wait for the
-// last tasks of others, about as long as a task.
+// wall returns the time of the count on that many threads if one core would search for core seconds. At the end, a thread
+// waits for the last tasks of others, for about the time of a task.
 func (e *Estimate) wall(core float64, threads int) float64 {
 	wait := core / math.Max(e.Tasks, 1)
 	return startSeconds + core/float64(threads) + wait*float64(threads-1)/float64(threads)

@@ -23,9 +23,9 @@ type BatchCounter interface {
 	CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
 }
 
-// CountTasks counts tasks of one board: at once with a [BatchCounter], which has the same time for each of
-// them, otherwise one after the other. It returns the counts of the first tasks, of all if there is no
-// error, without the name of the kernel.
+// CountTasks counts tasks of one board: a [BatchCounter] counts all at once, and each gets an equal part of the time; any
+// other counter counts one after the other. It returns the counts of all tasks, or of the first ones with an error. Kernel of
+// the counts is not set.
 func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) ([]queens.TaskCount, error) {
 	counted := make([]queens.TaskCount, 0, len(tasks))
 	batch, ok := c.(BatchCounter)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A step that is wrong is found at start, whichever of a kernel's functions it is: one that loses a child in each of its
-// calls, or counts one completion too many.
+// The self-test finds a wrong step, whichever function of a kernel is wrong: one that loses a child in each call, or one
+// that counts a completion too many.
 func TestSelfTestFindsEachMutant(t *testing.T) {
 	for _, k := range vectorKernels() {
 		c := newCounter(t, k).(*vectorCounter)

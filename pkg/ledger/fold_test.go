@@ -69,7 +69,7 @@ func stateOf(t testing.TB, h *Header, records ...Record) *State {
 // model is the rules at the top of fold.go, as plainly as possible.
 type model struct {
 	redundancy int
-	counts     map[uint64]map[modelCount]string // of a task: a source counted so much; the machine
+	counts     map[uint64]map[modelCount]string // by task: what was counted by which source, and the source's machine
 	recounts   map[uint64]map[recount]bool
 	byRecord   map[string]bool
 }

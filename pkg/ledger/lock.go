@@ -72,8 +72,8 @@ func acquire(folder string) (*lock, error) {
 	return l, nil
 }
 
-// Lock locks the folder of a run, as a writer of its log does, until unlock is called: to remove it. The error is that of
-// [Open].
+// Lock locks the folder of a run as a writer of its log does, until unlock is called. Whoever removes a run calls it. The
+// error is that of [Open].
 func Lock(folder string) (unlock func() error, err error) {
 	l, err := acquire(folder)
 	if err != nil {

@@ -30,7 +30,7 @@ type Server struct {
 const requestTimeout = 5 * time.Second
 
 // listen opens a host:port, and answers requests. On an address that only this machine reaches, it answers only requests
-// whose Host is this machine: another one may come from a page of somebody else whose name leads here (DNS rebinding).
+// whose Host is this machine: otherwise a page elsewhere, whose name resolves to this address (DNS rebinding), could read it.
 func (s *Server) listen(address string, routes http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// workMargin widens the forecast at both ends, because the work of a task is an estimate. In a short time it is wider,
-	// as if the time were measured with this error: results come in groups.
+	// workMargin widens the forecast at both ends, because the work of a task is an estimate. timeError widens it further
+	// while the measured time is short, because results come in groups.
 	workMargin = 0.07
 	timeError  = 500 * time.Millisecond
 	// smoothing is the time constant of the forecast: in this time it covers two thirds of the distance to what the rates

@@ -102,8 +102,8 @@ func read(out io.Reader, progress func()) (count uint64, err error) {
 	}
 }
 
-// Serve is the child: it counts the task on in, says on out every second how far it is, and at last the count. It ends early
-// when in is closed: then the process that started it has ended.
+// Serve is the child. It reads a task from in and counts it. It writes its progress to out every second, and the count at the
+// end. It ends early when in is closed, because then the process that started it has ended.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	reader := bufio.NewReader(in)
 	line, err := reader.ReadBytes('\n')

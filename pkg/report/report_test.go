@@ -190,7 +190,7 @@ func lines(t *testing.T, b *bytes.Buffer) (lines []string) {
 	return lines
 }
 
-// What happens in a burst is one line with its number. The progress is logged often at first, and then every minute.
+// Workers that join at the same time are one line. The progress is logged often at first, and then every minute.
 func TestFollower(t *testing.T) {
 	var b bytes.Buffer
 	f := report.Follower{Log: zerolog.New(&b), Progress: true}

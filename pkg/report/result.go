@@ -30,8 +30,8 @@ type Result struct {
 	Last              *queens.Snapshot  `json:"-"` // of the run
 }
 
-// NewResult returns the result that the last snapshot of a run has. The unique number may be nil. The command has taken that
-// time, and that number of worker processes have counts in the total.
+// NewResult returns the result of a run from its last snapshot, the number of fundamental solutions or nil, the time that the
+// command took, and the number of worker processes whose counts are in the total.
 func NewResult(last *queens.Snapshot, unique *big.Int, took time.Duration, workers int) *Result {
 	return &Result{
 		N: last.N, Total: last.Total, Known: last.Known(), Unique: (*queens.Decimal)(unique), Run: last.Run, Symmetry: last.Symmetry,

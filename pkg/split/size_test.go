@@ -22,9 +22,9 @@ const (
 	rest     = 128   // tasks in what is left of it
 )
 
-// Tasks have a good size by a far more precise estimate than the one that planned them: none
-// costs much more than the target of its class, batches are as large as that allows, and there are
-// about as many tasks as the targets imply, plus one a class.
+// An estimate that is far more precise than the planner's confirms the sizes of tasks. No task costs much more than the
+// target of its class. Batches are as large as the target allows. There are about as many tasks as the targets imply, plus
+// one a class.
 func TestSizes(t *testing.T) {
 	for n := 8; n <= 20; n++ {
 		for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {

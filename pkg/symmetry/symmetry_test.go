@@ -187,8 +187,8 @@ func mustClasses(t *testing.T, n int, s queens.Symmetry) []queens.Class {
 	return classes
 }
 
-// images returns the eight images of a board under the symmetries of the square,
-// itself among them, and some more than once where the board is symmetric.
+// images returns the images of a board under the eight symmetries of the square. They are not all different if the board
+// is symmetric.
 func images(columns []int) [][]int {
 	n := len(columns)
 	var all [][]int

@@ -118,8 +118,8 @@ func NewCore(s Setup) *Core {
 	return &Core{setup: s, searchers: make([]searcher, s.Searchers), next: forever}
 }
 
-// Announced takes what a coordinator says to all. The random number is from 0 to less than 1: how late the worker answers
-// a new instance, as a part of 2 s.
+// Announced takes what a coordinator says to all. A new instance is answered after random times 2 s,
+// where random is from 0 to less than 1.
 func (c *Core) Announced(now time.Duration, a queens.Announcement, random float64) {
 	r := c.run(a.Run)
 	switch {

@@ -58,7 +58,7 @@ func tell(t *testing.T, story string) string {
 	return out.String()
 }
 
-// storyWorker is a core with what a story need not say again.
+// storyWorker is a core, and what a story has said so far.
 type storyWorker struct {
 	t      *testing.T
 	core   *Core

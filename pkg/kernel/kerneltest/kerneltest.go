@@ -15,7 +15,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Exception is a property of the suite that a kernel need not have, and why. Its test is skipped.
+// Exception names a test of the suite that is skipped for a kernel, and the reason.
 type Exception struct{ Property, Reason string }
 
 // Run runs the suite for a kernel, in a subtest of its name. The subtests must not run in parallel

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// launchTime is how long a launch is meant to take: long beside the time between two launches, and
-	// short enough to cancel in time although other processes may use the device.
+	// launchTime is how long a launch shall take. It is much longer than the time between two launches, and short enough
+	// for a count to be cancelled in time, even if other processes use the device.
 	launchTime = 10 * time.Millisecond
 	// pollTime is the time between two looks whether a launch has ended. A wait of the driver would use
 	// a core.

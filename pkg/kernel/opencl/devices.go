@@ -47,8 +47,8 @@ func Kernel(index int) (kernel.Kernel, error) {
 	}}, nil
 }
 
-// atOnce is how many tasks make a call of CountTasks that a GPU takes a second for, where tasks are as
-// large as those of large runs.
+// atOnce is the number of tasks that keep a GPU busy for about a second in one call of CountTasks, if the
+// tasks are those of a large run.
 const atOnce = 1 << 10
 
 // maxIndex bounds the index of a device.
