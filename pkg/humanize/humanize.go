@@ -49,14 +49,6 @@ func Plural[T int | uint64](number T, noun string) string {
 	return Int(number) + " " + noun
 }
 
-// Amount formats a measured number that is at least 0 with three digits, or in full from 100 on: 0.0167, 12.3, 1,235.
-func Amount(x float64) string {
-	if x < 99.95 {
-		return strconv.FormatFloat(x, 'g', 3, 64)
-	}
-	return Int(uint64(math.Round(min(x, 1e18))))
-}
-
 // Approx formats a number that is at least 0: in full up to 999999, else with three
 // digits: 3.93e10.
 func Approx(x float64) string {

@@ -96,13 +96,3 @@ func TestRange(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
-
-func TestAmount(t *testing.T) {
-	for want, x := range map[string]float64{
-		"0": 0, "0.0167": 1.0 / 60, "9.87": 9.872, "99.9": 99.94, "100": 99.96, "1,235": 1234.5, "1,000,000,000,000,000,000": 1e30,
-	} {
-		if got := Amount(x); got != want {
-			t.Errorf("Amount(%v) = %q, want %q", x, got, want)
-		}
-	}
-}

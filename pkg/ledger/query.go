@@ -47,11 +47,6 @@ func (s *State) Counts(task uint64) (counts []Count) {
 	return counts
 }
 
-// HasCounted reports whether a count of a task by a machine was recorded.
-func (s *State) HasCounted(task uint64, machine string) bool {
-	return slices.ContainsFunc(s.facts.of(task), func(f fact) bool { return s.facts.by(f).name == machine })
-}
-
 // Count is a count of a task that was recorded.
 type Count struct {
 	Machine, Kernel string

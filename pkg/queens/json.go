@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strconv"
 )
 
 // The JSON of ledgers, run records and exports: a person can read it in ten years without
@@ -79,21 +78,5 @@ func (h *ManifestHash) UnmarshalText(text []byte) error {
 		return fmt.Errorf("the hash of the manifest, %.80q, is not %d bytes in hexadecimal", text, len(h))
 	}
 	copy(h[:], hash)
-	return nil
-}
-
-// TaskHash is a [Task.Hash]; as text it is hexadecimal.
-type TaskHash uint64
-
-// MarshalText returns 16 hexadecimal digits.
-func (h TaskHash) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%016x", uint64(h)), nil }
-
-// UnmarshalText decodes 16 hexadecimal digits.
-func (h *TaskHash) UnmarshalText(text []byte) error {
-	hash, err := strconv.ParseUint(string(text), 16, 64)
-	if err != nil || len(text) != 16 {
-		return fmt.Errorf("the hash is %.80q, not 16 hexadecimal digits", text)
-	}
-	*h = TaskHash(hash)
 	return nil
 }

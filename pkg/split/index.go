@@ -107,18 +107,6 @@ func (x *Index) Range(first uint64, tasks int) []queens.Task {
 	return found
 }
 
-// Queens returns the column of the queen in each row of the first prefix of a task. There must be such a task.
-func (x *Index) Queens(id uint64) (columns []int) {
-	c := &x.classes[sort.Search(len(x.classes), func(i int) bool { return x.classes[i].end() > id })]
-	w := c.walkTo(id)
-	w.advance()
-	columns = make([]int, 0, c.depth)
-	for _, column := range w.appendMark(nil) {
-		columns = append(columns, int(column))
-	}
-	return columns
-}
-
 // walkTo returns a walk at a task of the class.
 func (c *classIndex) walkTo(id uint64) (w walk) {
 	mark := (id - c.first) / c.spacing

@@ -70,13 +70,6 @@ type Sums [queens.MaxWeight + 1]queens.Sum
 // Add adds count solutions found on a class of the given weight, 1 to 8.
 func (s *Sums) Add(weight int, count uint64) { s[weight].Add(count) }
 
-// AddAll adds the solutions of other sums.
-func (s *Sums) AddAll(other *Sums) {
-	for weight := range s {
-		s[weight].AddSum(other[weight])
-	}
-}
-
 // Total returns the sum over the weights of weight times solutions: the number of solutions on the
 // whole board, once the count is complete.
 func (s *Sums) Total() *big.Int {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	mathrand "math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -244,14 +243,6 @@ func (w *Worker) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.core.Stats(time.Since(w.began))
-}
-
-// Live returns an error while a search does not advance.
-func (w *Worker) Live() error {
-	if stalled := w.Stats().Stalled; stalled > 0 {
-		return fmt.Errorf("%d searches do not advance", stalled)
-	}
-	return nil
 }
 
 // NewProcess returns a process on a machine, with a random name.
