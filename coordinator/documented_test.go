@@ -36,3 +36,37 @@ func TestDocumentedCommands(t *testing.T) {
 		})
 	}
 }
+
+// Links in documents lead to files and headings that exist.
+func TestLinks(t *testing.T) {
+	pages, _ := filepath.Glob("../docs/*.md")
+	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(text), -1) {
+			path, heading, _ := strings.Cut(link[1], "#")
+			if strings.Contains(path, "://") {
+				continue
+			}
+			target := page
+			if path != "" {
+				target = filepath.Join(filepath.Dir(page), path)
+			}
+			there, err := os.ReadFile(target)
+			if err != nil || heading != "" && !headings(there)[heading] {
+				t.Errorf("%s: nothing is at %s (%v)", page, link[1], err)
+			}
+		}
+	}
+}
+
+// headings returns the names of a page's headings in links.
+func headings(page []byte) map[string]bool {
+	names := make(map[string]bool)
+	for _, line := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(page, -1) {
+		names[strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(string(line[1])), ""), " ", "-")] = true
+	}
+	return names
+}
