@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -32,7 +33,11 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 		Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).Str("server", s.server.name).
 		Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
 	if s.server.join != "" {
-		s.cfg.Log.Info().Str("join", s.server.join).Str(humanize.LogField, "workers join with: "+s.server.join).Msg("join")
+		text := "workers join with: " + s.server.join
+		if strings.HasPrefix(s.server.url, "tls://") {
+			text += "; copy that file to other machines"
+		}
+		s.cfg.Log.Info().Str("join", s.server.join).Str(humanize.LogField, text).Msg("join")
 	}
 	s.cfg.OnStart(s.name)
 	group, ctx := errgroup.WithContext(ctx)

@@ -169,7 +169,7 @@ func (c *Core) accepted(r *run, reply *queens.WorkReply, now time.Duration) {
 	}
 	if len(reply.Chunks) > 0 && !c.leaving() {
 		if !r.began {
-			c.note(r, false, "the first chunk of the run")
+			c.note(r, false, "the first chunk has come")
 		}
 		if r.dry && !c.holds(r) { // it does not catch up with what others got meanwhile
 			r.served = max(r.served, c.leastServed(r, now))

@@ -4,13 +4,16 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	mathrand "math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 )
@@ -148,13 +151,16 @@ func (w *Worker) loop(ctx context.Context) (err error) {
 			continue
 		case <-lines.C:
 			s := w.Stats()
-			line := w.cfg.Log.Info().Uint64("tasks", s.Tasks-logged.Tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).
-				Int("undelivered", s.Results).Strs("runs", s.Runs)
+			state, text := "working", fmt.Sprintf("%s in %v; %d of %s search for %s", humanize.Plural(s.Tasks-logged.Tasks, "task"), logEvery,
+				s.Busy, humanize.Plural(w.cfg.Threads, "thread"), strings.Join(s.Runs, ", "))
 			if s.Reason != "" {
-				line.Str("reason", s.Reason).Msg("idle")
-			} else {
-				line.Msg("working")
+				state, text = "idle", "idle: "+s.Reason
 			}
+			if s.Results > 0 {
+				text += fmt.Sprintf("; %s without a receipt", humanize.Plural(s.Results, "result"))
+			}
+			w.cfg.Log.Info().Uint64("tasks", s.Tasks-logged.Tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).Int("undelivered", s.Results).
+				Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, text).Msg(state)
 			logged = s
 			continue
 		case err = <-w.failure:
@@ -162,7 +168,8 @@ func (w *Worker) loop(ctx context.Context) (err error) {
 		}
 		break
 	}
-	w.cfg.Log.Info().Uint64("tasks", w.Stats().Tasks).Msg("leaving")
+	counted := w.Stats().Tasks
+	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, "the worker leaves; it has counted "+humanize.Plural(counted, "task")).Msg("leaving")
 	w.input((*Core).Leave)
 	<-w.left
 	if s := w.Stats(); s.Results > 0 {
@@ -194,7 +201,7 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 			if c.Warn {
 				level = zerolog.WarnLevel
 			}
-			w.cfg.Log.WithLevel(level).Str("run", c.Run).Msg(c.Text)
+			w.cfg.Log.WithLevel(level).Str("run", c.Run).Str(humanize.LogField, "run "+c.Run+": "+c.Text).Msg(c.Text)
 		}
 	}
 	if w.core.Left(now) {

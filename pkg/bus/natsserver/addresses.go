@@ -41,11 +41,11 @@ func defaultRoutes() (found []string) {
 // bridge matches the names of interfaces that are bridges of containers or virtual machines.
 var bridge = regexp.MustCompile(`^(docker|br-|veth|cni|virbr|podman|flannel|cali)`)
 
-// interfaces returns the addresses of this machine's interfaces that are up: those of bridges, or the others.
+// interfaces returns the addresses of this machine's interfaces that are up and connected: those of bridges, or the others.
 func interfaces(bridges bool) (found []string) {
 	all, _ := net.Interfaces()
 	for _, i := range all {
-		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagLoopback != 0 || bridge.MatchString(i.Name) != bridges {
+		if i.Flags&net.FlagRunning == 0 || i.Flags&net.FlagLoopback != 0 || bridge.MatchString(i.Name) != bridges {
 			continue
 		}
 		addresses, _ := i.Addrs()

@@ -332,7 +332,7 @@ func TestAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := everywhere.Addresses("")
-	if others := otherAddresses(t); got[len(got)-1] != "127.0.0.1:"+port || len(got) != len(others)+1 {
+	if others := otherAddresses(t); got[len(got)-1] != "127.0.0.1:"+port || len(got) > len(others)+1 {
 		t.Errorf("%v, want the port %s and the hosts %v", got, port, others)
 	}
 	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil {
