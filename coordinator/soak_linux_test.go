@@ -173,18 +173,28 @@ func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 		}
 		kind := random.IntN(4)
 		time.Sleep(pause)
-		if coordinator.gone() {
+		if coordinator.hasEnded() {
 			break
 		}
 		faults++
 		p.fault(kind, away)
 		end = -time.Since(l.begun)
 	}
+	l.await("end of the count", coordinator.hasEnded)
 	coordinator.prints(longTotal)
 	if end += time.Since(l.begun); end > time.Minute {
 		l.Logf("slow:\n%s", tail(coordinator.err))
 	}
 	return faults, end
+}
+
+// hasEnded reports whether the process has ended. One that found no server when it started is started again, as a service
+// manager does.
+func (p *part) hasEnded() bool {
+	if p.gone() && p.ProcessState.ExitCode() == 5 {
+		p.process = p.start()
+	}
+	return p.gone()
 }
 
 // fault kills a process, pauses it, cuts its link or lets nothing through it, for a while.

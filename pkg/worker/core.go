@@ -295,9 +295,10 @@ func (c *Core) Commands() []Command {
 // Next returns when Tick is due at the latest.
 func (c *Core) Next() time.Duration { return c.next }
 
-// Idle returns for how long the worker has held no chunk and no result.
+// Idle returns for how long the worker has held no chunk, and no result for a coordinator that is heard.
 func (c *Core) Idle(now time.Duration) time.Duration {
-	if slices.ContainsFunc(c.runs, c.holds) {
+	waits := func(r *run) bool { return len(r.waiting) > 0 || len(r.results) > 0 && !r.silent(now) }
+	if slices.ContainsFunc(c.searchers, searcher.busy) || slices.ContainsFunc(c.runs, waits) {
 		return 0
 	}
 	return now - c.idleSince
