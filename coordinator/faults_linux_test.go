@@ -50,6 +50,7 @@ func TestFaults(t *testing.T) {
 		{"worker paused", workerPaused},
 		{"interrupted and resumed", interrupted},
 		{"searches are adopted", adopted},
+		{"searches are adopted by coordinator and server", adoptedByServer},
 		{"two coordinators", twoCoordinators},
 		{"folder deleted", folderDeleted},
 		{"disk full", diskFull},
@@ -215,12 +216,22 @@ func interrupted(l *lab) {
 	p.prints(shortTotal)
 }
 
-// A coordinator that is killed and resumed costs no search: the worker counts each task once.
+// A coordinator that is killed and resumed, with the server or without it, costs no search: the worker counts each task
+// once.
 func adopted(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
+	l.adopts(flags, flags)
+}
+
+func adoptedByServer(l *lab) {
+	l.adopts([]string{"--workers", "0", "--listen", testkit.Address(l)}, nil)
+}
+
+func (l *lab) adopts(flags, ofWorker []string) {
 	p := l.start("coordinator", with(flags, "count", "16", "--symmetry", "none", "--depth", "1")...)
-	worker := l.worker("one", flags...)
+	p.says(`"counting"`)
+	worker := l.worker("one", ofWorker...)
 	for range 2 {
 		l.progress(p, 1)
 		p.kill()
@@ -234,23 +245,38 @@ func adopted(l *lab) {
 	}
 }
 
-// Of two coordinators of a run, on one folder or on a copy, the second refuses.
+// Of two coordinators of a run, on one folder or on a copy, the second refuses. If the first is paused meanwhile, one of the
+// two ends when it goes on: all messages come to both, so that either may have more results.
 func twoCoordinators(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
-	p := l.start("coordinator", with(short, flags...)...)
+	first := l.start("coordinator", with(long, flags...)...)
 	l.worker("one", flags...)
-	l.progress(p, 20)
+	l.progress(first, 20)
 	name := l.run().Header().Run
 	l.start("coordinator", with(flags, "resume", name)...).exits(1)
 	elsewhere := filepath.Join(l.dir, "elsewhere")
-	if err := os.CopyFS(filepath.Join(elsewhere, name), os.DirFS(filepath.Join(l.dir, "nqueens", name))); err != nil {
+	if err := os.CopyFS(filepath.Join(elsewhere, name), os.DirFS(filepath.Join(l.data, name))); err != nil {
 		l.Fatal(err)
 	}
-	second := l.start("coordinator", with(flags, "resume", name, "--data", elsewhere)...)
+	resume := with(flags, "resume", name, "--data", elsewhere)
+	second := l.start("coordinator", resume...)
 	second.exits(4)
 	second.says("another coordinator has it")
-	p.prints(shortTotal)
+	first.signal(syscall.SIGSTOP)
+	l.worker("two", flags...)
+	results := l.run().Results()
+	l.data = elsewhere
+	second = l.start("coordinator", resume...)
+	l.await("lead of the second coordinator", func() bool { return l.run().Results() > results+1 })
+	first.signal(syscall.SIGCONT)
+	l.await("end of one coordinator", func() bool { return first.gone() || second.gone() })
+	if first.gone() {
+		first, second = second, first
+	}
+	second.exits(4)
+	second.says("another coordinator has it")
+	first.prints(longTotal)
 }
 
 func folderDeleted(l *lab) {
@@ -258,7 +284,7 @@ func folderDeleted(l *lab) {
 	l.progress(p, 1)
 	name := l.run().Header().Run
 	deleted := time.Now()
-	if err := os.RemoveAll(filepath.Join(l.dir, "nqueens", name)); err != nil {
+	if err := os.RemoveAll(filepath.Join(l.data, name)); err != nil {
 		l.Fatal(err)
 	}
 	p.exits(4)
@@ -274,7 +300,7 @@ func folderDeleted(l *lab) {
 }
 
 func diskFull(l *lab) {
-	disk := filepath.Join(l.dir, "nqueens")
+	disk := l.data
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		l.Fatal(err)
 	}
@@ -351,7 +377,7 @@ func idleExit(l *lab) {
 func joinBeyondLoopback(l *lab) {
 	p := l.start("coordinator", with(short, "--workers", "0", "--listen", "0.0.0.0:0")...)
 	p.says("workers join")
-	token := filepath.Join(l.dir, "nqueens", "join", "join.token")
+	token := filepath.Join(l.data, "join", "join.token")
 	text, err := os.ReadFile(token)
 	if err != nil {
 		l.Fatal(err)

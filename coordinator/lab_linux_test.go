@@ -21,6 +21,7 @@ import (
 type lab struct {
 	testing.TB
 	dir, programs string
+	data          string // the folder of the run that is looked at
 	begun         time.Time
 	processes     []*process
 }
@@ -48,6 +49,7 @@ func buildPrograms(t testing.TB) (folder string) {
 
 func newLab(t testing.TB, programs string) *lab {
 	l := &lab{TB: t, begun: time.Now(), dir: t.TempDir(), programs: programs}
+	l.data = filepath.Join(l.dir, "nqueens")
 	t.Cleanup(func() {
 		for _, p := range l.processes {
 			if t.Failed() {
@@ -183,7 +185,7 @@ func (l *lab) await(what string, condition func() bool) {
 
 // load returns the state of the run as its ledger has it, nil if there is none.
 func (l *lab) load() *ledger.State {
-	store, err := runs.NewStore(filepath.Join(l.dir, "nqueens"))
+	store, err := runs.NewStore(l.data)
 	if err != nil {
 		l.Fatal(err)
 	}
