@@ -46,7 +46,12 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	group.Go(func() error { return s.server.bus.Wait(counting) })
 	listens := make(chan struct{})
 	if s.cfg.Threads > 0 {
-		group.Go(func() error { return s.work(counting, func() { close(listens) }) })
+		group.Go(func() error {
+			if err := s.tested(); err != nil {
+				return err
+			}
+			return s.work(counting, func() { close(listens) })
+		})
 	} else {
 		close(listens)
 	}
@@ -56,9 +61,6 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 		select {
 		case <-listens: // the worker of this process hears the first announcement
 		case <-ctx.Done():
-		}
-		if err := s.tested(); err != nil {
-			return err
 		}
 		var err error
 		if s.coordinator, err = coordinator.Start(s.coordinatorConfig(&last)); err == nil {
