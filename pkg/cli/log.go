@@ -86,8 +86,8 @@ func forPeople(w io.Writer, color, fieldsToo bool) io.Writer {
 	return out
 }
 
-// TTY returns the terminal on stderr for a live display. It returns nil where stderr is not a terminal or one that can't move
-// its cursor, where the log is JSON, or with --no-progress.
+// TTY returns the terminal on stderr for a live display. It returns nil if stderr is not a terminal, or if the
+// terminal can't move its cursor; also with a log in JSON and with --no-progress.
 func (a *App) TTY() *os.File {
 	if !isTerminal(a.out.stderr) || !a.isForPeople() || a.NoProgress || isDumb() {
 		return nil

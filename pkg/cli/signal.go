@@ -33,7 +33,7 @@ func isOnlySignal(err error) bool {
 }
 
 // withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [Signal] as its cause. The second ends
-// the process at once, with its exit code, also after stop. SIGHUP stays ignored where it is, as under nohup.
+// the process at once, with its exit code, also after stop. If SIGHUP is ignored at the start, as under nohup, it stays so.
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write

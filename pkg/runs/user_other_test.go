@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// asOtherUser calls f if the tests do not run as root: they take the permissions away from their own user.
+// asOtherUser calls f. It skips the test for root, from whom no permission can be taken.
 func asOtherUser(t *testing.T, _ string, f func()) {
 	t.Helper()
 	if os.Getuid() <= 0 {
