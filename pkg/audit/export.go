@@ -68,8 +68,8 @@ type attributed struct {
 	seconds float32
 }
 
-// attribute finds a result of each task that is done whose count the run has. A count that only recounts have has no
-// machine.
+// attribute finds a result of each task that is done whose count the run has. A task that only the coordinator
+// has counted has no machine.
 func attribute(path string, s *ledger.State) (*attribution, error) {
 	tasks := s.Header().Manifest.Tasks
 	a := &attribution{counts: make([]attributed, tasks), sources: make([]source, 1)}

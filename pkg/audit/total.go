@@ -138,7 +138,7 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	return sums.Total(), nil
 }
 
-// splitAgain returns the hashes of the tasks of a manifest, which this program must make as it says.
+// splitAgain returns the hashes of the tasks of a manifest. The error says that this program makes other tasks.
 func splitAgain(ctx context.Context, m *queens.Manifest) (hashes []uint64, err error) {
 	all := sha256.New()
 	err = split.InOrder(ctx, m, hashPart, func(p part) error {

@@ -85,8 +85,8 @@ const (
 	mirrorImage = "mirror-image"
 )
 
-// recountAll counts a small board again by another symmetry than that of the run, and says how. Queens placed beforehand it
-// mirrors left to right. The error wraps [queens.ErrContradiction] if the totals differ.
+// recountAll counts a small board again by another symmetry than that of the run, and says how. It mirrors queens placed
+// beforehand left to right. The error wraps [queens.ErrContradiction] if the totals differ.
 func recountAll(ctx context.Context, m *queens.Manifest, total *big.Int, threads int) (string, error) {
 	if m.N > maxRecountN {
 		return "", nil

@@ -14,8 +14,8 @@ import (
 // early for good pruning, and divide the search into many small ones, so that 32-bit lanes are
 // faster on wide boards.
 
-// maxOuter is the greatest number of outer columns in need of a queen with which a kernel that chooses its
-// lanes takes those of 16 bits. docs/benchmarks.md has the measurements.
+// maxOuter is the greatest number of outer columns in need of a queen with which a batch is counted in
+// 16-bit lanes. docs/benchmarks.md has the measurements.
 const maxOuter = 5
 
 // lanes are the steps of an instruction set in lanes of either width.

@@ -6,8 +6,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel, of other packages too, searches what this file leaves of a batch: problems, in which the rows with a single
-// allowed square have their queen.
+// Every kernel, also those of other packages, searches problems: what this file leaves of a batch after it has given the
+// rows with a single allowed square their queen.
 
 // State is the state of a search: the columns attacked in one row, as in [queens.Prefix].
 // Left may have bits beyond the board, where Allow of a [Row] has none.

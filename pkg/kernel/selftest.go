@@ -133,7 +133,7 @@ func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
 	return p
 }
 
-// firstRows returns all prefixes of that many rows, at most all.
+// firstRows returns all prefixes of that many rows, or of all rows if the board has fewer.
 func firstRows(b *queens.Board, rows int) []queens.Prefix {
 	prefixes := []queens.Prefix{{}}
 	for range min(rows, b.N) {

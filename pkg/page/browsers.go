@@ -16,7 +16,7 @@ const (
 	maxBrowsers = 256
 )
 
-// saw takes that a browser was shown the run, and whether it has ended.
+// saw notes that a browser was shown the run, and whether the run had ended.
 func (b *browsers) saw(address string, now time.Time, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

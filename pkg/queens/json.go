@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// The JSON of ledgers, run records and exports: a person can read it in ten years without
+// The JSON of ledgers and exports: a person can read it in ten years without
 // this program. It never changes.
 
 // MarshalJSON returns the masks of the board's rows.

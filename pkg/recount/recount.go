@@ -1,5 +1,5 @@
-// Package recount counts a task in a process of its own, on all cores: whatever of the task kills processes, such as a kernel
-// in assembly or a lack of memory, kills that one. The coordinator's recounts are the only judge of workers, see
+// Package recount counts a task in a process of its own, on all cores: a task that kills processes, by a kernel in
+// assembly or a lack of memory, kills only that one. The coordinator's recounts are the only judge of workers, see
 // docs/correctness.md.
 package recount
 

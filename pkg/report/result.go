@@ -100,7 +100,7 @@ func resumed(earlier uint64) string {
 	return fmt.Sprintf("of the run, which went on with %s done", humanize.Plural(earlier, "task"))
 }
 
-// meanRate returns the solutions per second over the whole run; 0 if it took too short to say.
+// meanRate returns the solutions per second over the whole run; 0 if the run was too short to say.
 func (r *Result) meanRate() float64 {
 	const shortest = 100 * time.Millisecond
 	if r.Total == nil || r.Last.Elapsed.Duration < shortest {

@@ -33,8 +33,7 @@ func (c *Count) equals(d *Count) bool {
 }
 
 // Of returns the newest unfinished run of a count, or else the newest complete one, or nil. The error wraps
-// [ErrUnreadable] if, without an unfinished one, a run that can't be read has the name of a run of that side, and
-// [ErrFolder].
+// [ErrUnreadable] if there is no unfinished run and a run of that side can't be read, or [ErrFolder].
 func (s *Store) Of(c Count) (*Run, error) {
 	list, err := s.List()
 	if err != nil {
@@ -88,7 +87,7 @@ func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
 	}
 	err = os.Rename(folder, removed)
 	if unlocked := unlock(); err != nil && unlocked == nil {
-		err = os.Rename(folder, removed) // Windows renames no folder with an open file
+		err = os.Rename(folder, removed) // Windows does not rename a folder with an open file
 	}
 	if err == nil {
 		err = os.RemoveAll(removed)

@@ -226,8 +226,8 @@ func (s *Store) Inspect(name string) Run {
 	return r
 }
 
-// checkTotal returns an error if the mark of a complete run can't be right. It is less than an audit: a ledger of elsewhere
-// may tell any total that is not published.
+// checkTotal returns an error if the mark of a complete run can't be right. It is less than an audit: a ledger from
+// elsewhere may state any total that is not published.
 func (r *Run) checkTotal() error {
 	if r.State != queens.Complete {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Snapshot returns what the ledger of a run tells by its header and last mark, without rates and workers. Of a run that is
-// complete, the published total alone can confirm it: an audit says what else does.
+// Snapshot returns what the ledger of a run tells by its header and last mark, without rates and workers. Only the
+// published total can confirm a complete run here: an audit says what else does.
 func (r *Run) Snapshot() queens.Snapshot {
 	s := queens.Snapshot{Run: r.Name, State: r.State, At: r.Modified, Solutions: (*queens.Decimal)(new(big.Int))}
 	if r.Header == nil {

@@ -92,9 +92,9 @@ func TestFullClasses(t *testing.T) {
 	}
 }
 
-// Every class has as many solutions as its definition says, found by sorting all
-// solutions by brute force: into eight classes for each bound, of which three have as
-// many solutions as the class whose rotations they are. The class of the middle column
+// Every class has as many solutions as its definition says. All solutions, found by brute
+// force, are sorted into eight classes for each bound. Three of these are rotations of others,
+// with as many solutions, and full leaves them out. The class of the middle column
 // has half of those with the top queen there.
 func TestFullClassesByBruteForce(t *testing.T) {
 	for n := 2; n <= 12; n++ {

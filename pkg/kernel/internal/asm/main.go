@@ -29,8 +29,8 @@ type pruneRules struct {
 	columns bool
 	// leaf counts the completions of a child with two rows left instead of storing it.
 	leaf bool
-	// gaps is for rows among whose next rows one has a queen already. Without it, each of the
-	// rows looked at, but the last, is the next on the board.
+	// gaps says that one of the next rows may have a queen already. Without it, the rows that a
+	// step looks at follow each other on the board, except the last row.
 	gaps bool
 }
 
