@@ -1,7 +1,6 @@
 // Package queens is the domain of the program: boards, prefixes, classes, tasks, results and
 // manifests, the known totals, and the errors that decide how a run ends. It is plain data:
-// it does no I/O and starts no goroutine. Every other package may import it. What happens to
-// a run over time is in package run.
+// it does no I/O and starts no goroutine. Every other package may import it.
 //
 // Everywhere in the program row 0 is the top row, and bit i of a mask is column i.
 package queens

@@ -231,7 +231,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// A folder of another user is listed, finds no other run instead, and says that permission is denied, and where.
+// A run in a folder of another user is listed, with the path for which permission is denied. No other run takes its place.
 func TestPermissionDenied(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 8, 1)

@@ -76,8 +76,8 @@ func check(export io.Reader) (symmetry string, classes, prefixes int, err error)
 	return symmetry, len(all), prefixes, nil
 }
 
-// match returns the wanted classes, those listed as they are listed. Each listed board must be one of the eight images of
-// a wanted one with the same weight, and no other an image of the same.
+// match returns the wanted classes, and each that is listed in the image in which it is listed. Each listed board must be
+// one of the eight images of a wanted one with the same weight, and no two of them images of the same.
 func match(listed map[string]class, want []class) (found []class, ok bool) {
 	found = slices.Clone(want)
 	taken := make([]bool, len(want))

@@ -33,9 +33,9 @@ func NewCounter(t testing.TB, k kernel.Kernel) kernel.Counter {
 type Fake struct {
 	// Count stands for the method of kernel.Counter. Several counters may call it at once.
 	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
-	// CountTasks, unless nil, stands for the method of kernel.BatchCounter, which the counters then are.
+	// CountTasks is the method of kernel.BatchCounter; if it is nil, the counters are none.
 	CountTasks func(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
-	// New, unless nil, is called by the kernel's New, which returns its error if it has one.
+	// New, unless it is nil, is called first by the kernel's New. Its error is that of the kernel's New.
 	New func() error
 	// CloseError is the error of every Close.
 	CloseError error
