@@ -162,11 +162,14 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config
 	default:
 		result.Log(app.Log)
 		if result.Last.State == queens.Stopped && folder != "" {
-			app.Log.Info().Str("run", s.Name()).Msg("to resume the run: " + resume)
+			app.Log.Info().Str("run", s.Name()).Str("command", resume).Str(humanize.LogField, "to resume the run: "+resume).Msg("to resume the run")
 		}
 	}
 	err = errors.Join(err, result.Write(stdout, o.json))
-	return errors.Join(err, s.Close(ctx))
+	if closed := s.Close(ctx); !errors.Is(err, ledger.ErrFailed) { // that a ledger failed is said once
+		err = errors.Join(err, closed)
+	}
+	return err
 }
 
 // ui is what a person sees of a run that counts.

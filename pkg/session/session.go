@@ -254,7 +254,7 @@ func (s *Session) Run(ctx context.Context) (*report.Result, error) {
 		last, err = s.auditAgain(ctx)
 	} else {
 		last, err = s.count(ctx)
-		if gone := s.run.Intact(); gone != nil && !errors.Is(err, ledger.ErrGone) {
+		if gone := s.run.Intact(); errors.Is(gone, ledger.ErrGone) && !errors.Is(err, ledger.ErrGone) {
 			err = errors.Join(fmt.Errorf("%w: %w", queens.ErrIncomplete, gone), err)
 		}
 	}

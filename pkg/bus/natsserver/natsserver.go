@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -99,10 +100,14 @@ func ready(nats *server.Server, log *serverLog) error {
 			break
 		}
 	}
-	if fatal := log.fatal.Load(); fatal != nil {
+	switch fatal := log.fatal.Load(); {
+	case fatal == nil:
+		return nil
+	case strings.Contains(*fatal, "address already in use"):
+		return fmt.Errorf("another process uses this address: choose another port, such as 0 for a free one: %s", *fatal)
+	default:
 		return errors.New(*fatal)
 	}
-	return nil
 }
 
 // InProcessConn returns a connection to the server that uses no port.
