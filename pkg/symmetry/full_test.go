@@ -16,7 +16,7 @@ type definition struct{ a, tied int }
 // weights are those of the classes of a bound below the middle, by their tied sides.
 var weights = map[int]int{0b000: 8, 0b010: 4, 0b100: 8, 0b101: 8, 0b111: 2}
 
-// rotations names, for the tied sides of the classes that full leaves out, the class of which they are rotations.
+// rotations maps the tied sides of a class that full leaves out to those of the class of which it is a rotation.
 var rotations = map[int]int{0b001: 0b100, 0b011: 0b101, 0b110: 0b101}
 
 // definitions yields those of the classes of full, in order.

@@ -66,9 +66,9 @@ func halfTurns(n int) iter.Seq[halfTurn] {
 	}
 }
 
-// attacked has a bit for each column and each diagonal that queens attack. Squares of a falling
-// diagonal share column-row, its bit is column-row+n-1; squares of a rising diagonal share
-// column+row, which is its bit.
+// attacked has a bit for each column and each diagonal that queens attack. The squares of a falling
+// diagonal have the same column-row, and the diagonal has bit column-row+n-1. The squares of a
+// rising diagonal have the same column+row, which is the diagonal's bit.
 type attacked struct {
 	falling, rising uint64
 	columns         uint32
