@@ -12,7 +12,7 @@ import (
 var layers = strings.Fields(`
 	coordinator worker
 	pkg/session pkg/page pkg/display pkg/report pkg/coordinator pkg/worker pkg/recount
-	pkg/runs pkg/audit pkg/progress pkg/join pkg/bus/natsserver pkg/bus proto/nqueens/v1
+	pkg/runs pkg/audit pkg/progress pkg/bus/natsserver pkg/bus pkg/join proto/nqueens/v1
 	pkg/ledger pkg/estimate pkg/count pkg/split pkg/symmetry
 	pkg/kernel/opencl pkg/kernel/opencl/internal/cl pkg/kernel pkg/enumerate
 	pkg/cli pkg/humanize pkg/queens pkg/durable pkg/parallel`)
