@@ -125,6 +125,7 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 	if !w.kept {
 		return
 	}
+	w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool { return slices.Contains(chunks, r) }) // a ban made it needed again
 	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks, Origin: w.request.Origin}
 	if c.state.Banned(w.process.Machine) {
 		reply.Refused = c.refusal(w.process.Machine)

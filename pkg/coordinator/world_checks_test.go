@@ -161,7 +161,8 @@ func (w *world) checkReply(h *host, r *Reply) {
 	c := h.core
 	for _, drop := range r.Drop {
 		for task := drop.First; task < drop.End() && c.over == nil && !c.state.Banned(r.To.Machine); task++ {
-			if need := c.judge.need(task); (need == needCount || need == needCheck) && !counters(c.state.Counters(task)).has(r.To.Machine) {
+			if need := c.judge.need(task); (need == needCount || need == needCheck) && !counters(c.state.Counters(task)).has(r.To.Machine) &&
+				!slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool { return h.holder == r.To && h.Range != drop }) {
 				w.fail("%s shall drop %v, and task %d needs its count", r.To.Name, drop, task)
 			}
 		}
