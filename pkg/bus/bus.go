@@ -175,9 +175,9 @@ func (b *Bus) Wait(ctx context.Context) error {
 	}
 }
 
-// Close sends what is still buffered, for up to a second, and ends the connection.
+// Close ends the connection, once the server has all that was sent, or after a quarter of a second.
 func (b *Bus) Close() {
-	b.flush(time.Second)
+	b.flush(time.Second / 4)
 	b.conn.Close()
 }
 
