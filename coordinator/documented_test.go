@@ -14,7 +14,7 @@ func TestDocumentedCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds both programs and counts n = 18")
 	}
-	blocks := regexp.MustCompile("(?ms)^```sh$(.*?)^```$")
+	blocks := regexp.MustCompile("(?ms)^```sh$(.*?)\n```$")
 	for _, page := range []string{"README.md", "docs/tutorial.md"} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("..", page))
