@@ -168,9 +168,14 @@ func (b *Bus) Wait(ctx context.Context) error {
 		case <-b.usable.Done():
 			return context.Cause(b.usable)
 		case <-poll.C: // the client tries again whatever the first server that it reaches says
-			if err := b.conn.LastError(); !b.found.Load() && isRefusal(err) {
+			err := b.conn.LastError()
+			if !isRefusal(err) || b.conn.IsConnected() {
+				continue
+			}
+			if !b.found.Load() {
 				return b.options.explain(err)
 			}
+			b.warnOnce("refused "+err.Error(), err, "a server in place of the lost one refuses the connection, trying again")
 		}
 	}
 }

@@ -96,7 +96,13 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 			Instance: 1 + rand.Uint64N(1<<63), Version: s.cfg.Version, Alone: s.server.alone, Machine: s.cfg.Machine, Kernels: kernels,
 			Shares: split.Shares(m), TaskBytes: taskBytes, ReplyBytes: s.server.bus.MaxPayload() / 2,
 		},
-		Total: func(ctx context.Context) (*big.Int, error) { return audit.Total(ctx, s.cfg.Store.Ledger(s.name)) },
+		Total: func(ctx context.Context) (*big.Int, error) {
+			total, err := audit.Total(ctx, s.cfg.Store.Ledger(s.name))
+			if errors.Is(err, queens.ErrIncomplete) {
+				err = fmt.Errorf("the ledger lacks results that were written: check the disk, then resume the run, which counts them again: %w", err)
+			}
+			return total, err
+		},
 		OnSnapshot: func(snapshot *queens.Snapshot) {
 			s.meter.Measure(snapshot)
 			s.addToHistory(snapshot)

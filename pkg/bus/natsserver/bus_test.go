@@ -373,7 +373,7 @@ func TestJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, _, err := join.Listening(t.TempDir(), anywhere)
+	other, otherConfig, err := join.Listening(t.TempDir(), anywhere)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,8 @@ func TestJoin(t *testing.T) {
 	if token, err = join.Load(path); err != nil {
 		t.Fatal(err)
 	}
-	worker := connect(t, bus.Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS()})
+	log := make(lines, 100)
+	worker := connect(t, bus.Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS(), Log: zerolog.New(log)})
 	if _, err := worker.RequestWork(t.Context(), "r", process, &someRequest); !errors.Is(err, bus.ErrNoCoordinator) {
 		t.Errorf("a work request: %v", err)
 	}
@@ -398,6 +399,26 @@ func TestJoin(t *testing.T) {
 	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "not the one of the token") {
 		t.Errorf("with the certificate of another server: %v", err)
 	}
+	address := server.Address()
+	server.Stop()
+	startServer(t, natsserver.Config{Listen: address, TLS: otherConfig})
+	go func() { _ = worker.Wait(t.Context()) }()
+	for line := range log { // the other server came in place of the first: that is said
+		if strings.Contains(line, "refuses the connection") && strings.Contains(line, "not the one of the token") {
+			return
+		}
+	}
+}
+
+// lines is a log that a test reads.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default: // nobody reads more
+	}
+	return len(line), nil
 }
 
 // A process that waits for its first server ends when the server refuses its token, or has another certificate.
