@@ -26,6 +26,7 @@ var at = time.UnixMilli(1e12).UTC()
 // counted is a run whose tasks machine "a" has counted, in chunks of up to 3.
 type counted struct {
 	header  ledger.Header
+	index   *split.Index
 	results []*ledger.Result
 }
 
@@ -36,14 +37,14 @@ func countRun(t *testing.T, s queens.Symmetry, placed ...queens.Square) *counted
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := split.Plan(t.Context(), n, s, classes, 2)
+	m, index, err := split.Plan(t.Context(), n, s, classes, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.Placed = placed
-	c := &counted{header: ledger.Header{Format: ledger.Format, Run: "n8-a", Manifest: m, Redundancy: 1, Created: at}}
+	c := &counted{index: index, header: ledger.Header{Format: ledger.Format, Run: "n8-a", Manifest: m, Redundancy: 1, Created: at}}
 	var hashes []uint64
-	for task := range split.Tasks(&m) {
+	for task := range index.All() {
 		one, err := count.One(t.Context(), kernel.Reference(), &task)
 		if err != nil {
 			t.Fatal(err)
@@ -222,7 +223,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := json.NewDecoder(&out)
-	for task := range split.Tasks(&run.header.Manifest) {
+	for task := range run.index.All() {
 		var line queens.ExportedTask
 		if err := lines.Decode(&line); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,8 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 		return err
 	}
 	m := &s.Header().Manifest
-	if err := split.Check(ctx, m); err != nil {
+	index, err := split.Check(ctx, m)
+	if err != nil {
 		return err
 	}
 	a, err := attribute(path, s)
@@ -30,14 +31,11 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 		return err
 	}
 	out := bufio.NewWriterSize(w, 1<<16)
-	err = split.InOrder(ctx, m, func(ctx context.Context, p *split.Part) ([]byte, error) {
+	err = split.InOrder(ctx, index, func(tasks []queens.Task) ([]byte, error) {
 		var lines bytes.Buffer
 		encoder := json.NewEncoder(&lines)
-		for task := range p.All() {
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			line := queens.ExportedTask{Task: task.ID, Weight: m.Classes[p.Class].Weight, Board: task.Board, Prefixes: task.Prefixes}
+		for _, task := range tasks {
+			line := queens.ExportedTask{Task: task.ID, Weight: m.Classes[m.ClassOf(task.ID)].Weight, Board: task.Board, Prefixes: task.Prefixes}
 			a.enter(&line)
 			if err := encoder.Encode(line); err != nil {
 				return nil, err

@@ -4,8 +4,6 @@ package audit
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"math/big"
 	"slices"
@@ -92,9 +90,12 @@ func checkDone(s *ledger.State) error {
 // again is the second route to the total. Of the fold it takes only who is banned.
 func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
 	m := &s.Header().Manifest
-	hashes, err := splitAgain(ctx, m)
+	hashes, err := split.Hashes(ctx, m)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", queens.ErrContradiction, err)
 	}
 	counts, counted := make([]uint64, m.Tasks), make([]bool, m.Tasks)
 	enter := func(task, count uint64) error {
@@ -136,41 +137,4 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 		}
 	}
 	return sums.Total(), nil
-}
-
-// splitAgain returns the hashes of the tasks of a manifest. The error says that this program makes other tasks.
-func splitAgain(ctx context.Context, m *queens.Manifest) (hashes []uint64, err error) {
-	all := sha256.New()
-	err = split.InOrder(ctx, m, hashPart, func(p part) error {
-		if p.first != uint64(len(hashes)) {
-			return fmt.Errorf("%w: the split has a task %d, not %d", queens.ErrContradiction, p.first, len(hashes))
-		}
-		for _, hash := range p.hashes {
-			_ = binary.Write(all, binary.LittleEndian, hash) // a hash returns no error
-		}
-		hashes = append(hashes, p.hashes...)
-		return nil
-	})
-	if err == nil && (uint64(len(hashes)) != m.Tasks || queens.ManifestHash(all.Sum(nil)) != m.Hash) {
-		err = fmt.Errorf("%w: this program does not make the tasks of the manifest: use the program version that started the run", queens.ErrContradiction)
-	}
-	return hashes, err
-}
-
-// part is the hashes of consecutive tasks.
-type part struct {
-	first  uint64
-	hashes []uint64
-}
-
-func hashPart(ctx context.Context, p *split.Part) (part, error) {
-	made := part{p.First, make([]uint64, 0, p.Tasks)}
-	var hasher queens.Hasher
-	for task := range p.All() {
-		if ctx.Err() != nil {
-			return made, context.Cause(ctx)
-		}
-		made.hashes = append(made.hashes, hasher.Hash(&task))
-	}
-	return made, nil
 }

@@ -17,11 +17,7 @@ func newStation(t *testing.T) *station {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := split.Plan(t.Context(), 8, queens.Full, classes, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	index, err := split.NewIndex(t.Context(), &m)
+	m, index, err := split.Plan(t.Context(), 8, queens.Full, classes, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

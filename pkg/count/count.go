@@ -33,12 +33,12 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 	if err != nil {
 		return nil, err
 	}
-	manifest, err := split.Plan(ctx, job.N, job.Symmetry, classes, 0)
+	manifest, index, err := split.Plan(ctx, job.N, job.Symmetry, classes, 0)
 	if err != nil {
 		return nil, err
 	}
 	var sums symmetry.Sums
-	err = Each(ctx, job.Kernel, job.Threads, split.Tasks(&manifest), func(c Counted) error {
+	err = Each(ctx, job.Kernel, job.Threads, index.All(), func(c Counted) error {
 		sums.Add(manifest.Classes[manifest.ClassOf(c.Task.ID)].Weight, c.Count)
 		return nil
 	})

@@ -82,12 +82,12 @@ func prefixes(t *testing.T, n int, s queens.Symmetry) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := split.Plan(t.Context(), n, s, classes, 0)
+	m, index, err := split.Plan(t.Context(), n, s, classes, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var sum int64
-	for task := range split.Tasks(&m) {
+	for task := range index.All() {
 		sum += int64(len(task.Prefixes))
 	}
 	if m.Tasks < 100 || sum <= int64(m.Tasks) {

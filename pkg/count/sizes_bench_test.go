@@ -85,7 +85,11 @@ func sampleRegions(b *testing.B, n, sample int) (regions [][2][]queens.Task) {
 	rng := rand.New(rand.NewPCG(18, uint64(n)))
 	for i, plan := range split.PlanSizes(classes) {
 		large := resized(plan, &profiles[i], min(4e9, run/256))
-		tasks := slices.Collect(split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{large}}))
+		index, err := split.NewIndex(b.Context(), &queens.Manifest{Classes: []queens.ClassPlan{large}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		tasks := slices.Collect(index.All())
 		share := float64(sample) * profiles[i].NodesBelow(0) / run
 		for share += rng.Float64(); share >= 1 && len(tasks) > 0; share-- {
 			task := tasks[rng.IntN(len(tasks))]

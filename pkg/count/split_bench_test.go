@@ -25,12 +25,12 @@ func BenchmarkSplit(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			m, err := split.Plan(b.Context(), n, queens.Full, classes, 0)
+			m, index, err := split.Plan(b.Context(), n, queens.Full, classes, 0)
 			if err != nil {
 				b.Fatal(err)
 			}
 			cut := make([][]queens.Task, len(classes))
-			for task := range split.Tasks(&m) {
+			for task := range index.All() {
 				class := m.ClassOf(task.ID)
 				cut[class] = append(cut[class], task)
 			}

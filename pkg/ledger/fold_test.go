@@ -20,7 +20,7 @@ func newHeader(t testing.TB, redundancy int) *Header {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := split.Plan(t.Context(), 7, queens.Mirror, classes, 2)
+	m, _, err := split.Plan(t.Context(), 7, queens.Mirror, classes, 2)
 	if err != nil || m.Tasks < 7 || len(m.Classes) != 2 {
 		t.Fatal(m.Tasks, err)
 	}

@@ -33,7 +33,7 @@ func header(t testing.TB, n, hours int) ledger.Header {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := split.Plan(t.Context(), n, queens.Full, classes, 0)
+	m, _, err := split.Plan(t.Context(), n, queens.Full, classes, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := split.Plan(ctx, job.N, job.Symmetry, classes, job.Depth)
+	m, index, err := split.Plan(ctx, job.N, job.Symmetry, classes, job.Depth)
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +114,7 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, name: state.Header().Run, run: log, state: state, tested: tested, created: true, started: begun}
-	s.index, err = split.NewIndex(ctx, &m)
-	if err != nil {
-		return nil, errors.Join(err, s.Close(ctx))
-	}
-	return s, nil
+	return &Session{cfg: cfg, name: state.Header().Run, run: log, state: state, index: index, tested: tested, created: true, started: begun}, nil
 }
 
 // ErrAlone says that a run needs several machines, and no other can join.
@@ -174,11 +169,7 @@ func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 	if notes.Torn > 0 {
 		cfg.Log.Warn().Int64("bytes", notes.Torn).Msg("the ledger ended in a group that was not written as a whole: it was cut off, and its tasks are counted again")
 	}
-	m := &s.state.Header().Manifest
-	if err = split.Check(ctx, m); err == nil {
-		s.index, err = split.NewIndex(ctx, m)
-	}
-	if err != nil {
+	if s.index, err = split.Check(ctx, &s.state.Header().Manifest); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	s.earlier = s.state.NumberDone()

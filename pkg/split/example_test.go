@@ -9,17 +9,17 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// A count is planned once; its tasks are then streamed in order of id.
+// A count is planned once; its index then makes the tasks.
 func Example() {
 	classes, err := symmetry.Classes(5, queens.Mirror)
 	if err != nil {
 		panic(err)
 	}
-	manifest, err := split.Plan(context.Background(), 5, queens.Mirror, classes, 2)
+	manifest, index, err := split.Plan(context.Background(), 5, queens.Mirror, classes, 2)
 	if err != nil {
 		panic(err)
 	}
-	for task := range split.Tasks(&manifest) {
+	for task := range index.All() {
 		fmt.Printf("task %d of class %d: %d prefix\n", task.ID, manifest.ClassOf(task.ID), len(task.Prefixes))
 	}
 	// Output:

@@ -2,9 +2,11 @@ package split_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -15,61 +17,88 @@ import (
 	"nqueens/pkg/split"
 )
 
-// An index finds the tasks of any range of ids: across classes, and as far as the manifest has tasks.
+// expected returns the tasks of a manifest: the prefixes that a plain search finds, in batches.
+func expected(m *queens.Manifest) (tasks []queens.Task) {
+	for _, plan := range m.Classes {
+		for batch := range slices.Chunk(placements(&plan.Board, plan.Depth), plan.Batch) {
+			tasks = append(tasks, queens.Task{ID: uint64(len(tasks)), Board: plan.Board, Prefixes: batch})
+		}
+	}
+	return tasks
+}
+
+// The index of a manifest has its tasks and no others: all at once, in a pass on all cores, and any range of ids, across
+// classes and as far as there are tasks. Neither a later call nor an append to the prefixes of a task changes other tasks.
 func TestIndexHasTheTasks(t *testing.T) {
-	all := partManifests(t)
-	maps.Insert(all, manifests(t))
-	for name, m := range all {
-		want := slices.Collect(split.Tasks(&m))
-		index := mustIndex(t, &m)
-		if got := index.Tasks(); got != uint64(len(want)) {
-			t.Fatalf("%s: the index has %d tasks, want %d", name, got, len(want))
-		}
-		rng := rand.New(rand.NewPCG(1, 0))
-		first := 0
-		for range 300 {
-			tasks := rng.IntN(100)
-			switch rng.IntN(4) {
-			case 0: // anywhere
-				first = rng.IntN(len(want) + 1)
-			case 1: // a little further
-				first = min(first+rng.IntN(100), len(want))
+	for name, m := range manifests(t) {
+		for _, batch := range []int{0, 1, 3, queens.MaxBatch} { // 0 stands for the batches of the plan
+			index := mustIndex(t, batched(&m, batch))
+			want := expected(batched(&m, batch))
+			if got := index.Tasks(); got != uint64(len(want)) {
+				t.Fatalf("%s, batch %d: the index has %d tasks, want %d", name, batch, got, len(want))
 			}
-			end := min(first+tasks, len(want))
-			if got := index.Range(uint64(first), tasks); !slices.EqualFunc(got, want[first:end], sameTask) {
-				t.Fatalf("%s: the index finds %d tasks from %d on, want %d, the first %+v", name, len(got), first, end-first, got[:min(1, len(got))])
+			if got := slices.Collect(index.All()); !slices.EqualFunc(got, want, sameTask) {
+				t.Fatalf("%s, batch %d: the index has other tasks", name, batch)
 			}
-			if task, ok := index.Task(uint64(first)); ok != (first < len(want)) || ok && !sameTask(task, want[first]) {
-				t.Fatalf("%s: task %d is found as %+v (%v)", name, first, task, ok)
+			var passed []uint64
+			err := split.InOrder(t.Context(), index, func(tasks []queens.Task) (hashes []uint64, err error) {
+				for i := range tasks {
+					hashes = append(hashes, tasks[i].Hash())
+				}
+				return hashes, nil
+			}, func(hashes []uint64) error { passed = append(passed, hashes...); return nil })
+			if !slices.EqualFunc(passed, want, func(hash uint64, task queens.Task) bool { return hash == task.Hash() }) || err != nil {
+				t.Fatalf("%s, batch %d: a pass has other tasks (error %v)", name, batch, err)
 			}
-			first = end
-		}
-		for _, id := range []uint64{uint64(len(want)), math.MaxUint64} {
-			if got := index.Range(id, math.MaxInt); len(got) > 0 {
-				t.Errorf("%s: from %d on the index finds %d tasks", name, id, len(got))
+			if batch == 0 && m.Hash != hashOf(passed) {
+				t.Fatalf("%s: the manifest has another hash", name)
 			}
-		}
-		if got := index.Range(0, math.MaxInt); !slices.EqualFunc(got, want, sameTask) {
-			t.Errorf("%s: the index finds %d tasks in all, want %d", name, len(got), len(want))
+			checkRanges(t, name, index, want)
 		}
 	}
 }
 
-// Neither a later call nor an append to the prefixes of a task changes other tasks.
-func TestIndexKeepsItsTasks(t *testing.T) {
-	m := renumbered(mustPlan(t, 9, queens.Full, 4), 3)
-	want := slices.Collect(split.Tasks(&m))
-	index := mustIndex(t, &m)
-	var got []queens.Task
-	for len(got) < len(want) {
-		got = append(got, index.Range(uint64(len(got)), 7)...)
+// checkRanges takes random ranges, and then compares all.
+func checkRanges(t *testing.T, name string, index *split.Index, want []queens.Task) {
+	t.Helper()
+	var got, wanted []queens.Task
+	rng := rand.New(rand.NewPCG(1, 0))
+	for range 50 {
+		first, tasks := rng.IntN(len(want)+1), rng.IntN(20)
+		got = append(got, index.Range(uint64(first), tasks)...)
+		wanted = append(wanted, want[first:min(first+tasks, len(want))]...)
+		if task, ok := index.Task(uint64(first)); ok != (first < len(want)) || ok && !sameTask(task, want[first]) {
+			t.Fatalf("%s: task %d is found as %+v (%v)", name, first, task, ok)
+		}
 	}
 	for i := range got {
 		_ = append(got[i].Prefixes, queens.Prefix{Row: -1})
 	}
-	if !slices.EqualFunc(got, want, sameTask) {
-		t.Error("the tasks have changed")
+	if !slices.EqualFunc(got, wanted, sameTask) {
+		t.Errorf("%s: ranges have other tasks", name)
 	}
+	for _, first := range []uint64{uint64(len(want)), math.MaxUint64} {
+		if got := index.Range(first, math.MaxInt); len(got) > 0 {
+			t.Errorf("%s: from %d on the index finds %d tasks", name, first, len(got))
+		}
+	}
+}
+
+// batched returns the manifest with batches of that size, unless it is 0.
+func batched(m *queens.Manifest, batch int) *queens.Manifest {
+	changed := queens.Manifest{Classes: slices.Clone(m.Classes)}
+	for i := 0; batch > 0 && i < len(changed.Classes); i++ {
+		changed.Classes[i].Batch = batch
+	}
+	return &changed
+}
+
+func hashOf(hashes []uint64) queens.ManifestHash {
+	var buf []byte
+	for _, hash := range hashes {
+		buf = binary.LittleEndian.AppendUint64(buf, hash)
+	}
+	return sha256.Sum256(buf)
 }
 
 // The tasks of a chunk are made in two pieces of memory, the tasks and their prefixes.
@@ -87,14 +116,22 @@ func TestIndexAllocates(t *testing.T) {
 	}
 }
 
-// NewIndex ends with the cause of its context.
-func TestNewIndexEnds(t *testing.T) {
+// Planning, indexing and a pass end with the cause of their context.
+func TestEndsWithTheContext(t *testing.T) {
 	m := mustPlan(t, 9, queens.None, 6)
-	cause := errors.New("cause")
+	index, cause := mustIndex(t, &m), errors.New("cause")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(cause)
+	if err := split.InOrder(ctx, index, func([]queens.Task) (int, error) { cancel(cause); return 0, nil }, func(int) error { return nil }); !errors.Is(err, cause) {
+		t.Errorf("pass: error %v, want %v", err, cause)
+	}
 	if _, err := split.NewIndex(ctx, &m); !errors.Is(err, cause) {
-		t.Errorf("error %v, want %v", err, cause)
+		t.Errorf("index: error %v, want %v", err, cause)
+	}
+	if _, _, err := split.Plan(ctx, 12, queens.None, mustClasses(t, 12, queens.None), 6); !errors.Is(err, cause) {
+		t.Errorf("plan: error %v, want %v", err, cause)
+	}
+	if _, err := split.Check(ctx, &m); !errors.Is(err, cause) {
+		t.Errorf("check: error %v, want %v", err, cause)
 	}
 }
 
@@ -102,11 +139,10 @@ func TestNewIndexEnds(t *testing.T) {
 // after the other. It reports the memory of the index.
 func BenchmarkIndex(b *testing.B) {
 	for _, n := range []int{18, 22, 26} {
-		m, err := split.Plan(b.Context(), n, queens.Full, mustClasses(b, n, queens.Full), 0)
+		m, index, err := split.Plan(b.Context(), n, queens.Full, mustClasses(b, n, queens.Full), 0)
 		if err != nil {
 			b.Fatal(err)
 		}
-		index := mustIndex(b, &m)
 		b.Run(fmt.Sprintf("n=%d/make", n), func(b *testing.B) {
 			var before, after runtime.MemStats
 			runtime.GC()
@@ -148,6 +184,11 @@ func mustIndex(t testing.TB, m *queens.Manifest) *split.Index {
 		t.Fatal(err)
 	}
 	return index
+}
+
+func allTasks(t testing.TB, m *queens.Manifest) iter.Seq[queens.Task] {
+	t.Helper()
+	return mustIndex(t, m).All()
 }
 
 func sameTask(a, b queens.Task) bool {

@@ -15,11 +15,15 @@ func TestTooManyTasks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for depth, tooLarge := range map[int]bool{2: false, 30: true} {
-		m := queens.Manifest{N: 32, Symmetry: queens.None, Classes: uniformPlans(classes, depth)}
-		const most = 930 // pairs of queens on two rows
-		if err := assignIDs(t.Context(), &m, most); errors.Is(err, ErrTooLarge) != tooLarge || m.Tasks > most+maxPartTasks {
-			t.Errorf("depth %d: %d tasks, error %v", depth, m.Tasks, err)
+	const pairs = 930 // of queens on two rows
+	for _, c := range []struct {
+		depth    int
+		most     uint64
+		tooLarge bool
+	}{{2, pairs, false}, {2, pairs - 1, true}, {7, pairs, true}, {30, pairs, true}, {30, MaxTasks, true}} {
+		x, err := newIndex(t.Context(), uniformPlans(classes, c.depth), c.most)
+		if errors.Is(err, ErrTooLarge) != c.tooLarge || x.Tasks() > 2*c.most+markPrefixes {
+			t.Errorf("depth %d, at most %d tasks: %d tasks, error %v", c.depth, c.most, x.Tasks(), err)
 		}
 	}
 }

@@ -2,55 +2,11 @@ package split_test
 
 import (
 	"math/rand/v2"
-	"slices"
-	"testing"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/split"
 )
 
-// The prefixes of any depth are the ways to place queens that a plain search
-// finds, in lexicographic order of their columns.
-func TestPrefixes(t *testing.T) {
-	for n := 1; n <= 8; n++ {
-		for seed := range uint64(8) {
-			rng := rand.New(rand.NewPCG(seed, uint64(n)))
-			b := randomBoard(rng, n, int(seed)%4)
-			for depth := range n + 1 {
-				want := placements(&b, depth)
-				if got := slices.Collect(split.Prefixes(b, depth)); !slices.Equal(got, want) {
-					t.Fatalf("n=%d, seed %d, depth %d: prefixes %+v, want %+v", n, seed, depth, got, want)
-				}
-			}
-		}
-	}
-}
-
-// Prefixes are streamed: listing those of a whole large board first would take years.
-func TestPrefixesAreStreamed(t *testing.T) {
-	got := 0
-	for p := range split.Prefixes(queens.FullBoard(27), 27) {
-		if p.Row != 27 {
-			t.Errorf("a prefix of %d rows", p.Row)
-		}
-		if got++; got == 3 {
-			break
-		}
-	}
-	if got != 3 {
-		t.Errorf("%d prefixes came, want 3", got)
-	}
-}
-
-// A consumer can stop after any prefix, and gets no further one.
-func TestPrefixesStop(t *testing.T) {
-	b := queens.FullBoard(6)
-	for depth := range 7 {
-		stopAnywhere(t, split.Prefixes(b, depth), func(a, b queens.Prefix) bool { return a == b })
-	}
-}
-
-// placements returns what Prefixes yields, by a search over arrays.
+// placements returns the prefixes of that depth in order, by a search over arrays.
 func placements(b *queens.Board, depth int) []queens.Prefix {
 	var found []queens.Prefix
 	columns := make([]int, 0, depth)

@@ -74,7 +74,7 @@ func TestSharesFollowTheWork(t *testing.T) {
 			m := mustPlan(t, n, s, 0)
 			var all float64
 			counted := make([]float64, len(m.Classes))
-			for task := range split.Tasks(&m) {
+			for task := range allTasks(t, &m) {
 				for _, p := range task.Prefixes {
 					cost := tried(&task.Board, p)
 					counted[m.ClassOf(task.ID)] += cost

@@ -93,7 +93,7 @@ func TestEveryTaskIsSmall(t *testing.T) {
 	for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
 		m := mustPlan(t, n, s, 0)
 		var worst uint64
-		for task := range split.Tasks(&m) {
+		for task := range allTasks(t, &m) {
 			var cost uint64
 			for _, p := range task.Prefixes {
 				cost += nodes(&task.Board, p)
@@ -128,7 +128,7 @@ func TestSizesOfBarrenClasses(t *testing.T) {
 	barren.Allow[0], short.Allow[3] = 0, 0
 	board := func(b queens.Board) queens.Class { return queens.Class{Board: b, Weight: 1} }
 	classes := []queens.Class{board(barren), board(queens.FullBoard(8)), board(barren), board(short), board(barren)}
-	m, err := split.Plan(t.Context(), 8, queens.None, classes, 0)
+	m, _, err := split.Plan(t.Context(), 8, queens.None, classes, 0)
 	if err != nil || m.Tasks != 2 {
 		t.Fatalf("%d tasks (error %v), want one for each class that has prefixes", m.Tasks, err)
 	}
@@ -155,7 +155,7 @@ func TestPlanIsStreamed(t *testing.T) {
 		t.Errorf("a plan of %d tasks keeps %d bytes", m.Tasks, got-before)
 	}
 	var most uint64
-	for task := range split.Tasks(&m) {
+	for task := range allTasks(t, &m) {
 		if task.ID%5000 == 0 {
 			most = max(most, held())
 		}
@@ -174,7 +174,7 @@ func BenchmarkPlan(b *testing.B) {
 			var tasks uint64
 			start := time.Now()
 			for b.Loop() {
-				m, err := split.Plan(b.Context(), n, queens.Full, classes, 0)
+				m, _, err := split.Plan(b.Context(), n, queens.Full, classes, 0)
 				if err != nil {
 					b.Fatal(err)
 				}

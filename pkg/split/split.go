@@ -1,18 +1,13 @@
-// Package split cuts classes into tasks, which are batches of prefixes. It streams the tasks in a
-// fixed order and never holds them all. The task set is a function of the manifest: it is the
+// Package split cuts classes into tasks, which are batches of prefixes. An [Index] makes any of them from
+// its id; nothing holds them all. The task set is a function of the manifest: it is the
 // same on every machine and for any number of workers.
 package split
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
 
-	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
 )
 
@@ -29,114 +24,79 @@ const (
 // ErrTooLarge says that a manifest has more tasks or prefixes than a run can have.
 var ErrTooLarge = errors.New("the prefixes are too many")
 
-// Plan returns the manifest of a count of the given classes. With depth 0 it chooses depth and
-// batch for each class, so that tasks have a good size; otherwise each prefix of depth rows is
-// a task. Plan passes over all tasks once, on all cores, to number and hash them, which takes
-// six core-seconds for 10^7 tasks. If ctx ends, Plan returns its cause. The error wraps [ErrTooLarge] for a depth
-// with too many prefixes.
-func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, error) {
+// Plan returns the manifest of a count of the given classes, and the index of its tasks. With depth 0 it chooses depth
+// and batch for each class, so that tasks have a good size; otherwise each prefix of depth rows is a task. Plan passes over
+// all tasks, on all cores, to number and hash them, which takes six core-seconds for 10^7 tasks. If ctx ends, Plan returns
+// its cause. The error wraps [ErrTooLarge] for a depth with too many prefixes.
+func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (m queens.Manifest, x *Index, err error) {
 	if err := queens.ValidateN(n); err != nil {
-		return queens.Manifest{}, err
+		return m, nil, err
 	}
 	if depth < 0 || depth > n {
-		return queens.Manifest{}, fmt.Errorf("depth must be from 1 to %d rows, or 0, not %d", n, depth)
+		return m, nil, fmt.Errorf("depth must be from 1 to %d rows, or 0, not %d", n, depth)
 	}
 	for _, class := range classes {
 		if class.Board.N != n {
-			return queens.Manifest{}, fmt.Errorf("class of side %d in a count of side %d", class.Board.N, n)
+			return m, nil, fmt.Errorf("class of side %d in a count of side %d", class.Board.N, n)
 		}
 	}
-	m := queens.Manifest{SplitVersion: Version, N: n, Symmetry: s}
+	plans := uniformPlans(classes, depth)
 	if depth == 0 {
-		m.Classes = PlanSizes(classes)
-	} else {
-		m.Classes = uniformPlans(classes, depth)
+		plans = PlanSizes(classes)
 	}
-	err := assignIDs(ctx, &m, MaxTasks)
-	return m, err
+	if x, err = newIndex(ctx, plans, MaxTasks); err != nil {
+		return m, nil, err
+	}
+	for i := range plans {
+		plans[i].First = x.classes[i].First
+	}
+	m = queens.Manifest{SplitVersion: Version, N: n, Symmetry: s, Classes: plans, Tasks: x.Tasks()}
+	m.Hash, err = x.hash(ctx, func([]uint64) {})
+	return m, x, err
 }
 
-// assignIDs numbers, counts and hashes the tasks of the manifest's classes, on all cores. There may be most tasks.
-func assignIDs(ctx context.Context, m *queens.Manifest, most uint64) error {
-	tooLarge := false
-	all := func(yield func(Part) bool) {
-		prefixes := uint64(0)
-		for i := range m.Classes {
-			m.Classes[i].First = m.Tasks
-			for p := range parts(i, &m.Classes[i], m.Tasks) {
-				m.Tasks += uint64(p.Tasks)
-				prefixes += uint64(p.Tasks) * uint64(p.batch)
-				tooLarge = m.Tasks > most || max(prefixes, uint64(p.start.steps)) > maxPrefixes
-				if tooLarge || !yield(p) {
-					return
-				}
-			}
-		}
-	}
-	hash := sha256.New()
-	err := parallel.InOrder(ctx, all, hashTasks, func(hashes []byte) error {
-		hash.Write(hashes)
-		return nil
-	})
-	hash.Sum(m.Hash[:0])
-	if err == nil && tooLarge {
-		return fmt.Errorf("%w: more than %d tasks, or %d prefixes", ErrTooLarge, most, uint64(maxPrefixes))
-	}
-	return err
+// Check returns the index of the manifest if this program makes its tasks: the same number with the same hash. It passes
+// over all tasks, unless they are more than the manifest's or than [Plan] accepts. If ctx ends, it returns its cause.
+func Check(ctx context.Context, m *queens.Manifest) (*Index, error) {
+	return check(ctx, m, func([]uint64) {})
 }
 
-// hashTasks returns the hashes of a part's tasks, as the manifest's hash takes them.
-func hashTasks(ctx context.Context, p Part) ([]byte, error) {
-	hashes := make([]byte, 0, 8*p.Tasks)
-	var hasher queens.Hasher
-	for task := range p.All() {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		hashes = binary.LittleEndian.AppendUint64(hashes, hasher.Hash(&task))
-	}
-	return hashes, nil
+// Hashes is [Check] that returns the hashes of the tasks.
+func Hashes(ctx context.Context, m *queens.Manifest) (hashes []uint64, err error) {
+	_, err = check(ctx, m, func(some []uint64) { hashes = append(hashes, some...) })
+	return hashes, err
 }
 
-// Tasks yields the tasks of a manifest in order of id, with Run empty. Tasks share no memory.
-func Tasks(m *queens.Manifest) iter.Seq[queens.Task] {
-	return func(yield func(queens.Task) bool) {
-		for p := range allParts(m) {
-			for task := range p.All() {
-				task.Prefixes = slices.Clone(task.Prefixes)
-				if !yield(task) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Check returns nil if this program makes the same tasks for the manifest: the same number with the
-// same hash. It passes over all tasks, unless they are more than the manifest's or than [Plan] accepts.
-func Check(ctx context.Context, m *queens.Manifest) error {
+func check(ctx context.Context, m *queens.Manifest, each func(hashes []uint64)) (*Index, error) {
 	if m.SplitVersion != Version {
-		return fmt.Errorf("the run was split by rules of version %d, this program splits by rules of version %d: resume with the nqueens version that splits by rules of version %[1]d, such as the one that started it", m.SplitVersion, Version)
+		return nil, fmt.Errorf("the run was split by rules of version %d, this program splits by rules of version %d: resume with the nqueens version that splits by rules of version %[1]d, such as the one that started it", m.SplitVersion, Version)
 	}
 	if err := m.Validate(); err != nil {
-		return err
+		return nil, err
 	}
-	again := queens.Manifest{Classes: slices.Clone(m.Classes)}
-	err := assignIDs(ctx, &again, min(m.Tasks, MaxTasks))
-	more := errors.Is(err, ErrTooLarge) && again.Tasks > m.Tasks
-	if err != nil && !more {
-		return err
+	x, err := newIndex(ctx, m.Classes, min(m.Tasks, MaxTasks))
+	if err != nil && !errors.Is(err, ErrTooLarge) {
+		return nil, err
 	}
 	for i := range m.Classes {
-		if again.Classes[i].First != m.Classes[i].First {
-			return fmt.Errorf("class %d begins with task %d in this program and with task %d in the run's manifest: resume with the program version that started it", i, again.Classes[i].First, m.Classes[i].First)
+		if x.classes[i].First != m.Classes[i].First {
+			return nil, fmt.Errorf("class %d begins with task %d in this program and with task %d in the run's manifest: resume with the program version that started it", i, x.classes[i].First, m.Classes[i].First)
 		}
 	}
-	if more {
-		return fmt.Errorf("this program splits the run into more than the %d tasks of its manifest: resume with the program version that started it", m.Tasks)
+	switch {
+	case err != nil && m.Tasks > MaxTasks:
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("this program splits the run into more than the %d tasks of its manifest: resume with the program version that started it", m.Tasks)
+	case x.Tasks() != m.Tasks:
+		return nil, fmt.Errorf("this program splits the run into %d tasks, its manifest says %d tasks: resume with the program version that started it", x.Tasks(), m.Tasks)
 	}
-	if again.Tasks != m.Tasks || again.Hash != m.Hash {
-		return fmt.Errorf("this program splits the run into %d tasks with hash %x, its manifest says %d tasks with hash %x: resume with the program version that started it", again.Tasks, again.Hash, m.Tasks, m.Hash)
+	hash, err := x.hash(ctx, each)
+	if err == nil && hash != m.Hash {
+		err = fmt.Errorf("this program splits the run into tasks with hash %x, its manifest says hash %x: resume with the program version that started it", hash, m.Hash)
 	}
-	return nil
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
 }

@@ -1,10 +1,6 @@
 package split_test
 
 import (
-	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -19,37 +15,6 @@ import (
 )
 
 var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
-
-// Tasks yields exactly the tasks of the manifest: ids from 0 without a gap, each of the class
-// that ClassOf returns, with every prefix of every class once and in order.
-func TestTasksAreTheManifests(t *testing.T) {
-	for name, m := range manifests(t) {
-		var hashes []byte
-		prefixes := make([][]queens.Prefix, len(m.Classes))
-		var id uint64
-		for task := range split.Tasks(&m) {
-			class := m.ClassOf(task.ID)
-			if task.ID != id || task.Board != m.Classes[class].Board || task.Run != "" {
-				t.Fatalf("%s: task %d is %+v", name, id, task)
-			}
-			task.Run = "n8-20261120-153012-ab12"
-			if err := task.Validate(); err != nil {
-				t.Fatalf("%s: task %d: %v", name, id, err)
-			}
-			hashes = binary.LittleEndian.AppendUint64(hashes, task.Hash())
-			prefixes[class] = append(prefixes[class], task.Prefixes...)
-			id++
-		}
-		if id != m.Tasks || sha256.Sum256(hashes) != m.Hash {
-			t.Errorf("%s: %d tasks with hash %x, the manifest has %d with %x", name, id, sha256.Sum256(hashes), m.Tasks, m.Hash)
-		}
-		for i, plan := range m.Classes {
-			if want := placements(&plan.Board, plan.Depth); !slices.Equal(prefixes[i], want) {
-				t.Errorf("%s: class %d has prefixes %+v, want %+v", name, i, prefixes[i], want)
-			}
-		}
-	}
-}
 
 // Each class starts with the id after the last task of the class before; a class without a prefix
 // has no task.
@@ -96,35 +61,6 @@ func TestFirstTasks(t *testing.T) {
 	}
 }
 
-// Batches of any size hold the given number of prefixes, the last batch the rest; together they
-// are the class's prefixes in order. Ids count up from the class's first.
-func TestBatches(t *testing.T) {
-	for seed := range uint64(20) {
-		rng := rand.New(rand.NewPCG(seed, 0))
-		n := 4 + rng.IntN(5)
-		plan := queens.ClassPlan{Class: queens.Class{Board: randomBoard(rng, n, int(seed)%4), Weight: 2}}
-		plan.Depth, plan.First = rng.IntN(n+1), rng.Uint64()>>1
-		want := placements(&plan.Board, plan.Depth)
-		for _, batch := range []int{1, 2, 7, max(1, len(want)-1), max(1, len(want)), len(want) + 1, queens.MaxBatch} {
-			plan.Batch = batch
-			var got []queens.Prefix
-			var tasks int
-			for task := range split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{plan}}) {
-				size := min(batch, len(want)-len(got))
-				if task.ID != plan.First+uint64(tasks) || len(task.Prefixes) != size || task.Board != plan.Board {
-					t.Fatalf("seed %d, batch %d: the task after %d is %d with %d prefixes, want %d with %d",
-						seed, batch, tasks, task.ID, len(task.Prefixes), plan.First+uint64(tasks), size)
-				}
-				got = append(got, task.Prefixes...)
-				tasks++
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("seed %d, batch %d: the tasks have prefixes %+v, want %+v", seed, batch, got, want)
-			}
-		}
-	}
-}
-
 // The tasks of a class together have all solutions of its board, at any depth and with batches of
 // any size.
 func TestTasksHaveAllSolutions(t *testing.T) {
@@ -135,7 +71,7 @@ func TestTasksHaveAllSolutions(t *testing.T) {
 				for i, plan := range m.Classes {
 					plan.Batch = 1 + (n+depth)%4
 					var got uint64
-					for task := range split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{plan}}) {
+					for task := range allTasks(t, &queens.Manifest{Classes: []queens.ClassPlan{plan}}) {
 						got += completions(&task)
 					}
 					allowed := func(row, col int) bool { return has(plan.Board.Allow[row], col) }
@@ -175,47 +111,8 @@ func TestPlanOfNothing(t *testing.T) {
 	for _, c := range []struct{ n, depth int }{
 		{8, -1}, {8, math.MinInt}, {8, 9}, {8, math.MaxInt}, {0, 2}, {-1, 2}, {33, 2}, {0, 0}, {7, 2}, {9, 0},
 	} {
-		if m, err := split.Plan(t.Context(), c.n, queens.Mirror, classes, c.depth); err == nil || m.Tasks != 0 || m.Classes != nil {
+		if m, _, err := split.Plan(t.Context(), c.n, queens.Mirror, classes, c.depth); err == nil || m.Tasks != 0 || m.Classes != nil {
 			t.Errorf("Plan of n=%d, depth %d = %+v (error %v), want an error", c.n, c.depth, m, err)
-		}
-	}
-}
-
-// A consumer can stop after any task, also the last or smaller last task of a class, and gets no
-// further one.
-func TestTasksStop(t *testing.T) {
-	same := func(a, b queens.Task) bool { return a.Hash() == b.Hash() }
-	for _, n := range []int{1, 2, 3, 5, 7} {
-		m := mustPlan(t, n, queens.Mirror, min(2, n))
-		stopAnywhere(t, split.Tasks(&m), same)
-		for _, plan := range m.Classes {
-			for _, batch := range []int{1, 2, 3, 7} {
-				plan.Batch = batch
-				stopAnywhere(t, split.Tasks(&queens.Manifest{Classes: []queens.ClassPlan{plan}}), same)
-			}
-		}
-	}
-}
-
-// The consumer owns each task: later tasks do not change it, and writing or appending to its
-// prefixes changes no other task.
-func TestTasksKeepTheirPrefixes(t *testing.T) {
-	for _, batch := range []int{1, 2, 7} {
-		m := mustPlan(t, 9, queens.Mirror, 3)
-		for i := range m.Classes {
-			m.Classes[i].Batch = batch
-		}
-		var kept []queens.Task
-		var hashes []uint64
-		for task := range split.Tasks(&m) {
-			kept, hashes = append(kept, task), append(hashes, task.Hash())
-			_ = append(task.Prefixes, queens.Prefix{Row: -1})
-		}
-		for i := range kept {
-			if got := kept[i].Hash(); got != hashes[i] {
-				t.Errorf("batch %d: task %d had hash %#x, and %#x later", batch, i, hashes[i], got)
-			}
-			clear(kept[i].Prefixes)
 		}
 	}
 }
@@ -232,9 +129,14 @@ func manifests(t *testing.T) iter.Seq2[string, queens.Manifest] {
 				}
 			}
 		}
+		for n, depth := range map[int]int{10: 6, 11: 7, 16: 0} { // classes with many sections, marks and ranges
+			if !yield(fmt.Sprintf("n=%d, depth %d", n, depth), mustPlan(t, n, queens.Mirror, depth)) {
+				return
+			}
+		}
 		for seed := range uint64(30) {
 			rng := rand.New(rand.NewPCG(seed, 0))
-			n := 3 + rng.IntN(5)
+			n := 3 + rng.IntN(7)
 			classes := make([]queens.Class, 1+rng.IntN(6))
 			for i := range classes {
 				classes[i] = queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), Weight: 1 << rng.IntN(4)}
@@ -242,7 +144,7 @@ func manifests(t *testing.T) iter.Seq2[string, queens.Manifest] {
 					classes[i].Board.Allow[0] = 0
 				}
 			}
-			m, err := split.Plan(t.Context(), n, queens.None, classes, rng.IntN(n+1))
+			m, _, err := split.Plan(t.Context(), n, queens.None, classes, rng.IntN(n+1))
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -264,27 +166,11 @@ func mustClasses(t testing.TB, n int, s queens.Symmetry) []queens.Class {
 
 func mustPlan(t *testing.T, n int, s queens.Symmetry, depth int) queens.Manifest {
 	t.Helper()
-	m, err := split.Plan(t.Context(), n, s, mustClasses(t, n, s), depth)
+	m, _, err := split.Plan(t.Context(), n, s, mustClasses(t, n, s), depth)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
-}
-
-// stopAnywhere stops a sequence after each of its elements in turn.
-func stopAnywhere[E any](t *testing.T, seq iter.Seq[E], same func(a, b E) bool) {
-	t.Helper()
-	all := slices.Collect(seq)
-	for limit := 1; limit <= len(all); limit++ {
-		var got []E
-		seq(func(e E) bool {
-			got = append(got, e)
-			return len(got) < limit
-		})
-		if !slices.EqualFunc(got, all[:limit], same) {
-			t.Fatalf("stopped after %d of %d, got %d", limit, len(all), len(got))
-		}
-	}
 }
 
 // completions returns what a plain search counts for a task. To it, the squares
@@ -299,14 +185,4 @@ func completions(task *queens.Task) uint64 {
 		sum += oracle.Count(task.Board.N, allowed, slices.Repeat([]int{-1}, p.Row))
 	}
 	return sum
-}
-
-// Plan ends with the cause of its context.
-func TestPlanEndsWithItsContext(t *testing.T) {
-	reason := errors.New("not wanted")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(reason)
-	if _, err := split.Plan(ctx, 8, queens.None, mustClasses(t, 8, queens.None), 8); !errors.Is(err, reason) {
-		t.Errorf("error %v, want %v", err, reason)
-	}
 }

@@ -17,7 +17,7 @@ type walk struct {
 	free  [queens.MaxN]uint32
 	row   int
 	ended bool
-	steps int // rows entered, a measure of the time
+	steps uint64 // rows entered, a measure of the time
 }
 
 // newWalk returns a walk at the first prefix. depth is 0 to b.N.
@@ -86,4 +86,30 @@ func (w *walk) advance() bool {
 		}
 	}
 	return !w.ended
+}
+
+// appendColumns appends the columns of the next prefix's queens. The walk must have advanced to it.
+func (w *walk) appendColumns(columns []byte) []byte {
+	for row := range w.row {
+		queen := w.above[row+1].Cols &^ w.above[row].Cols
+		columns = append(columns, byte(bits.TrailingZeros32(queen)))
+	}
+	if w.depth > 0 {
+		columns = append(columns, byte(bits.TrailingZeros32(w.free[w.row])))
+	}
+	return columns
+}
+
+// resume moves the walk to the prefix with queens on these columns.
+func (w *walk) resume(b *queens.Board, columns []byte) {
+	w.board, w.depth = *b, len(columns)
+	w.row, w.ended, w.above[0] = max(len(columns)-1, 0), false, queens.Prefix{}
+	for row, column := range columns {
+		queen := uint32(1) << column
+		w.free[row] = w.above[row].Free(&w.board) &^ (queen - 1) // the squares before have been passed over
+		if row < w.row {
+			w.free[row] &^= queen
+			w.above[row+1] = w.above[row].Place(&w.board, queen)
+		}
+	}
 }

@@ -49,10 +49,7 @@ func newHandOut(t *testing.T, n int) *handOut {
 		instance: 7, all: make(chan struct{}), counted: map[uint64]bool{}, asked: map[queens.Process]bool{}, last: map[queens.Process]uint64{},
 		given: map[queens.Process][]queens.Chunk{},
 	}
-	if h.manifest, err = split.Plan(t.Context(), n, queens.Full, classes, 3); err != nil {
-		t.Fatal(err)
-	}
-	if h.index, err = split.NewIndex(t.Context(), &h.manifest); err != nil {
+	if h.manifest, h.index, err = split.Plan(t.Context(), n, queens.Full, classes, 3); err != nil {
 		t.Fatal(err)
 	}
 	return h

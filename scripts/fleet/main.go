@@ -90,11 +90,7 @@ func start(ctx context.Context, n int, dir string, server *natsserver.Server) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := split.Plan(ctx, n, queens.Full, classes, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	index, err := split.NewIndex(ctx, &m)
+	m, index, err := split.Plan(ctx, n, queens.Full, classes, 0)
 	if err != nil {
 		return nil, nil, err
 	}
