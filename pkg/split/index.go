@@ -56,7 +56,6 @@ func newIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 	}
 	err := parallel.InOrder(ctx, x.sections(), func(ctx context.Context, s section) (section, error) {
 		batch := x.classes[s.class].Batch
-		limit := min(most*uint64(batch), maxPrefixes)
 		for s.walk.advance() {
 			if ctx.Err() != nil {
 				return s, context.Cause(ctx)
@@ -64,7 +63,7 @@ func newIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 			s.marks.at = append(s.marks.at, s.prefixes)
 			s.marks.columns = s.walk.appendColumns(s.marks.columns)
 			s.prefixes += uint64(s.walk.skip(max(markPrefixes, batch)))
-			if max(s.prefixes, s.walk.steps) > limit {
+			if max(s.prefixes, s.walk.steps) > maxPrefixes || s.prefixes > most*uint64(batch) {
 				return s, tooLarge()
 			}
 		}

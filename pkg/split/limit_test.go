@@ -20,7 +20,7 @@ func TestTooManyTasks(t *testing.T) {
 		depth    int
 		most     uint64
 		tooLarge bool
-	}{{2, pairs, false}, {2, pairs - 1, true}, {7, pairs, true}, {30, pairs, true}, {30, MaxTasks, true}} {
+	}{{2, pairs, false}, {2, pairs - 1, true}, {7, pairs, true}, {30, pairs, true}} {
 		x, err := newIndex(t.Context(), uniformPlans(classes, c.depth), c.most)
 		if errors.Is(err, ErrTooLarge) != c.tooLarge || x.Tasks() > 2*c.most+markPrefixes {
 			t.Errorf("depth %d, at most %d tasks: %d tasks, error %v", c.depth, c.most, x.Tasks(), err)

@@ -89,7 +89,7 @@ func TestEveryTaskIsSmall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")
 	}
-	const n, bound = 15, 1.5
+	const n, bound = 14, 1.5
 	for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
 		m := mustPlan(t, n, s, 0)
 		var worst uint64
