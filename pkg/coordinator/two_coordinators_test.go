@@ -10,7 +10,7 @@ import (
 )
 
 // coordinatorWith returns a core that resumes a run with so many results.
-func coordinatorWith(t *testing.T, now time.Duration, instance uint64, results int) *Core {
+func coordinatorWith(t *testing.T, instance uint64, results int) *Core {
 	m := testManifest(queens.MaxN, []uint64{10})
 	state := ledger.NewState(&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: 1})
 	records := []ledger.Record{&ledger.Start{Number: 1}}
@@ -22,12 +22,12 @@ func coordinatorWith(t *testing.T, now time.Duration, instance uint64, results i
 			t.Fatal(err)
 		}
 	}
-	return New(now, state, Options{Instance: instance, Shares: testShares(&m), TaskBytes: []int{1}, ReplyBytes: 1000, Kernels: []string{generic}})
+	return New(0, state, Options{Instance: instance, Shares: testShares(&m), TaskBytes: []int{1}, ReplyBytes: 1000, Kernels: []string{generic}})
 }
 
-// tickTo lets time pass for a core, and reports whether it announced itself.
-func tickTo(c *Core, from, to time.Duration) (announced bool) {
-	for now := from; now < to; now += time.Second / 4 {
+// tickTo lets time pass for a core from 0 on, and reports whether it announced itself.
+func tickTo(c *Core, to time.Duration) (announced bool) {
+	for now := time.Duration(0); now < to; now += time.Second / 4 {
 		c.Tick(now)
 		announced = c.Take().Announce || announced
 	}
@@ -39,9 +39,9 @@ func TestTwoCoordinators(t *testing.T) {
 	for results := range 3 {
 		for others := range 3 {
 			for _, instance := range []uint64{1, 3} {
-				a, b := coordinatorWith(t, 0, 2, results), coordinatorWith(t, 0, instance, others)
-				tickTo(a, 0, 10*time.Second)
-				tickTo(b, 0, 10*time.Second)
+				a, b := coordinatorWith(t, 2, results), coordinatorWith(t, instance, others)
+				tickTo(a, 10*time.Second)
+				tickTo(b, 10*time.Second)
 				ofA, ofB := a.Announcement(), b.Announcement()
 				a.HeardOther(10*time.Second, ofB)
 				b.HeardOther(10*time.Second, ofA)
@@ -62,9 +62,9 @@ func TestTwoCoordinators(t *testing.T) {
 
 // A coordinator that starts while another one runs ends, whatever their results are; the other does not hear of it.
 func TestSecondCoordinator(t *testing.T) {
-	old, young := coordinatorWith(t, 0, 1, 0), coordinatorWith(t, 0, 2, 5)
-	tickTo(old, 0, 10*time.Second)
-	if tickTo(young, 0, 2900*time.Millisecond) {
+	old, young := coordinatorWith(t, 1, 0), coordinatorWith(t, 2, 5)
+	tickTo(old, 10*time.Second)
+	if tickTo(young, 2900*time.Millisecond) {
 		t.Error("a coordinator announces itself before it has listened for 3 s")
 	}
 	young.HeardOther(2900*time.Millisecond, old.Announcement())
