@@ -189,7 +189,7 @@ func countedBy(l *lab, worker *process) uint64 {
 }
 
 func workerPaused(l *lab) {
-	p := l.start("coordinator", with(short, "--workers", "0", "--listen", "127.0.0.1:0")...)
+	p := l.start("coordinator", with(long, "--workers", "0", "--listen", "127.0.0.1:0")...)
 	p.says("workers join")
 	one := l.worker("one")
 	l.progress(p, 20)
@@ -198,11 +198,11 @@ func workerPaused(l *lab) {
 	l.worker("two")
 	l.progress(p, 1)
 	one.signal(syscall.SIGCONT)
-	p.prints(shortTotal)
+	p.prints(longTotal)
 }
 
 func interrupted(l *lab) {
-	p := l.start("coordinator", with(short, "--kernel", "generic")...)
+	p := l.start("coordinator", with(long, "--kernel", "generic")...)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		l.progress(p, 1)
 		p.signal(signal)
@@ -211,7 +211,7 @@ func interrupted(l *lab) {
 		}
 		p = l.start("coordinator", "resume", "--kernel", "generic")
 	}
-	p.prints(shortTotal)
+	p.prints(longTotal)
 }
 
 // A coordinator that is killed and resumed, with the server or without it, costs no search: the worker counts each task
