@@ -12,7 +12,7 @@ import (
 
 func decimal(n int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(n)) }
 
-func seconds(n time.Duration) queens.Seconds { return queens.Seconds{Duration: n * time.Second} }
+func seconds(n int64) queens.Seconds { return queens.Seconds{Duration: time.Duration(n) * time.Second} }
 
 // A snapshot is valid on the bounds of its numbers, and not beyond.
 func TestSnapshotValidate(t *testing.T) {
