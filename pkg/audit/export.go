@@ -22,7 +22,7 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 		return err
 	}
 	m := &s.Header().Manifest
-	index, err := split.Check(ctx, m)
+	index, err := split.Check(ctx, m, nil)
 	if err != nil {
 		return err
 	}

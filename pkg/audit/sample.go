@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"nqueens/pkg/count"
+	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
@@ -20,7 +21,7 @@ import (
 )
 
 // Sample selects tasks that are done, to count them again, and says how. They are drawn in a random order, without
-// replacement, each with the same chance, and counted by another kernel than those that counted them: see [count.Again].
+// replacement, each with the same chance, and counted by another kernel than those that counted them: see [kernel.Differing].
 type Sample struct {
 	Share   float64 // of the tasks that are done, 0 to 1, rounded up; at least one task
 	Seed    uint64  // of the order: the same seed draws the same tasks in the same order
@@ -122,8 +123,8 @@ func (r *sampling) draw(tasks uint64) iter.Seq[uint64] {
 
 // count counts a task and compares it with the ledger.
 func (r *sampling) count(ctx context.Context, id uint64) (none struct{}, err error) {
-	task, ok := r.index.Task(id)
-	if !ok {
+	tasks := r.index.Range(id, 1)
+	if len(tasks) == 0 {
 		return none, fmt.Errorf("%w: the split has no task %d", queens.ErrContradiction, id)
 	}
 	r.mu.Lock()
@@ -136,7 +137,7 @@ func (r *sampling) count(ctx context.Context, id uint64) (none struct{}, err err
 		}
 	}
 	r.mu.Unlock()
-	again, err := count.Again(ctx, &task, kernels...)
+	again, err := count.One(ctx, kernel.Differing(kernels...), &tasks[0])
 	if err != nil {
 		return none, err
 	}

@@ -299,10 +299,7 @@ func (s *Coordinator) answer(origin any) func(message []byte, err error) {
 // recount counts a task in a child process.
 func (s *Coordinator) recount(r Recount) {
 	result := RecountResult{Recount: r}
-	task, ok := s.Index.Task(r.Task)
-	if !ok {
-		return // the core names tasks of the run only
-	}
+	task := s.Index.Range(r.Task, 1)[0] // the core names tasks of the run only
 	result.Count, result.Err = s.Config.Recount(s.ctx, task, r.Kernel, r.Deeper)
 	if s.ctx.Err() == nil {
 		s.inputs.put(func(now time.Duration) { s.core.RecountDone(now, &result) })

@@ -48,11 +48,6 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 	return sums.Total(), nil
 }
 
-// Again counts a task by another kernel than those that counted it before; see [kernel.Differing].
-func Again(ctx context.Context, task *queens.Task, counted ...string) (queens.TaskCount, error) {
-	return One(ctx, kernel.Differing(counted...), task)
-}
-
 // One counts a task. The error is that of the kernel, or the cause if ctx ends.
 func One(ctx context.Context, k kernel.Kernel, task *queens.Task) (one queens.TaskCount, err error) {
 	err = k.WithCounter(func(c kernel.Counter) error {

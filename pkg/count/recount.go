@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
+	"sync"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -23,27 +23,27 @@ type Recounted struct {
 	Agrees  *bool   `json:"agrees,omitempty"` // whether the exported count is the same; absent if there is none
 }
 
-// RecountLines counts exported tasks again, on that many threads. It reads a
-// [queens.ExportedTask] from each line of in, and writes a [Recounted] for each to out, as
-// JSON lines in the same order. It holds a few tasks per thread, or a few times as many
-// as the kernel counts at once, however many there are. It ends early with the first line that is not
-// a task, with the cause of ctx's end, or with an error of in or out. If counts differ from those of
-// their lines, the error wraps [queens.ErrContradiction].
+// RecountLines counts exported tasks again, on that many threads. It reads a [queens.ExportedTask] from each line of in, and
+// writes a [Recounted] for each to out, as JSON lines in the same order. It holds as many tasks as [Each] does. It ends early
+// with the first line that is not a task, with the cause of ctx's end, or with an error of in or out. If counts differ from
+// those of their lines, the error wraps [queens.ErrContradiction] and names the first.
 func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	lines := make(chan line)
-	// Nothing waits for the reader: reading from a terminal or a pipe can't be cancelled. It
-	// ends after the read, or with the process.
-	go readLines(ctx, in, lines)
-
-	var badLine error
-	held := make(chan line, 4*threads*max(1, k.AtOnce)) // taken and not reported
+	lines, read := make(chan queens.ExportedTask), make(chan error, 1)
+	// Nothing waits for the reader: reading from a terminal or a pipe can't be cancelled. It ends after the read, or with
+	// the process.
+	go func() {
+		read <- readLines(ctx, in, lines)
+		close(lines)
+	}()
+	var held sync.Map // lines that are not reported, by index
 	tasks := func(yield func(queens.Task) bool) {
-		for {
+		for index := 0; ; index++ {
 			select {
 			case l, ok := <-lines:
-				if badLine = l.err; !ok || badLine != nil || !send(ctx, held, l) || !yield(l.task) {
+				held.Store(index, l)
+				if !ok || !yield(queens.Task{ID: l.Task, Board: l.Board, Prefixes: l.Prefixes}) {
 					return
 				}
 			case <-ctx.Done():
@@ -51,17 +51,19 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 			}
 		}
 	}
-
-	var wrong int           // counts that differ from those of their lines
-	var mismatches []string // the first of them
+	var wrong int // counts that differ from those of their lines
+	var first string
 	reports := json.NewEncoder(out)
 	err := Each(ctx, k, threads, tasks, func(c Counted) error {
-		l := <-held
-		r := l.report(&c)
-		if r.Agrees != nil && !*r.Agrees {
-			if wrong++; wrong <= maxReported {
-				mismatches = append(mismatches, fmt.Sprintf("task %d has %d solutions, its line says %d",
-					l.exported.Task, c.Count, *l.exported.Count))
+		l, _ := held.LoadAndDelete(c.Index)
+		r := Recounted{Task: c.Task.ID, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: c.Kernel}
+		if want := l.(queens.ExportedTask).Count; want != nil {
+			agrees := c.Count == *want
+			if r.Agrees = &agrees; !agrees && wrong == 0 {
+				first = fmt.Sprintf("task %d has %d solutions, its line says %d", r.Task, c.Count, *want)
+			}
+			if !agrees {
+				wrong++
 			}
 		}
 		err := reports.Encode(r)
@@ -70,72 +72,44 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 		}
 		return err
 	})
-	if more := wrong - len(mismatches); more > 0 {
-		mismatches = append(mismatches, fmt.Sprintf("and %d more", more))
+	select {
+	case badLine := <-read:
+		err = errors.Join(err, badLine)
+	default: // the reader still waits for input
 	}
-	err = errors.Join(err, badLine)
+	if wrong > 1 {
+		first += fmt.Sprintf("; and %d more", wrong-1)
+	}
 	if wrong > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: %s", queens.ErrContradiction, strings.Join(mismatches, "; ")))
+		err = errors.Join(err, fmt.Errorf("%w: %s", queens.ErrContradiction, first))
 	}
 	return err
-}
-
-// line is a line of the input: a task, or an error.
-type line struct {
-	exported queens.ExportedTask
-	task     queens.Task
-	err      error
 }
 
 // maxLine bounds the length of a line in bytes: the largest task has less than a million.
 const maxLine = 4 << 20
 
-// readLines sends the lines of in until the end, the first error, or the end of ctx.
-func readLines(ctx context.Context, in io.Reader, lines chan<- line) {
-	defer close(lines)
+// readLines sends the tasks of in until the end, the first line that is none, or the end of ctx.
+func readLines(ctx context.Context, in io.Reader, lines chan<- queens.ExportedTask) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, maxLine)
-	for number := 1; ; number++ {
-		var l line
-		more := scanner.Scan()
-		if l.err = scanner.Err(); more {
-			if l.err = json.Unmarshal(scanner.Bytes(), &l.exported); l.err != nil {
-				l.err = fmt.Errorf("exported task can't be read: %.200w", l.err) // it may quote a literal of any length
-			}
+	number := 1
+	for ; scanner.Scan(); number++ {
+		var l queens.ExportedTask
+		if err := json.Unmarshal(scanner.Bytes(), &l); err != nil {
+			return fmt.Errorf("line %d: exported task can't be read: %.200w", number, err) // it may quote a literal of any length
 		}
-		if more && l.err == nil {
-			l.task, l.err = l.exported.Search()
+		if _, err := l.Search(); err != nil {
+			return fmt.Errorf("line %d: %w", number, err)
 		}
-		if l.err != nil {
-			l.err = fmt.Errorf("line %d: %w", number, l.err)
-		}
-		if !more && l.err == nil || !send(ctx, lines, l) || l.err != nil {
-			return
+		select {
+		case lines <- l:
+		case <-ctx.Done():
+			return nil
 		}
 	}
+	if err := scanner.Err(); err != nil {
+		return fmt.Errorf("line %d: %w", number, err)
+	}
+	return nil
 }
-
-// send reports whether v was taken before ctx ended.
-func send[T any](ctx context.Context, to chan<- T, v T) bool {
-	select {
-	case to <- v:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// report returns the report on a counted line.
-func (l *line) report(c *Counted) Recounted {
-	r := Recounted{
-		Task: l.task.ID, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: c.Kernel,
-	}
-	if want := l.exported.Count; want != nil {
-		agrees := c.Count == *want
-		r.Agrees = &agrees
-	}
-	return r
-}
-
-// maxReported bounds the tasks that an error names.
-const maxReported = 5

@@ -110,8 +110,8 @@ func (p *ClassPlan) validate(m *Manifest) error {
 		return fmt.Errorf("its side is %d, not %d", p.Board.N, m.N)
 	case p.Weight == 0:
 		return fmt.Errorf("it has no weight: the run was split by rules of version %d, which this program does not know: resume it with the nqueens version that started it", m.SplitVersion)
-	case p.Depth < 0 || p.Depth > m.N:
-		return fmt.Errorf("prefixes of %d rows, not 0 to %d", p.Depth, m.N)
+	case p.Depth < 1 || p.Depth > m.N:
+		return fmt.Errorf("prefixes of %d rows, not 1 to %d", p.Depth, m.N)
 	case p.Batch < 1 || p.Batch > MaxBatch:
 		return fmt.Errorf("%d prefixes a task, not 1 to %d", p.Batch, MaxBatch)
 	case p.First > m.Tasks:

@@ -139,7 +139,7 @@ func randomManifest(rng *rand.Rand) queens.Manifest {
 	for range 1 + rng.IntN(8) {
 		m.Classes = append(m.Classes, queens.ClassPlan{
 			Class: queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), Weight: 1 << rng.IntN(4)},
-			Depth: rng.IntN(n + 1), Batch: 1 + rng.IntN(queens.MaxBatch), First: m.Tasks,
+			Depth: 1 + rng.IntN(n), Batch: 1 + rng.IntN(queens.MaxBatch), First: m.Tasks,
 		})
 		m.Tasks += rng.Uint64() >> (4 + rng.IntN(60))
 	}

@@ -169,7 +169,7 @@ func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 	if notes.Torn > 0 {
 		cfg.Log.Warn().Int64("bytes", notes.Torn).Msg("the ledger ended in a group that was not written as a whole: it was cut off, and its tasks are counted again")
 	}
-	if s.index, err = split.Check(ctx, &s.state.Header().Manifest); err != nil {
+	if s.index, err = split.Check(ctx, &s.state.Header().Manifest, nil); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	s.earlier = s.state.NumberDone()

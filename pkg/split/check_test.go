@@ -15,7 +15,7 @@ import (
 // Check accepts every manifest that this program makes.
 func TestCheckOfOwnManifests(t *testing.T) {
 	for name, m := range manifests(t) {
-		if _, err := split.Check(t.Context(), &m); err != nil {
+		if _, err := split.Check(t.Context(), &m, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -46,7 +46,7 @@ func TestCheckRefusesOtherManifests(t *testing.T) {
 	} {
 		m := mustPlan(t, 9, queens.Full, 3)
 		c.spoil(&m)
-		if _, err := split.Check(t.Context(), &m); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := split.Check(t.Context(), &m, nil); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: error %v, want one about %q", name, err, c.says)
 		}
 	}
@@ -59,7 +59,7 @@ func TestCheckNamesTheVersion(t *testing.T) {
 	m.SplitVersion = 2
 	want := fmt.Sprintf("the run was split by rules of version 2, this program splits by rules of version %d: "+
 		"resume with the nqueens version that splits by rules of version 2", split.Version)
-	if _, err := split.Check(t.Context(), &m); err == nil || !strings.HasPrefix(err.Error(), want) {
+	if _, err := split.Check(t.Context(), &m, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
@@ -72,7 +72,7 @@ func TestCheckEndsAtTheTasks(t *testing.T) {
 	m.Classes[0].Depth = 12
 	ctx, cancel := context.WithTimeout(t.Context(), testkit.Stall)
 	defer cancel()
-	if _, err := split.Check(ctx, &m); err == nil || !strings.Contains(err.Error(), "more than the") {
+	if _, err := split.Check(ctx, &m, nil); err == nil || !strings.Contains(err.Error(), "more than the") {
 		t.Errorf("a manifest of %d tasks with a deeper class: error %v", m.Tasks, err)
 	}
 }
@@ -82,7 +82,7 @@ func TestCheckChangesNothing(t *testing.T) {
 	m, want := mustPlan(t, 8, queens.Full, 0), mustPlan(t, 8, queens.Full, 0)
 	m.Classes[2].First++
 	want.Classes[2].First++
-	if _, err := split.Check(t.Context(), &m); err == nil || !reflect.DeepEqual(m, want) {
+	if _, err := split.Check(t.Context(), &m, nil); err == nil || !reflect.DeepEqual(m, want) {
 		t.Errorf("after a check (error %v) the manifest is %+v, was %+v", err, m, want)
 	}
 }

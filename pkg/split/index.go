@@ -13,29 +13,29 @@ import (
 
 // Index makes the tasks of a manifest, in any order. It holds about 5 MiB for 10^7 tasks, and finds a task
 // in about a microsecond. Any number of goroutines may use it at a time.
-type Index struct{ classes []classIndex }
+type Index struct {
+	classes []classIndex
+	tasks   uint64
+}
 
 // classIndex has a mark every few prefixes of a class. A mark is the place of a prefix: the columns of its
 // queens, a byte for each row.
 type classIndex struct {
 	queens.ClassPlan
-	tasks, prefixes uint64
-	marks           marks
+	tasks uint64
+	marks marks
 }
 
-// marks are places of prefixes in lexicographic order.
+// marks are marks of consecutive prefixes.
 type marks struct {
-	at      []uint64 // number of each prefix, from 0
-	columns []byte   // Depth bytes for each
+	prefixes uint64
+	at       []uint64 // number of the prefix of each mark, from 0
+	columns  []byte   // Depth bytes for each mark
 }
 
-const (
-	// markPrefixes is the greatest number of prefixes from a mark to the next, unless a task has more. More
-	// would save memory, and finding a task would take longer.
-	markPrefixes = 512
-	// sectionRows is the depth up to which a class is one section: to pass over it takes about a millisecond.
-	sectionRows = 5
-)
+// markPrefixes is the greatest number of prefixes from a mark to the next, unless a task has more. More would
+// save memory, and finding a task would take longer.
+const markPrefixes = 512
 
 // NewIndex passes over the prefixes of a manifest once, on all cores, which takes half a core-second for 10^7
 // tasks. It numbers the tasks itself. If ctx ends, it returns its cause. The error wraps [ErrTooLarge] if there are
@@ -60,17 +60,18 @@ func newIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 			if ctx.Err() != nil {
 				return s, context.Cause(ctx)
 			}
-			s.marks.at = append(s.marks.at, s.prefixes)
+			s.marks.at = append(s.marks.at, s.marks.prefixes)
 			s.marks.columns = s.walk.appendColumns(s.marks.columns)
-			s.prefixes += uint64(s.walk.skip(max(markPrefixes, batch)))
-			if max(s.prefixes, s.walk.steps) > maxPrefixes || s.prefixes > most*uint64(batch) {
+			s.marks.prefixes += uint64(s.walk.skip(max(markPrefixes, batch)))
+			if max(s.marks.prefixes, s.walk.steps) > maxPrefixes || s.marks.prefixes > most*uint64(batch) {
 				return s, tooLarge()
 			}
 		}
 		return s, nil
 	}, func(s section) error {
-		x.classes[s.class].add(&s)
-		if passed += max(s.prefixes, s.walk.steps); passed > maxPrefixes || x.number() > most {
+		x.classes[s.class].add(&s.marks)
+		x.number()
+		if passed += max(s.marks.prefixes, s.walk.steps); passed > maxPrefixes || x.tasks > most {
 			return tooLarge()
 		}
 		return nil
@@ -79,12 +80,11 @@ func newIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 	return x, err
 }
 
-// section is the prefixes of a class that begin with the same queens.
+// section is the prefixes of a class that begin with the same queens: on two rows, or on one where a class takes milliseconds.
 type section struct {
-	class    int
-	walk     walk
-	prefixes uint64
-	marks    marks
+	class int
+	walk  walk
+	marks marks
 }
 
 // sections divides the prefixes of all classes, in order.
@@ -92,7 +92,7 @@ func (x *Index) sections() iter.Seq[section] {
 	return func(yield func(section) bool) {
 		for i := range x.classes {
 			plan := &x.classes[i].ClassPlan
-			for w := newWalk(&plan.Board, min(max(plan.Depth-sectionRows, 0), 2)); w.advance(); w.skip(1) {
+			for w := newWalk(&plan.Board, min(max(plan.Depth-5, 1), 2)); w.advance(); w.skip(1) {
 				board := plan.Board
 				for row, column := range w.appendColumns(nil) {
 					board.Allow[row] = 1 << column
@@ -106,53 +106,37 @@ func (x *Index) sections() iter.Seq[section] {
 }
 
 // add adds the prefixes of the next section.
-func (c *classIndex) add(s *section) {
-	for _, at := range s.marks.at {
-		c.marks.at = append(c.marks.at, c.prefixes+at)
+func (c *classIndex) add(section *marks) {
+	for _, at := range section.at {
+		c.marks.at = append(c.marks.at, c.marks.prefixes+at)
 	}
-	c.marks.columns = append(c.marks.columns, s.marks.columns...)
-	c.prefixes += s.prefixes
-	c.tasks = (c.prefixes + uint64(c.Batch) - 1) / uint64(c.Batch)
+	c.marks.columns = append(c.marks.columns, section.columns...)
+	c.marks.prefixes += section.prefixes
+	c.tasks = (c.marks.prefixes + uint64(c.Batch) - 1) / uint64(c.Batch)
 }
 
-// number numbers the tasks and returns how many there are.
-func (x *Index) number() (tasks uint64) {
+// number numbers the tasks.
+func (x *Index) number() {
+	x.tasks = 0
 	for i := range x.classes {
-		x.classes[i].First = tasks
-		tasks += x.classes[i].tasks
+		x.classes[i].First = x.tasks
+		x.tasks += x.classes[i].tasks
 	}
-	return tasks
 }
 
 // end returns the id after the last task of the class.
 func (c *classIndex) end() uint64 { return c.First + c.tasks }
 
 // Tasks returns the number of tasks.
-func (x *Index) Tasks() uint64 {
-	if len(x.classes) == 0 {
-		return 0
-	}
-	return x.classes[len(x.classes)-1].end()
-}
-
-// Task returns the task of an id, with Run empty, and whether there is one.
-func (x *Index) Task(id uint64) (queens.Task, bool) {
-	tasks := x.Range(id, 1)
-	if len(tasks) == 0 {
-		return queens.Task{}, false
-	}
-	return tasks[0], true
-}
+func (x *Index) Tasks() uint64 { return x.tasks }
 
 // Range returns up to that many tasks from the id first on, with Run empty: fewer where the tasks of the manifest
 // end. Tasks may share an array of prefixes, which no later call overwrites.
 func (x *Index) Range(first uint64, tasks int) []queens.Task {
-	all := x.Tasks()
-	if tasks <= 0 || first >= all {
-		return nil
-	}
 	var b buffer
-	b.fill(x, first, first+min(uint64(tasks), all-first))
+	if tasks > 0 && first < x.tasks {
+		b.fill(x, first, first+min(uint64(tasks), x.tasks-first))
+	}
 	return b.tasks
 }
 
@@ -186,7 +170,7 @@ func (b *buffer) fill(x *Index, first, end uint64) {
 			continue // a class without tasks
 		}
 		prefix := (first - c.First) * batch
-		b.prefixes = slices.Grow(b.prefixes, int(min((last-c.First)*batch, c.prefixes)-prefix))
+		b.prefixes = slices.Grow(b.prefixes, int(min((last-c.First)*batch, c.marks.prefixes)-prefix))
 		w := c.walkTo(prefix)
 		for ; first < last; first++ {
 			begin := len(b.prefixes)

@@ -42,7 +42,7 @@ func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task
 	}, done)
 }
 
-// hash returns the hash of all tasks for their manifest, and calls each with the hashes of single tasks, in order of id.
+// hash returns the hash of all tasks for their manifest, and calls each, if it is not nil, with the hashes of single tasks, in order of id.
 func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queens.ManifestHash, err error) {
 	hash := sha256.New()
 	var bytes []byte
@@ -59,7 +59,9 @@ func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queen
 			bytes = binary.LittleEndian.AppendUint64(bytes, h)
 		}
 		hash.Write(bytes)
-		each(hashes)
+		if each != nil {
+			each(hashes)
+		}
 		return nil
 	})
 	hash.Sum(sum[:0])

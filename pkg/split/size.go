@@ -49,15 +49,15 @@ func probesFor(n int) int { return 1 << min(max(n-10, 6), 12) }
 // PlanSizes chooses depth and batch for each class, as [Plan] does. It numbers no tasks: First
 // is 0 in each plan.
 func PlanSizes(classes []queens.Class) []queens.ClassPlan {
-	boards := make([]queens.Board, len(classes))
-	for i, class := range classes {
-		boards[i] = class.Board
-	}
-	profiles := probeAll(boards)
+	var profiles []Profile
 	var nodes float64
-	for i := range profiles {
-		nodes += profiles[i].NodesBelow(0)
-	}
+	_ = parallel.InOrder(context.Background(), slices.Values(classes), func(_ context.Context, class queens.Class) (Profile, error) {
+		return Probe(class.Board, probesFor(class.Board.N)), nil
+	}, func(p Profile) error {
+		profiles = append(profiles, p)
+		nodes += p.NodesBelow(0)
+		return nil
+	})
 	plans := make([]queens.ClassPlan, len(classes))
 	rest := nodes // of the class and all after it
 	for i, class := range classes {
@@ -68,18 +68,6 @@ func PlanSizes(classes []queens.Class) []queens.ClassPlan {
 		plans[i] = queens.ClassPlan{Class: class, Depth: depth, Batch: profiles[i].batch(depth, target)}
 	}
 	return plans
-}
-
-// probeAll returns the profiles of the boards, made on all cores.
-func probeAll(boards []queens.Board) []Profile {
-	profiles := make([]Profile, 0, len(boards))
-	_ = parallel.InOrder(context.Background(), slices.Values(boards), func(_ context.Context, b queens.Board) (Profile, error) {
-		return Probe(b, probesFor(b.N)), nil
-	}, func(p Profile) error {
-		profiles = append(profiles, p)
-		return nil
-	})
-	return profiles
 }
 
 // taskNodes returns the cost of a task on a board of side n, in a run of so many nodes, when so

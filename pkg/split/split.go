@@ -51,23 +51,14 @@ func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class,
 		plans[i].First = x.classes[i].First
 	}
 	m = queens.Manifest{SplitVersion: Version, N: n, Symmetry: s, Classes: plans, Tasks: x.Tasks()}
-	m.Hash, err = x.hash(ctx, func([]uint64) {})
+	m.Hash, err = x.hash(ctx, nil)
 	return m, x, err
 }
 
 // Check returns the index of the manifest if this program makes its tasks: the same number with the same hash. It passes
-// over all tasks, unless they are more than the manifest's or than [Plan] accepts. If ctx ends, it returns its cause.
-func Check(ctx context.Context, m *queens.Manifest) (*Index, error) {
-	return check(ctx, m, func([]uint64) {})
-}
-
-// Hashes is [Check] that returns the hashes of the tasks.
-func Hashes(ctx context.Context, m *queens.Manifest) (hashes []uint64, err error) {
-	_, err = check(ctx, m, func(some []uint64) { hashes = append(hashes, some...) })
-	return hashes, err
-}
-
-func check(ctx context.Context, m *queens.Manifest, each func(hashes []uint64)) (*Index, error) {
+// over all tasks, unless they are more than the manifest's or than [Plan] accepts, and calls each, if it is not nil, with the
+// hashes of some tasks after the other. If ctx ends, it returns its cause.
+func Check(ctx context.Context, m *queens.Manifest, each func(hashes []uint64)) (*Index, error) {
 	if m.SplitVersion != Version {
 		return nil, fmt.Errorf("the run was split by rules of version %d, this program splits by rules of version %d: resume with the nqueens version that splits by rules of version %[1]d, such as the one that started it", m.SplitVersion, Version)
 	}
@@ -78,25 +69,25 @@ func check(ctx context.Context, m *queens.Manifest, each func(hashes []uint64)) 
 	if err != nil && !errors.Is(err, ErrTooLarge) {
 		return nil, err
 	}
+	other := func(format string, args ...any) (*Index, error) {
+		return nil, fmt.Errorf("this program splits the run into other tasks than its manifest says: %s: resume with the program version that started it", fmt.Sprintf(format, args...))
+	}
 	for i := range m.Classes {
-		if x.classes[i].First != m.Classes[i].First {
-			return nil, fmt.Errorf("class %d begins with task %d in this program and with task %d in the run's manifest: resume with the program version that started it", i, x.classes[i].First, m.Classes[i].First)
+		if got, want := x.classes[i].First, m.Classes[i].First; got != want {
+			return other("class %d begins with task %d, not %d", i, got, want)
 		}
 	}
 	switch {
 	case err != nil && m.Tasks > MaxTasks:
 		return nil, err
 	case err != nil:
-		return nil, fmt.Errorf("this program splits the run into more than the %d tasks of its manifest: resume with the program version that started it", m.Tasks)
-	case x.Tasks() != m.Tasks:
-		return nil, fmt.Errorf("this program splits the run into %d tasks, its manifest says %d tasks: resume with the program version that started it", x.Tasks(), m.Tasks)
+		return other("they are more than the %d tasks of the manifest", m.Tasks)
+	case x.tasks != m.Tasks:
+		return other("they are %d tasks, not %d", x.tasks, m.Tasks)
 	}
 	hash, err := x.hash(ctx, each)
 	if err == nil && hash != m.Hash {
-		err = fmt.Errorf("this program splits the run into tasks with hash %x, its manifest says hash %x: resume with the program version that started it", hash, m.Hash)
+		return other("they have hash %x, not %x", hash, m.Hash)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return x, nil
+	return x, err
 }

@@ -20,7 +20,7 @@ type walk struct {
 	steps uint64 // rows entered, a measure of the time
 }
 
-// newWalk returns a walk at the first prefix. depth is 0 to b.N.
+// newWalk returns a walk at the first prefix. depth is 1 to b.N.
 func newWalk(b *queens.Board, depth int) *walk {
 	w := &walk{board: *b, depth: depth}
 	w.free[0] = w.above[0].Free(b)
@@ -30,10 +30,6 @@ func newWalk(b *queens.Board, depth int) *walk {
 // take appends the next prefixes to those given, until there are most or the walk ends.
 func (w *walk) take(prefixes []queens.Prefix, most int) []queens.Prefix {
 	for len(prefixes) < most && w.advance() {
-		if w.depth == 0 {
-			w.ended = true
-			return append(prefixes, queens.Prefix{})
-		}
 		free := w.free[w.row]
 		for ; free != 0 && len(prefixes) < most; free &= free - 1 {
 			prefixes = append(prefixes, w.above[w.row].Place(&w.board, free&-free))
@@ -48,11 +44,6 @@ func (w *walk) take(prefixes []queens.Prefix, most int) []queens.Prefix {
 func (w *walk) skip(most int) int {
 	left := most
 	for left > 0 && w.advance() {
-		if w.depth == 0 {
-			w.ended = true
-			left--
-			break
-		}
 		free := w.free[w.row]
 		if here := bits.OnesCount32(free); here <= left {
 			left, free = left-here, 0
@@ -68,7 +59,7 @@ func (w *walk) skip(most int) int {
 // advance moves to the next place on the last row of the prefixes with a square to come, if the
 // walk is not at one. It returns false at the end.
 func (w *walk) advance() bool {
-	for !w.ended && w.depth > 0 {
+	for !w.ended {
 		free := w.free[w.row]
 		switch {
 		case free == 0 && w.row == 0:
@@ -85,7 +76,7 @@ func (w *walk) advance() bool {
 			w.steps++
 		}
 	}
-	return !w.ended
+	return false
 }
 
 // appendColumns appends the columns of the next prefix's queens. The walk must have advanced to it.
@@ -94,16 +85,13 @@ func (w *walk) appendColumns(columns []byte) []byte {
 		queen := w.above[row+1].Cols &^ w.above[row].Cols
 		columns = append(columns, byte(bits.TrailingZeros32(queen)))
 	}
-	if w.depth > 0 {
-		columns = append(columns, byte(bits.TrailingZeros32(w.free[w.row])))
-	}
-	return columns
+	return append(columns, byte(bits.TrailingZeros32(w.free[w.row])))
 }
 
-// resume moves the walk to the prefix with queens on these columns.
+// resume moves a new walk to the prefix with queens on these columns.
 func (w *walk) resume(b *queens.Board, columns []byte) {
 	w.board, w.depth = *b, len(columns)
-	w.row, w.ended, w.above[0] = max(len(columns)-1, 0), false, queens.Prefix{}
+	w.row = len(columns) - 1
 	for row, column := range columns {
 		queen := uint32(1) << column
 		w.free[row] = w.above[row].Free(&w.board) &^ (queen - 1) // the squares before have been passed over

@@ -79,7 +79,7 @@ func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.Wo
 		class := h.manifest.ClassOf(h.next)
 		c := queens.Chunk{Range: queens.Range{First: h.next}, Board: h.manifest.Classes[class].Board}
 		for c.Tasks < 5 && h.next < h.manifest.Tasks && h.manifest.ClassOf(h.next) == class {
-			task, _ := h.index.Task(h.next)
+			task := h.index.Range(h.next, 1)[0]
 			c.Prefixes = append(c.Prefixes, task.Prefixes)
 			c.Tasks++
 			h.next++

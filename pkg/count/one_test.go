@@ -7,20 +7,8 @@ import (
 	"testing"
 
 	"nqueens/pkg/count"
-	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 )
-
-// Again counts with another kernel than those named, where this machine has one.
-func TestAgainChoosesAnotherKernel(t *testing.T) {
-	task := queens.Task{Board: queens.FullBoard(9), Prefixes: []queens.Prefix{{}}}
-	for _, first := range kernel.Available() {
-		got, err := count.Again(t.Context(), &task, first.Name)
-		if other := kernel.Differing(first.Name); err != nil || got.Count != 352 || got.Kernel == first.Name && other.Name != first.Name {
-			t.Errorf("after %s: counted %+v (error %v), want 352 by %s", first.Name, got, err, other.Name)
-		}
-	}
-}
 
 // One returns the errors of the kernel and the cause of its context, and names the kernel that can't be made
 // or closed.
@@ -36,15 +24,5 @@ func TestOneFails(t *testing.T) {
 	fake.New = func() error { return errNew }
 	if _, err := count.One(t.Context(), fake.Kernel(t), new(queens.Task)); !errors.Is(err, errNew) || !strings.Contains(err.Error(), "fake") {
 		t.Errorf("error %v, want %v of fake", err, errNew)
-	}
-}
-
-// BenchmarkAgain counts a small task again and again.
-func BenchmarkAgain(b *testing.B) {
-	task := queens.Task{Board: queens.FullBoard(8), Prefixes: []queens.Prefix{{}}}
-	for b.Loop() {
-		if _, err := count.Again(b.Context(), &task, "generic"); err != nil {
-			b.Fatal(err)
-		}
 	}
 }
