@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -175,6 +176,7 @@ func (m *model) check(t *testing.T, s *State) {
 	s.settle()
 	want := totals{doneOf: make([]uint64, len(s.header.Manifest.Classes))}
 	want.sums = make([]queens.Sum, len(s.header.Manifest.Classes))
+	solutions := new(big.Int)
 	for task := range s.header.Manifest.Tasks {
 		o, got := m.outcome(task), s.facts.outcome(task)
 		o.broken = got.broken // see TestRule3
@@ -184,10 +186,21 @@ func (m *model) check(t *testing.T, s *State) {
 		if got != o {
 			t.Fatalf("task %d: %+v, want %+v", task, got, o)
 		}
-		want.add(s.header.Manifest.ClassOf(task), &o, 1)
+		for total, holds := range map[*uint64]bool{
+			&want.done: o.done, &want.checked: o.done && (o.verdict || o.agree > 1), &want.verdicts: o.verdict, &want.disputed: o.disputed, &want.differed: o.differed,
+		} {
+			if holds {
+				*total++
+			}
+		}
+		if class := s.header.Manifest.ClassOf(task); o.done {
+			want.doneOf[class]++
+			want.sums[class].Add(o.count)
+			solutions.Add(solutions, new(big.Int).SetUint64(o.count*uint64(s.header.Manifest.Classes[class].Weight)))
+		}
 	}
-	if fmt.Sprint(s.totals) != fmt.Sprint(want) {
-		t.Fatalf("%+v, want %+v", s.totals, want)
+	if fmt.Sprint(s.totals) != fmt.Sprint(want) || s.Solutions().Cmp(solutions) != 0 {
+		t.Fatalf("%+v of %v solutions, want %+v of %v", s.totals, s.Solutions(), want, solutions)
 	}
 	for _, machine := range []string{"a", "b", "c", "d"} {
 		if s.Banned(machine) != m.banned(machine) {
@@ -386,6 +399,35 @@ func TestRule5(t *testing.T) {
 	want := queens.Confirmation{Tasks: s.header.Manifest.Tasks, Checked: 2, Redundancy: 1, Verdicts: 1, Machines: 2}
 	if got := s.Confirmation(); s.Checked() != 2 || got != want {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A ban names the first task whose verdict the machine contradicts, or the first of its records.
+func TestFirstBan(t *testing.T) {
+	verdicts := []Record{recounted(2, 7, "avx2"), recounted(1, 7, "avx2"), recounted(3, 7, "avx2")}
+	s := stateOf(t, newHeader(t, 1), append(verdicts, result("a", 1, 6, 5, 4), result("b", 1, 7, 7, 7), result("a", 1, 4))...)
+	if want := []queens.Ban{{Machine: "a", Task: 1, Count: 4, Recount: 7}}; !slices.Equal(s.Bans(), want) {
+		t.Errorf("%+v, want %+v", s.Bans(), want)
+	}
+	first, later := ban("a"), ban("a")
+	later.Task = 2
+	for _, records := range [][]Record{{first, later}, {later, first}} {
+		if s := stateOf(t, newHeader(t, 1), records...); !slices.Equal(s.Bans(), []queens.Ban{first.Ban}) {
+			t.Errorf("%+v, want %+v", s.Bans(), first.Ban)
+		}
+	}
+}
+
+// What a record changes is known after records that were added without saying it.
+func TestApplyAfterAdd(t *testing.T) {
+	s := NewState(newHeader(t, 1))
+	for _, r := range []Record{&Start{Number: 2}, &Start{Number: 1}, result("a", 0, 1), &Mark{Done: s.header.Manifest.Tasks}} {
+		if err := s.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c, err := s.Apply(result("a", 0, 1, 2)); err != nil || !slices.Equal(c.Tasks, []uint64{1}) || s.Starts() != 2 || s.NumberDone() != 2 {
+		t.Errorf("%+v (error %v) after start %d with %d tasks done", c, err, s.Starts(), s.NumberDone())
 	}
 }
 

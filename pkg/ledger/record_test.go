@@ -1,0 +1,176 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// A record that no program of this format writes is neither written nor read: a change of one field decides.
+func TestInvalidRecords(t *testing.T) {
+	refused := func(name string, ok bool, r Record) {
+		t.Helper()
+		framed, err := AppendFrame([]byte("before"), r)
+		if (err == nil) != ok || err != nil && string(framed) != "before" {
+			t.Errorf("%s is written: %v", name, err)
+		}
+		if result, is := r.(*Result); is {
+			if err == nil {
+				_, err = new(decoder).decode(resultKind, framed[len("before")+headSize:len(framed)-tailSize])
+			}
+			if err != nil && ok {
+				t.Errorf("%s: %+v is not read: %v", name, result, err)
+			}
+			return
+		}
+		text, _ := json.Marshal(r)
+		if read, err := new(decoder).decode(r.kind(), text); (err == nil) != ok || ok && !reflect.DeepEqual(read, r) {
+			t.Errorf("%s is read as %+v (error %v)", name, read, err)
+		}
+	}
+	header := func(name string, ok bool, change func(h *Header)) {
+		t.Helper()
+		h := newHeader(t, 1)
+		change(h)
+		refused(name, ok, h)
+	}
+	header("a header", true, func(h *Header) {})
+	header("the greatest redundancy, all checked", true, func(h *Header) { h.Redundancy, h.SpotCheck = MaxRedundancy, 1 })
+	header("no spot check", true, func(h *Header) { h.SpotCheck = 0 })
+	header("no redundancy", false, func(h *Header) { h.Redundancy = 0 })
+	header("redundancy 4", false, func(h *Header) { h.Redundancy = MaxRedundancy + 1 })
+	header("a negative share", false, func(h *Header) { h.SpotCheck = -0.1 })
+	header("more than all", false, func(h *Header) { h.SpotCheck = 1.1 })
+	header("most tasks", true, func(h *Header) { h.Manifest.Tasks = split.MaxTasks })
+	header("too many tasks", false, func(h *Header) { h.Manifest.Tasks = split.MaxTasks + 1 })
+	header("no name", false, func(h *Header) { h.Run = "" })
+	header("no side", false, func(h *Header) { h.Manifest.N = 0 })
+
+	at := time.UnixMilli(1e12).UTC()
+	long := strings.Repeat("x", 129)
+	refused("a start", true, &Start{Number: 1, At: at})
+	refused("a long version", false, &Start{Number: 1, Version: long, At: at})
+	for why, ok := range map[Why]bool{Dispute: true, SpotCheck: true, LostWorkers: true, "": false, "fun": false} {
+		refused("a recount for "+string(why), ok, &Recount{Why: why, At: at})
+	}
+	refused("a recount by a long kernel", false, &Recount{Why: Dispute, Kernel: long, At: at})
+	refused("a ban", true, &Ban{Ban: queens.Ban{Machine: "a"}, At: at})
+	refused("a ban of nobody", false, &Ban{At: at})
+	changedMark := func(name string, s queens.State, ok bool, change func(m *Mark)) {
+		t.Helper()
+		m := mark(s)
+		change(m)
+		refused(name, ok, m)
+	}
+	changedMark("a mark", queens.Running, true, func(m *Mark) {})
+	changedMark("all work", queens.Running, true, func(m *Mark) { m.Work = 1 })
+	changedMark("a total", queens.Complete, true, func(m *Mark) {})
+	changedMark("more than all work", queens.Running, false, func(m *Mark) { m.Work = 1.5 })
+	changedMark("negative work", queens.Running, false, func(m *Mark) { m.Work = -0.5 })
+	changedMark("a negative time", queens.Running, false, func(m *Mark) { m.Wall = -1 })
+	changedMark("no solutions", queens.Running, false, func(m *Mark) { m.Solutions = nil })
+	changedMark("no total", queens.Complete, false, func(m *Mark) { m.Total = nil })
+	changedMark("an early total", queens.Running, false, func(m *Mark) { m.Total = m.Solutions })
+	changedMark("no such state", "lost", false, func(m *Mark) {})
+
+	changed := func(name string, ok bool, change func(r *Result)) {
+		t.Helper()
+		r := result("a", 3, 1, 2)
+		change(r)
+		refused(name, ok, r)
+	}
+	changed("a result", true, func(r *Result) {})
+	changed("at the beginning of time", true, func(r *Result) { r.At, r.Searched = time.UnixMilli(0).UTC(), 0 })
+	changed("the last tasks", true, func(r *Result) { r.First = math.MaxUint64 - 2 })
+	changed("the longest search", true, func(r *Result) { r.Searched = math.MaxInt64 / 1000 * time.Microsecond })
+	changed("beyond the last task", false, func(r *Result) { r.First = math.MaxUint64 - 1 })
+	changed("no tasks", false, func(r *Result) { r.Tasks, r.Counts = 0, nil })
+	changed("a count too few", false, func(r *Result) { r.Counts = r.Counts[:1] })
+	changed("before the beginning of time", false, func(r *Result) { r.At = time.UnixMilli(-1) })
+	changed("a negative search", false, func(r *Result) { r.Searched = -time.Second })
+	changed("a long name", false, func(r *Result) { r.Kernel = long })
+}
+
+// A payload is decoded only if it is the encoding of the record that it decodes to.
+func TestInvalidPayloads(t *testing.T) {
+	decode := func(k kind, payload []byte) error {
+		_, err := new(decoder).decode(k, payload)
+		return err
+	}
+	whole, err := appendPayload(nil, result("a", 3, 1, 300))
+	if err != nil || decode(resultKind, whole) != nil {
+		t.Fatal(err)
+	}
+	for size := range whole {
+		if decode(resultKind, whole[:size]) == nil {
+			t.Errorf("%d of %d bytes of a result are accepted", size, len(whole))
+		}
+	}
+	numbers := func(name string, numbers ...uint64) (payload []byte) {
+		payload = append([]byte{byte(len(name))}, name+"\x01p\x01k12345678"...)
+		for _, n := range numbers {
+			payload = binary.AppendUvarint(payload, n)
+		}
+		return payload
+	}
+	if err := decode(resultKind, numbers("m", 3, 2, 7, 9, 1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for name, payload := range map[string][]byte{
+		"a control name": numbers("\x1b", 3, 2, 7, 9, 1, 1), "no tasks": numbers("m", 3, 0, 7, 9), "a count more": numbers("m", 3, 2, 7, 9, 1, 1, 1),
+		"more tasks than bytes": numbers("m", 3, 1<<40, 7, 9, 1, 1), "a range that wraps": numbers("m", math.MaxUint64, 2, 7, 9, 1, 1),
+		"a long search": numbers("m", 3, 2, math.MaxInt64/1000+1, 9, 1, 1), "a late time": numbers("m", 3, 2, 7, math.MaxInt64/1_000_000+1, 1, 1),
+	} {
+		if decode(resultKind, payload) == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	for k, text := range map[kind]string{
+		startKind: `{"number":1`, banKind: `{ "machine":"a","task":0,"count":0,"recount":0,"at":"2001-09-09T01:46:40Z"}`, 'X': `{}`, headerKind: `{"format":`,
+	} {
+		if decode(k, []byte(text)) == nil {
+			t.Errorf("%c %s is accepted", k, text)
+		}
+	}
+	if err := decode(headerKind, []byte(`{"format":2,"other":[]}`)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "format 2") {
+		t.Errorf("a header of another format: %v", err)
+	}
+	var s Secret
+	for _, text := range []string{"", "00", strings.Repeat("0", 66), strings.Repeat("x", 64)} {
+		if s.UnmarshalText([]byte(text)) == nil {
+			t.Errorf("the secret %q is accepted", text)
+		}
+	}
+}
+
+// The largest frame is written and read from both ends, and one byte more is refused.
+func TestLargestFrame(t *testing.T) {
+	few, _ := appendPayload(nil, result("a", 0, make([]uint64, 1<<19)...))
+	most := 1<<19 + maxPayload - len(few)
+	framed, err := AppendFrame(nil, result("a", 0, make([]uint64, most)...))
+	if err != nil || len(framed) != maxPayload+frameSize {
+		t.Fatalf("%d bytes, error %v", len(framed), err)
+	}
+	if f, ok := parseFrame(framed); !ok || !f.checks() || f.size() != int64(len(framed)) {
+		t.Error("it is not read")
+	}
+	if f, ok := parseLast(append([]byte("before"), framed...)); !ok || f.kind != resultKind {
+		t.Error("it is not read from the end")
+	}
+	if none, err := AppendFrame(nil, result("a", 0, make([]uint64, most+1)...)); err == nil || len(none) > 0 {
+		t.Errorf("%d bytes are written, error %v", len(none), err)
+	}
+	// The last frame is not a smaller one at the place where it should begin.
+	small, _ := AppendFrame(nil, mark(queens.Running))
+	if _, ok := parseLast(binary.LittleEndian.AppendUint32(small, uint32(len(small)+4-frameSize))); ok {
+		t.Error("bytes after a frame are a part of it")
+	}
+}
