@@ -23,6 +23,7 @@ type Wire interface {
 	Announce(a *queens.Announcement) error
 	Announcements(hear func(queens.Announcement)) (stop func(), err error)
 	Connected() bool
+	MaxPayload() int // of the server, in bytes; 0 before the first connection
 }
 
 // Config is what a run needs.
@@ -31,7 +32,7 @@ type Config struct {
 	State   *ledger.State
 	Index   *split.Index
 	Wire    Wire
-	Options Options // At is set here
+	Options Options // At and ReplyBytes are set here
 	// Recount counts a task in a child process.
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
 	// Total goes through the log from its start and returns the total.
@@ -73,7 +74,7 @@ func Start(cfg Config) (*Coordinator, error) {
 		group: new(errgroup.Group),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.Options.At = s.start
+	s.Options.At, s.Options.ReplyBytes = s.start, replyBytes(s.Wire)
 	s.core = New(0, s.State, s.Options)
 	s.snapshot(0)
 	s.group.Go(func() error { s.pipeline.run(s.ctx); return nil })
@@ -134,6 +135,9 @@ func (s *Coordinator) Close() {
 	s.cancel()
 	_ = s.group.Wait() // they return no error
 }
+
+// replyBytes returns how many bytes the chunks of a reply may take: half of what the server takes.
+func replyBytes(w Wire) int { return w.MaxPayload() / 2 }
 
 // serve begins to take messages.
 func (s *Coordinator) serve(run string) (stop func(), err error) {
@@ -196,6 +200,7 @@ func (s *Coordinator) loop(ctx context.Context) error {
 			}
 		case <-ticks.C:
 			s.core.Connected(now, s.Wire.Connected())
+			s.core.options.ReplyBytes = replyBytes(s.Wire) // another server may have taken the place of the last one
 			s.core.Tick(now)
 			if now-looked >= intactInterval {
 				looked = now

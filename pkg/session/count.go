@@ -84,7 +84,7 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	m := &s.state.Header().Manifest
 	taskBytes := make([]int, len(m.Classes))
 	for class := range taskBytes {
-		taskBytes[class] = bus.EncodedChunkBytes(1, m.Classes[class].Batch)
+		taskBytes[class] = bus.EncodedChunkBytes(1, s.index.TaskPrefixes(class))
 	}
 	var kernels []string
 	for _, k := range kernel.Available() {
@@ -94,7 +94,7 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 		Log: s.run, State: s.state, Index: s.index, Wire: s.server.bus, Recount: s.cfg.Recount, Logger: s.cfg.Log,
 		Options: coordinator.Options{
 			Instance: 1 + rand.Uint64N(1<<63), Version: s.cfg.Version, Alone: s.server.alone, Machine: s.cfg.Machine, Kernels: kernels,
-			Shares: split.Shares(m), TaskBytes: taskBytes, ReplyBytes: s.server.bus.MaxPayload() / 2,
+			Shares: split.Shares(m), TaskBytes: taskBytes,
 		},
 		Total: func(ctx context.Context) (*big.Int, error) {
 			total, err := audit.Total(ctx, s.cfg.Store.Ledger(s.name))

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
@@ -154,6 +156,22 @@ func TestInterrupted(t *testing.T) {
 	if !errors.Is(err, interrupt) || r == nil || r.Total != nil || r.Last.State != queens.Stopped || p.runs() != 0 {
 		t.Errorf("result %+v, error %v, %d runs", r, err, p.runs())
 	}
+}
+
+// A count ends on a server with the least max_payload that a connection accepts: tasks are as large as their prefixes are many,
+// not as their batch allows.
+func TestSmallServer(t *testing.T) {
+	small, err := natsserver.Start(natsserver.Config{Listen: testkit.Address(t), Authorization: "max_payload: 131072", Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer small.Stop()
+	p := newPlace(t)
+	p.Config.Server = &bus.Options{URL: "nats://" + small.Addresses("")[0]}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	_, r, err := p.count(ctx, eight)
+	p.check(r, err)
 }
 
 // wrong counts one too many.

@@ -130,6 +130,12 @@ func (c *classIndex) end() uint64 { return c.First + c.tasks }
 // Tasks returns the number of tasks.
 func (x *Index) Tasks() uint64 { return x.tasks }
 
+// TaskPrefixes returns the most prefixes of a task of a class: fewer than its batch if the class has fewer.
+func (x *Index) TaskPrefixes(class int) int {
+	c := &x.classes[class]
+	return int(min(uint64(c.Batch), c.marks.prefixes))
+}
+
 // Range returns up to that many tasks from the id first on, with Run empty: fewer where the tasks of the manifest
 // end. Tasks may share an array of prefixes, which no later call overwrites.
 func (x *Index) Range(first uint64, tasks int) []queens.Task {

@@ -108,14 +108,13 @@ func start(ctx context.Context, n int, dir string, server *natsserver.Server) (*
 	}
 	taskBytes := make([]int, len(m.Classes))
 	for i := range taskBytes {
-		taskBytes[i] = bus.EncodedChunkBytes(1, m.Classes[i].Batch)
+		taskBytes[i] = bus.EncodedChunkBytes(1, index.TaskPrefixes(i))
 	}
 	latest := new(atomic.Pointer[queens.Snapshot])
 	c, err := coordinator.Start(coordinator.Config{
 		Log: l, State: state, Index: index, Wire: b, Logger: zerolog.Nop(),
 		Options: coordinator.Options{
 			Instance: 1, Version: "fleet", Machine: "own", Kernels: []string{"generic"}, Shares: split.Shares(&m), TaskBytes: taskBytes,
-			ReplyBytes: b.MaxPayload() / 2,
 		},
 		Recount: func(context.Context, queens.Task, string, bool) (uint64, error) { return counted, nil },
 		Total:   func(context.Context) (*big.Int, error) { return new(big.Int), nil },
