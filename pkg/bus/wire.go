@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -28,6 +27,7 @@ const (
 const (
 	maxThreads = 1 << 20
 	maxTasks   = 1 << 56 // of a run
+	maxTime    = 10 * 365 * 24 * time.Hour
 )
 
 // VersionError says that a message has another protocol version than this program.
@@ -117,7 +117,7 @@ func (d *decoder) tasks(first, tasks uint64) queens.Range {
 }
 
 func (d *decoder) duration(nanoseconds uint64) time.Duration {
-	d.check(nanoseconds <= math.MaxInt64, "a time of %d ns", nanoseconds)
+	d.check(nanoseconds <= uint64(maxTime), "a time of %d ns", nanoseconds)
 	return time.Duration(nanoseconds)
 }
 

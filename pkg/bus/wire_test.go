@@ -99,6 +99,47 @@ func TestLongSnapshot(t *testing.T) {
 	}
 }
 
+// No server can make a watcher show a total that no coordinator says, or what a terminal interprets.
+func TestRefusedSnapshots(t *testing.T) {
+	complete := func() *queens.Snapshot {
+		s := someSnapshot()
+		s.Done, s.Solutions = 5, (*queens.Decimal)(big.NewInt(92))
+		s.SetTotal(big.NewInt(92), queens.Confirmation{Published: true, Tasks: 5})
+		return s
+	}
+	total := func(s *queens.Snapshot, solutions int64, published bool) {
+		s.Solutions = (*queens.Decimal)(big.NewInt(solutions))
+		s.SetTotal(big.NewInt(solutions), queens.Confirmation{Published: published, Tasks: 5, Checked: 5})
+	}
+	for name, c := range map[string]struct {
+		change func(*queens.Snapshot)
+		ok     bool
+	}{
+		"the published total":      {func(*queens.Snapshot) {}, true},
+		"an unpublished total":     {func(s *queens.Snapshot) { s.N = 28; total(s, 93, false) }, true},
+		"another total":            {func(s *queens.Snapshot) { total(s, 93, false) }, false},
+		"another, called the same": {func(s *queens.Snapshot) { total(s, 93, true) }, false},
+		"a total of some tasks":    {func(s *queens.Snapshot) { s.N, s.Done = 28, 4; total(s, 93, false) }, false},
+		"more checked than tasks":  {func(s *queens.Snapshot) { s.By.Checked = 6 }, false},
+		"other tasks":              {func(s *queens.Snapshot) { s.By.Tasks = 4 }, false},
+		"other solutions":          {func(s *queens.Snapshot) { s.Solutions = (*queens.Decimal)(big.NewInt(91)) }, false},
+		"a total while it runs":    {func(s *queens.Snapshot) { s.State = queens.Running }, false},
+		"no confirmation":          {func(s *queens.Snapshot) { s.Confirmed = nil }, false},
+		"an escape":                {func(s *queens.Snapshot) { s.Symmetry = "]0;title" }, false},
+		"an escape in a notice":    {func(s *queens.Snapshot) { s.Notice = "[2J" }, false},
+	} {
+		s := complete()
+		c.change(s)
+		data, err := encodeSnapshot(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := DecodeSnapshot("r", data); (err == nil) != c.ok {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
 // Every decoder refuses a message of another version with both versions, before it looks at the rest, and a message without
 // a version.
 func TestVersions(t *testing.T) {
@@ -174,6 +215,7 @@ func TestRefused(t *testing.T) {
 			m.Held[0].First, m.Held[0].Tasks = 1<<64-1, 2
 		}),
 		"a negative time":     request(func(m *nqueensv1.WorkRequest) { m.Held[0].Searched = 1 << 63 }),
+		"a time of centuries": request(func(m *nqueensv1.WorkRequest) { m.Held[0].Searched = 1<<63 - 1 }),
 		"no counts":           result(func(m *nqueensv1.Result) { m.Counts = nil }),
 		"counts beyond":       result(func(m *nqueensv1.Result) { m.Counted = 6 }),
 		"counts before":       result(func(m *nqueensv1.Result) { m.Counted = 4 }),

@@ -150,3 +150,11 @@ const (
 	// Mirror counts one solution of each left-right pair: weight 2.
 	Mirror Symmetry = "mirror"
 )
+
+// Validate returns an error unless s is one of the symmetries.
+func (s Symmetry) Validate() error {
+	if s == Full || s == None || s == Mirror {
+		return nil
+	}
+	return fmt.Errorf("no symmetry is %.80q", string(s))
+}

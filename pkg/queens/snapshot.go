@@ -142,8 +142,8 @@ func (s *Snapshot) Known() Comparison { return Compare(s.N, s.Placed, (*big.Int)
 
 // Validate returns the first thing wrong with a snapshot from outside.
 func (s *Snapshot) Validate() error {
-	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.State.Validate(), ValidatePlaced(s.N, s.Placed),
-		ValidateName("a notice", s.Notice), s.validateNumbers())
+	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.Symmetry.Validate(), s.State.Validate(), ValidatePlaced(s.N, s.Placed),
+		ValidateName("a notice", s.Notice), s.validateNumbers(), s.validateTotal())
 	for i := 0; err == nil && i < len(s.WorkerList); i++ {
 		err = s.WorkerList[i].validate()
 	}
@@ -174,12 +174,25 @@ func (s *Snapshot) validateNumbers() error {
 		return errors.New("a negative number of machines, workers or threads")
 	case len(s.WorkerList) > MaxWorkers || len(s.Banned) > MaxBans:
 		return fmt.Errorf("%d workers and %d bans, more than %d and %d", len(s.WorkerList), len(s.Banned), MaxWorkers, MaxBans)
+	}
+	return nil
+}
+
+// validateTotal returns an error for a total that no coordinator says.
+func (s *Snapshot) validateTotal() error {
+	switch {
 	case (s.Total != nil) != (s.State == Complete):
 		return fmt.Errorf("the state %s, and a total: %v", s.State, s.Total != nil)
 	case (s.Confirmed != nil) != (s.Total != nil):
 		return errors.New("a total without what confirms it, or the reverse")
-	case s.Confirmed != nil && (s.Level != s.By.Level() || s.By.Published != (s.Known() == Match)):
+	case s.Total == nil:
+		return nil
+	case s.Level != s.By.Level() || s.By.Published != (s.Known() == Match):
 		return fmt.Errorf("a total that is not confirmed as %.80q", s.Level)
+	case s.Known() == Mismatch:
+		return fmt.Errorf("%w: it says %s, which is not the published total", ErrContradiction, s.Total)
+	case s.Done != s.Tasks || s.By.Tasks != s.Tasks || s.By.Checked > s.Tasks || s.Total.String() != s.Solutions.String():
+		return fmt.Errorf("a total of %d of %d tasks, %d of them checked, with %s solutions", s.Done, s.Tasks, s.By.Checked, s.Solutions)
 	}
 	return nil
 }
