@@ -22,6 +22,8 @@ const (
 	measureEvery = time.Second
 	// remembered is how long a worker that is silent or has left is remembered: it may come back.
 	remembered = 10 * time.Minute
+	// mostWorkers bounds the worker processes that are remembered: names cost a stranger nothing.
+	mostWorkers = 1 << 16
 )
 
 // worker is a worker process.
@@ -96,6 +98,15 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 		f.grace = now + graceTime
 	}
 	f.connected = connected
+}
+
+// takes reports whether there is room for a process. If there is none, those that are away are forgotten.
+func (f *fleet) takes(p queens.Process) bool {
+	if f.workers[p] != nil || len(f.workers) < mostWorkers {
+		return true
+	}
+	maps.DeleteFunc(f.workers, func(_ queens.Process, w *worker) bool { return !w.present })
+	return len(f.workers) < mostWorkers
 }
 
 // hear notes a message of a process. A late delivery does not bring back a worker that has left.

@@ -103,8 +103,8 @@ func (j *judge) need(task uint64) need {
 }
 
 // news reports whether a count of a task by a machine is to be recorded. Of a machine, the first two differing counts of a
-// task are. A count that equals that of a done task is not, unless the task needs a check.
-func (j *judge) news(machine string, task, count uint64) bool {
+// task are; a third one is too many. A count that equals that of a done task is not, unless the task needs a check.
+func (j *judge) news(machine string, task, count uint64) (isNew, tooMany bool) {
 	var own []uint64 // different counts by the machine
 	for _, c := range j.state.Counts(task) {
 		if c.Machine == machine && !slices.Contains(own, c.Count) {
@@ -112,10 +112,11 @@ func (j *judge) news(machine string, task, count uint64) bool {
 		}
 	}
 	if len(own) > 0 {
-		return len(own) < 2 && own[0] != count
+		differs := !slices.Contains(own, count)
+		return differs && len(own) < 2, differs && len(own) >= 2
 	}
 	known, done := j.state.Count(task)
-	return !done || count != known || j.need(task) != needNothing
+	return !done || count != known || j.need(task) != needNothing, false
 }
 
 // next returns the task to recount now: the lowest that needs it, or else the lowest of those that workers have lost.

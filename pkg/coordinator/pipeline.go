@@ -52,10 +52,15 @@ func (p *pipeline) run(ctx context.Context) {
 	_ = group.Wait() // they return no error
 }
 
-// request checks the tickets of a work request.
+// request checks the tickets of a work request, and keeps one of the chunks that it lists several times.
 func (s *station) request(from queens.Process, r queens.WorkRequest, origin any) *Request {
 	checked := &Request{From: from, WorkRequest: r, Origin: origin}
+	listed := make(map[queens.Range]bool, len(r.Held))
 	checked.Held = slices.DeleteFunc(checked.Held, func(h queens.Held) bool {
+		if listed[h.Range] {
+			return true
+		}
+		listed[h.Range] = true
 		invalid := s.validRange(h.Range) != nil || !s.tickets.proves(from.Machine, h.Range, h.Ticket)
 		if invalid {
 			checked.Invalid = append(checked.Invalid, h.Range)
@@ -124,8 +129,7 @@ func (s *station) reply(instance uint64, r *Reply) queens.WorkReply {
 	return full
 }
 
-// mailbox is a queue without a bound: put never waits. It stays short, because each worker has one request and one delivery
-// outstanding.
+// mailbox is a queue without a bound: put never waits. It stays short, because few messages of workers are handled at a time.
 type mailbox[T any] struct {
 	mu    *sync.Mutex
 	items *[]T

@@ -11,7 +11,7 @@ import (
 
 // Delivered handles a delivery: it records what is new, and answers when that is on disk.
 func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
-	if !c.advance(now) {
+	if !c.advance(now) || !c.fleet.takes(delivery.From) {
 		return
 	}
 	w := c.fleet.hear(now, delivery.From, false)
@@ -40,7 +40,12 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	}
 	isNew := false
 	for i, count := range r.Counts {
-		isNew = isNew || c.judge.news(machine, r.Counted.First+uint64(i), count)
+		task := r.Counted.First + uint64(i)
+		news, tooMany := c.judge.news(machine, task, count)
+		if tooMany {
+			return fmt.Sprintf("machine %s has counted task %d twice already, with other counts", machine, task)
+		}
+		isNew = isNew || news
 	}
 	if !isNew {
 		c.numbers.repeated++

@@ -49,6 +49,9 @@ const (
 	intactInterval = 2 * time.Second
 	// snapshotInterval is the time between two snapshots.
 	snapshotInterval = time.Second
+	// mostMessages bounds the messages of workers that are being handled. What comes beside them waits in the connection, which
+	// drops what is too much: its senders send it again.
+	mostMessages = 256
 )
 
 // Coordinator is the loop around a [Core]: it executes what the core commands, and its goroutine is the only one that uses
@@ -59,6 +62,7 @@ type Coordinator struct {
 	pipeline *pipeline
 	start    time.Time
 	inputs   mailbox[func(now time.Duration)]
+	room     chan struct{} // has an element for each message of a worker that is being handled
 	latest   atomic.Pointer[queens.Snapshot]
 	group    *errgroup.Group
 	ctx      context.Context // of recounts, totals and the pipeline
@@ -71,7 +75,7 @@ type Coordinator struct {
 func Start(cfg Config) (*Coordinator, error) {
 	s := &Coordinator{
 		Config: cfg, start: time.Now(), pipeline: newPipeline(cfg.State.Header(), cfg.Index), inputs: newMailbox[func(time.Duration)](),
-		group: new(errgroup.Group),
+		room: make(chan struct{}, mostMessages), group: new(errgroup.Group),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.Options.At, s.Options.ReplyBytes = s.start, replyBytes(s.Wire)
@@ -149,7 +153,7 @@ func (s *Coordinator) serve(run string) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	stopWork, err := s.Wire.ServeWork(run, func(m bus.Message) { s.pipeline.jobs.put(func(at *station) { s.receive(at, m) }) })
+	stopWork, err := s.Wire.ServeWork(run, s.take)
 	if err != nil {
 		unsubscribe()
 		return nil, err
@@ -163,18 +167,28 @@ func (s *Coordinator) serve(run string) (stop func(), err error) {
 	return func() { stopStatus(); stopWork(); unsubscribe() }, nil
 }
 
+// take takes a message of a worker, when there is room.
+func (s *Coordinator) take(m bus.Message) {
+	select {
+	case s.room <- struct{}{}:
+		s.pipeline.jobs.put(func(at *station) { s.receive(at, m) })
+	case <-s.ctx.Done():
+	}
+}
+
 // receive decodes and checks a message, for the loop.
 func (s *Coordinator) receive(at *station, m bus.Message) {
 	message, err := bus.DecodeFromWorker(m.Data)
 	switch {
 	case err != nil:
+		<-s.room
 		s.Logger.Warn().Err(err).Str("machine", m.From.Machine).Msg("a message of a worker can't be read")
 	case message.Request != nil:
 		request := at.request(m.From, *message.Request, m.Reply)
-		s.inputs.put(func(now time.Duration) { s.core.WorkRequested(now, request) })
+		s.inputs.put(func(now time.Duration) { <-s.room; s.core.WorkRequested(now, request) })
 	default:
 		delivery := at.delivery(m.From, *message.Delivery, m.Reply)
-		s.inputs.put(func(now time.Duration) { s.core.Delivered(now, delivery) })
+		s.inputs.put(func(now time.Duration) { <-s.room; s.core.Delivered(now, delivery) })
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // WorkRequested handles a work request: it notes what the worker holds, and answers at once if it has something to say.
 // Otherwise it keeps the request for up to 5 s.
 func (c *Core) WorkRequested(now time.Duration, request *Request) {
-	if !c.advance(now) {
+	if !c.advance(now) || !c.fleet.takes(request.From) {
 		return
 	}
 	if w := c.fleet.workers[request.From]; w != nil && request.Number <= w.request.Number {
@@ -60,12 +60,16 @@ func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	return true
 }
 
+// mostHolders bounds the processes that hold a task. It is more than a fleet comes to: a machine may list the same range in the
+// name of any number of processes.
+const mostHolders = 16
+
 // adopt lets a process hold those tasks of a range that need a count by its machine, whether they wait or others hold them.
 // It returns nil if there are none.
 func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold {
 	return c.queue.hold(now, p, r, func(task uint64) bool {
 		need := c.judge.need(task)
-		if need != needCount && need != needCheck || counters(c.state.Counters(task)).has(p.Machine) {
+		if need != needCount && need != needCheck || counters(c.state.Counters(task)).has(p.Machine) || len(c.queue.holders[task]) >= mostHolders {
 			return false
 		}
 		if !c.queue.held(task) {
