@@ -52,7 +52,15 @@ type lock struct {
 
 // acquire locks the folder of a run for writing. The error is a [LockedError] if another process holds the lock.
 func acquire(folder string) (*lock, error) {
-	file, err := os.OpenFile(filepath.Join(folder, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
+	path := filepath.Join(folder, lockFile)
+	err := ownFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	var file *os.File
+	if err == nil {
+		file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the ledger: %w", err)
 	}
@@ -70,6 +78,16 @@ func acquire(folder string) (*lock, error) {
 	l := &lock{file: file, holder: Holder{PID: os.Getpid(), Host: queens.SanitizeName(cmp.Or(host, "this machine"))}}
 	l.publish("")
 	return l, nil
+}
+
+// ownFile returns an error unless a path is a file. A folder from elsewhere may have a link there, and what is written would go
+// to the file to which that leads.
+func ownFile(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is a link or a device, not a file: remove it", path)
+	}
+	return err
 }
 
 // Lock locks the folder of a run as a writer of its log does, until unlock is called. Whoever removes a run calls it. The
@@ -109,10 +127,15 @@ func readHolder(file *os.File) (h Holder) {
 
 // Held returns a [LockedError] if a process has the log in a folder open for writing, and nil if none has.
 func Held(folder string) error {
-	file, err := os.Open(filepath.Join(folder, lockFile))
+	path := filepath.Join(folder, lockFile)
+	err := ownFile(path) // opening a pipe would wait
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a copy
 	}
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,12 @@ func Open(path string) (*Log, *State, Notes, error) {
 	if err != nil {
 		return nil, nil, Notes{}, err
 	}
-	state, notes, err := Load(path)
+	var state *State
+	var notes Notes
+	err = ownFile(path)
+	if err == nil {
+		state, notes, err = Load(path)
+	}
 	var file *os.File
 	if err == nil {
 		file, err = os.OpenFile(path, os.O_RDWR, 0)

@@ -255,6 +255,32 @@ func TestLock(t *testing.T) {
 	_ = l.Close()
 }
 
+// A folder from elsewhere can't have other files of its user written: a link in place of the lock or the log is refused.
+func TestLinks(t *testing.T) {
+	for _, name := range []string{lockFile, File} {
+		path, l := newRun(t)
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		link, precious := filepath.Join(filepath.Dir(path), name), filepath.Join(t.TempDir(), "precious")
+		before, err := os.ReadFile(path)
+		if err == nil {
+			err = errors.Join(os.WriteFile(precious, before, 0o600), os.Remove(link), os.Symlink(precious, link))
+		}
+		if err != nil {
+			t.Skip(err)
+		}
+		l, _, _, err = Open(path)
+		if err == nil {
+			_ = l.Close()
+			t.Errorf("a log is opened whose %s is a link", name)
+		}
+		if after, err := os.ReadFile(precious); err != nil || !bytes.Equal(before, after) {
+			t.Errorf("the file to which %s leads has changed: %v", name, err)
+		}
+	}
+}
+
 // A log whose folder is deleted, replaced or hidden is not intact, nor one that somebody cuts, or whose lock is deleted.
 func TestIntact(t *testing.T) {
 	for about, do := range map[string]func(path string) error{
