@@ -28,17 +28,19 @@ func TestSnapshotValidate(t *testing.T) {
 	}
 	complete := func(total int64, c queens.Confirmation, change func(s *queens.Snapshot)) error {
 		return snapshot(func(s *queens.Snapshot) {
+			s.Solutions = decimal(total)
 			s.SetTotal(big.NewInt(total), c)
 			change(s)
 		})
 	}
 	same := func(*queens.Snapshot) {}
-	known, checked := queens.Confirmation{Published: true}, queens.Confirmation{Tasks: 9, Checked: 9}
+	known, checked := queens.Confirmation{Published: true, Tasks: 9}, queens.Confirmation{Tasks: 9, Checked: 9}
 	placed := func(s *queens.Snapshot) { s.Placed = []queens.Square{{Row: 0, Column: 3}} }
 	checkAll(t, []validity{
 		{"plain", snapshot(same), ""},
 		{"stopped", snapshot(func(s *queens.Snapshot) { s.State = queens.Stopped }), ""},
 		{"contradicted", snapshot(func(s *queens.Snapshot) { s.State = queens.Contradicted }), ""},
+		{"no such symmetry", snapshot(func(s *queens.Snapshot) { s.Symmetry = controlName }), "no symmetry"},
 		{"no such state", snapshot(func(s *queens.Snapshot) { s.State = "lost" }), "lost"},
 		{"no side", snapshot(func(s *queens.Snapshot) { s.N = 0 }), "from 1 to 32"},
 		{"a queen beyond", snapshot(func(s *queens.Snapshot) { s.Placed = []queens.Square{{Row: 8}} }), "8,0"},
@@ -87,6 +89,11 @@ func TestSnapshotValidate(t *testing.T) {
 		{"the published total", complete(92, known, same), ""},
 		{"the published total, unnoticed", complete(92, checked, same), "redundant"},
 		{"no published total, but so confirmed", complete(91, known, same), "published"},
+		{"not the published total", complete(91, checked, same), "not the published total"},
+		{"a total of some tasks", complete(92, known, func(s *queens.Snapshot) { s.Done = 8 }), "8 of 9 tasks"},
+		{"a total of other tasks", complete(92, known, func(s *queens.Snapshot) { s.By.Tasks = 8 }), "9 of 9 tasks"},
+		{"more checked than all", complete(92, known, func(s *queens.Snapshot) { s.By.Checked = 10 }), "10 of them"},
+		{"a total of other solutions", complete(92, known, func(s *queens.Snapshot) { s.Solutions = decimal(91) }), "91 solutions"},
 		{"another level", complete(18, checked, func(s *queens.Snapshot) { placed(s); s.Level = queens.Sampled }), "sampled"},
 		{"a total with placed queens", complete(18, checked, placed), ""},
 		{"it says published with placed queens", complete(92, known, placed), "published"},
