@@ -49,6 +49,9 @@ func layout(s *queens.Snapshot, width, height int, color bool) []line {
 func titleRow(s *queens.Snapshot, width int) line {
 	styles := map[queens.State]style{queens.Running: filled, queens.Complete: good, queens.Contradicted: alarm}
 	board := string(s.Symmetry) + " symmetry"
+	if s.Symmetry == queens.None {
+		board = "no symmetry"
+	}
 	if len(s.Placed) > 0 {
 		board = humanize.Plural(len(s.Placed), "queen") + " placed"
 	}
