@@ -147,6 +147,10 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config
 		app.Log.Info().Str("page", p.URL()).Str(humanize.LogField, "the page of the run is at "+p.URL()).Msg("page")
 		defer func() { err = errors.Join(err, p.Close(ctx)) }()
 	}
+	if s.Ended() {
+		text := "run " + s.Name() + " has ended: its ledger is audited, and nothing is counted again"
+		app.Log.Info().Str("run", s.Name()).Str(humanize.LogField, text).Msg("audit")
+	}
 	result, err := s.Run(ctx)
 	u.stop()
 	resume, folder := o.data.command("resume", s.Name()), s.Folder()
