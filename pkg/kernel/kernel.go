@@ -99,8 +99,8 @@ func Choose(name string) (Kernel, error) {
 	return Kernel{}, fmt.Errorf("no kernel %q on this machine: it has %s", name, strings.Join(Names()[1:], ", "))
 }
 
-// Differing returns the fastest kernel of this machine whose instruction set is none of those of the named kernels, or the
-// reference kernel if there is none. A recount takes it, so that a count and its recount share little code.
+// Differing returns the fastest kernel of this machine that is not one of the named kernels, or the reference kernel if all
+// are named. A recount takes it, so that a count and its recount share little code.
 func Differing(names ...string) Kernel { return differing(Available(), names) }
 
 // differing is [Differing] on a machine with the given kernels, the fastest first.

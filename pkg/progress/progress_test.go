@@ -68,8 +68,8 @@ func (r *testRun) wantRate(when string, rate float64) {
 	}
 }
 
-// wantTimeToGo wants a forecast that contains the truth, and is no wider than a number of times the truth; none if that
-// number is 0.
+// wantTimeToGo fails the test unless the forecast contains the true time to go and its width is at most the given multiple
+// of that time. If the multiple is 0, there must be no forecast.
 func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) {
 	r.Helper()
 	got := r.s.TimeToGo

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Snapshot is the facts of a run at a moment, in one shape everywhere: log, terminal, page, metrics and JSON. Its
-// coordinator makes it; all others show it, and compute nothing. No decision depends on it.
+// Snapshot is the facts of a run at a moment, in one shape everywhere: log, terminal, page, metrics and JSON. The run's
+// coordinator makes it, or package audit from the ledger while there is no coordinator. All others show it and compute
+// nothing. No decision depends on it.
 type Snapshot struct {
 	Run      string    `json:"run"`              // name of the run
 	N        int       `json:"n"`                // side of the board

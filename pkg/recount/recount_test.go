@@ -47,7 +47,7 @@ func TestRecount(t *testing.T) {
 	}
 }
 
-// A child that can't count is an error that says why.
+// If the child process can't count, Run returns an error.
 func TestChildFails(t *testing.T) {
 	if _, err := recount.Run(t.Context(), task("no such kernel", false)); err == nil {
 		t.Error("a child counts by no kernel")

@@ -10,14 +10,14 @@ import (
 )
 
 // Bounds for the cost of a task, in nodes of the plain search tree. They do not depend on the
-// machine, so that the task set is a function of the manifest. A core searches some 4e9 to 1e10 of
-// these nodes a second.
+// machine, so that the task set is a function of the manifest. A core searches about 4e9 to 1e10
+// of these nodes a second.
 const (
 	// minTasks is the least number of tasks in a run that has enough nodes for them.
 	minTasks = 256
 	// leftTasks is the least number of tasks in what is left of a run, so that threads end
-	// together. The tasks before are larger: kernels place the queens of outer columns again for
-	// each task, which costs a sixth of the time if all tasks are as small as the last.
+	// together. Earlier tasks are larger, because kernels place the queens of outer columns again for
+	// each task. If all tasks were as small as the last, that would cost a sixth of the time.
 	leftTasks = 128
 	// lastTaskNodes is the cost of the last tasks, where 1/minTasks of the run is not less.
 	lastTaskNodes = 2.4e8

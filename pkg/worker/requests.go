@@ -74,7 +74,7 @@ func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 		at = r.asked.sent + askSilent
 	case r.silent(now):
 		return forever
-	case r.asked.open && r.want > 0: // it may be answered any moment; a kept one is replaced
+	case r.asked.open && r.want > 0: // the answer may come any moment; if not, a new request replaces it
 		at = r.asked.sent + keptAfter
 	case want > 0:
 		at = r.asked.notBefore

@@ -34,9 +34,10 @@ type Config struct {
 	// Kernel counts. A worker has one: a process with several kernels runs a worker for each, under names of their own.
 	Kernel  kernel.Kernel
 	Threads int // at least 1: that search, or that serve the device of the kernel
-	// AtOnce answers a new coordinator at once, not after 0 to 2 s at random: for one in this process.
+	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random. It is for the worker in
+	// the coordinator's process.
 	AtOnce   bool
-	IdleExit time.Duration // ends the worker when it has held nothing for so long; 0 never does
+	IdleExit time.Duration // ends the worker when it has held nothing for that long; 0 never does
 	Log      zerolog.Logger
 }
 

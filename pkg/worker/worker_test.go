@@ -255,7 +255,7 @@ func TestDevice(t *testing.T) {
 	})
 }
 
-// A worker with a time for that ends by itself when it has held nothing for so long.
+// A worker with an IdleExit ends by itself when it has held nothing for that long.
 func TestIdleExit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hand := endless(1)
