@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 
 	"google.golang.org/protobuf/proto"
 
@@ -107,7 +105,6 @@ func (d *decoder) chunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 	d.check(len(left) == n && len(right) == n && (len(rows) == n || len(rows) == 1),
 		"lists of %d, %d and %d attacked columns with %d rows", n, len(left), len(right), len(rows))
 	c.Range, c.Ticket, c.Board.N = d.tasks(m.GetFirst(), uint64(len(sizes))), d.ticket(m.GetTicket()), len(m.GetAllow())
-	d.valid(queens.ValidateN(c.Board.N))
 	copy(c.Board.Allow[:], m.GetAllow())
 	if d.valid(c.Board.Validate()); d.err != nil {
 		return
@@ -188,10 +185,7 @@ func DecodeSnapshot(run string, data []byte) (*queens.Snapshot, error) {
 	if err := d.Decode(&s); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("more than one value")
-	}
-	if s.Snapshot == nil || s.Run != run {
+	if s.Run != run {
 		return nil, fmt.Errorf("a snapshot of another run than %s", run)
 	}
 	return s.Snapshot, s.Snapshot.Validate()

@@ -33,6 +33,8 @@ var (
 		}, {
 			Range: queens.Range{First: 9, Tasks: 1}, Board: queens.FullBoard(32),
 			Prefixes: [][]queens.Prefix{{{Row: 1, Cols: 1 << 31, Right: 1 << 30}, {Row: 1, Cols: 1, Left: 2}}},
+		}, {
+			Range: queens.Range{First: 10, Tasks: 1}, Board: queens.FullBoard(4), Prefixes: [][]queens.Prefix{{{}, {Row: 1, Cols: 1, Left: 2}, {}}},
 		}},
 		Refused: "a ban",
 	}
@@ -64,7 +66,7 @@ func TestRoundTrip(t *testing.T) {
 	data, err1 = EncodeWorkReply(&someReply)
 	reply, err2 := DecodeWorkReply(data)
 	same("work reply", reply, &someReply, err1, err2)
-	if most := EncodedChunkBytes(2, 3) + EncodedChunkBytes(1, 2); len(data) > most {
+	if most := EncodedChunkBytes(2, 3) + EncodedChunkBytes(1, 2) + EncodedChunkBytes(1, 3); len(data) > most {
 		t.Errorf("a reply of %d bytes, which the bounds of its chunks say is at most %d", len(data), most)
 	}
 
@@ -129,6 +131,7 @@ func TestVersions(t *testing.T) {
 		"work reply":     func(data []byte) error { _, err := DecodeWorkReply(data); return err },
 		"delivery reply": func(data []byte) error { _, err := DecodeDeliveryReply(data); return err },
 		"announcement":   func(data []byte) error { _, err := DecodeAnnouncement(data); return err },
+		"version":        checkVersion,
 	}
 	for name, decode := range decoders {
 		var version *VersionError
@@ -179,7 +182,9 @@ func TestRefused(t *testing.T) {
 	if err := errors.Join(request(func(*nqueensv1.WorkRequest) {}), result(func(*nqueensv1.Result) {}), chunk(func(*nqueensv1.Chunk) {})); err != nil {
 		t.Fatal(err)
 	}
-	both, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1}, Delivery: &nqueensv1.Delivery{}})
+	both, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1}, Delivery: &nqueensv1.Delivery{
+		Results: []*nqueensv1.Result{{First: 5, Tasks: 1, Ticket: make([]byte, 16), Counted: 5, Counts: []uint64{1}, Kernel: "k"}},
+	}})
 	_, errBoth := DecodeFromWorker(both)
 	_, errNeither := DecodeFromWorker([]byte{1 << 3, Protocol})
 	_, errUnknown := DecodeAnnouncement([]byte{1 << 3, Protocol, 15 << 3, 1})
@@ -189,6 +194,7 @@ func TestRefused(t *testing.T) {
 		"no threads":        request(func(m *nqueensv1.WorkRequest) { m.Threads = 0 }),
 		"too many wanted":   request(func(m *nqueensv1.WorkRequest) { m.Want = maxThreads + 1 }),
 		"leaving with work": request(func(m *nqueensv1.WorkRequest) { m.Leaving = true }),
+		"leaving for work":  request(func(m *nqueensv1.WorkRequest) { m.Leaving, m.Held, m.Want = true, nil, 1 }),
 		"a control kernel":  request(func(m *nqueensv1.WorkRequest) { m.Kernel = "\x1b" }),
 		"a short ticket":    request(func(m *nqueensv1.WorkRequest) { m.Held[0].Ticket = make([]byte, 15) }),
 		"an empty range":    request(func(m *nqueensv1.WorkRequest) { m.Held[0].Tasks = 0 }),
@@ -211,6 +217,8 @@ func TestRefused(t *testing.T) {
 		"prefixes of no task": chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{1, 1} }),
 		"too few prefixes":    chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{2, 1<<32 - 1} }),
 		"uneven masks":        chunk(func(m *nqueensv1.Chunk) { m.Left = m.Left[1:] }),
+		"fewer right masks":   chunk(func(m *nqueensv1.Chunk) { m.Right = m.Right[1:] }),
+		"a row too many":      chunk(func(m *nqueensv1.Chunk) { m.Row = append(m.Row, 0) }),
 		"rows for some":       chunk(func(m *nqueensv1.Chunk) { m.Row = m.Row[1:] }),
 		"a prefix of 5 rows":  chunk(func(m *nqueensv1.Chunk) { m.Row = []uint32{0, 1, 5} }),
 		"a prefix of 2^31 rows": chunk(func(m *nqueensv1.Chunk) {
@@ -220,5 +228,137 @@ func TestRefused(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s is accepted", name)
 		}
+	}
+}
+
+// What lies on a bound is accepted, and what lies beyond it is not.
+func TestBounds(t *testing.T) {
+	edge := func(name string, on, beyond error) {
+		t.Helper()
+		if on != nil || beyond == nil {
+			t.Errorf("%s: on the bound %v, beyond it %v", name, on, beyond)
+		}
+	}
+	request := func(r queens.WorkRequest) error {
+		r.Number = 1
+		data, _ := EncodeRequest(&r)
+		_, err := DecodeFromWorker(data)
+		return err
+	}
+	edge("threads", request(queens.WorkRequest{Threads: maxThreads, Searchers: 1}), request(queens.WorkRequest{Threads: maxThreads + 1, Searchers: 1}))
+	edge("leaving", request(queens.WorkRequest{Threads: 1, Searchers: 1, Leaving: true}), request(queens.WorkRequest{Threads: 1, Searchers: 1, Leaving: true, Want: 1}))
+
+	delivery := func(counts int) (size int, encoded, decoded error) {
+		all := queens.Range{Tasks: uint64(counts)}
+		data, encoded := EncodeDelivery(&queens.Delivery{Results: []queens.Result{{Range: all, Counted: all, Counts: make([]uint64, counts), Kernel: "k"}}})
+		_, decoded = DecodeFromWorker(data)
+		return len(data), encoded, decoded
+	}
+	fixed, _, _ := delivery(1 << 16)
+	most := 1<<16 + MaxDelivery - fixed
+	size, encodes, decodes := delivery(most)
+	_, longEncodes, longDecodes := delivery(most + 1)
+	if size != MaxDelivery {
+		t.Fatalf("%d bytes", size)
+	}
+	edge("an encoded delivery", encodes, longEncodes)
+	edge("a decoded delivery", decodes, longDecodes)
+	_, _, none := delivery(0)
+	nothing, _ := EncodeDelivery(&queens.Delivery{})
+	if _, err := DecodeFromWorker(nothing); err == nil || none == nil {
+		t.Error("a delivery without results is accepted")
+	}
+
+	reply := func(r queens.WorkReply) ([]byte, error) {
+		r.Instance = 1
+		data, _ := EncodeWorkReply(&r)
+		_, err := DecodeWorkReply(data)
+		return data, err
+	}
+	chunk := func(tasks int) ([]byte, error) {
+		c := queens.Chunk{Range: queens.Range{First: 1 << 40, Tasks: uint64(tasks)}, Board: queens.FullBoard(32)}
+		for i := range tasks {
+			c.Prefixes = append(c.Prefixes, []queens.Prefix{{Row: i % 2, Cols: uint32(i % 2)}})
+		}
+		return reply(queens.WorkReply{Chunks: []queens.Chunk{c}})
+	}
+	data, on := chunk(queens.MaxChunkTasks)
+	_, beyond := chunk(queens.MaxChunkTasks + 1)
+	edge("tasks of a chunk", on, beyond)
+	if most := EncodedChunkBytes(queens.MaxChunkTasks, queens.MaxChunkTasks); len(data) > most || most > len(data)*5/4 {
+		t.Errorf("a chunk of %d bytes is bounded by %d", len(data), most)
+	}
+	if c := encodeChunk(&someReply.Chunks[1]); len(c.GetRow()) != 1 {
+		t.Errorf("prefixes of one row have %d rows", len(c.GetRow()))
+	}
+
+	text := func(length int) error {
+		data, _ := proto.Marshal(&nqueensv1.WorkReply{Protocol: Protocol, Instance: 1, Refused: strings.Repeat("x", length)})
+		_, err := DecodeWorkReply(data)
+		return err
+	}
+	edge("a text", text(maxText), text(maxText+1))
+	for _, letter := range []string{"x", "é"} {
+		long := strings.Repeat(letter, maxText/len(letter)+1)
+		if short := encodeText(long); len(short) > maxText || len(short) < maxText*3/4-1 || !strings.HasPrefix(long, short) {
+			t.Errorf("a text of %d bytes is cut to %d", len(long), len(short))
+		}
+	}
+
+	if exact := strings.Repeat("x", maxText); encodeText(exact) != exact {
+		t.Error("a text of the greatest length is cut")
+	}
+	edge("a message", unmarshal([]byte{1 << 3, Protocol}, 2, new(nqueensv1.StatusRequest)), unmarshal([]byte{1 << 3, Protocol}, 1, new(nqueensv1.StatusRequest)))
+
+	s := someSnapshot()
+	s.WorkerList = nil
+	plain, _ := encodeSnapshot(s)
+	space := strings.Repeat(" ", queens.MaxSnapshotBytes-len(plain))
+	_, on = DecodeSnapshot("r", append(plain, space...))
+	_, beyond = DecodeSnapshot("r", append(plain, space+" "...))
+	edge("a snapshot", on, beyond)
+}
+
+// Unknown fields are found wherever they are, and a reply without an instance, or with receipts that say nothing, is refused.
+func TestRefusedAnywhere(t *testing.T) {
+	unknown := []byte{15 << 3, 1}
+	held := &nqueensv1.Held{Tasks: 1, Ticket: make([]byte, 16)}
+	held.ProtoReflect().SetUnknown(unknown)
+	inside := &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1}
+	inside.ProtoReflect().SetUnknown(unknown)
+	plain := &nqueensv1.Held{Tasks: 1, Ticket: make([]byte, 16)}
+	for _, request := range []*nqueensv1.WorkRequest{inside, {Number: 1, Threads: 1, Searchers: 1, Held: []*nqueensv1.Held{plain, held, plain}}} {
+		data, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: request})
+		if _, err := DecodeFromWorker(data); err == nil {
+			t.Errorf("%v is accepted", request)
+		}
+	}
+	for name, data := range map[string][]byte{"unknown": append([]byte{1 << 3, Protocol}, unknown...), "half": {1 << 3, Protocol, 15 << 3}} {
+		if unmarshal(data, maxSmall, new(nqueensv1.StatusRequest)) == nil {
+			t.Errorf("a status request with an %s field is accepted", name)
+		}
+	}
+	for _, r := range []*nqueensv1.DeliveryReply{{}, {Instance: 1, Receipts: []*nqueensv1.Receipt{{}}}, {Instance: 1, Receipts: []*nqueensv1.Receipt{{Recorded: true, Refused: "no"}}}} {
+		r.Protocol = Protocol
+		data, _ := proto.Marshal(r)
+		if _, err := DecodeDeliveryReply(data); err == nil {
+			t.Errorf("%v is accepted", r)
+		}
+	}
+	data, _ := encodeSnapshot(someSnapshot())
+	for name, text := range map[string]string{
+		"invalid": strings.Replace(string(data), `"done":2`, `"done":6`, 1), "of another run": strings.Replace(string(data), `"r"`, `"s"`, 1),
+		"with an unknown field": strings.Replace(string(data), `"done"`, `"x":1,"done"`, 1), "twice": string(data) + string(data), "half": string(data[:len(data)/2]),
+	} {
+		if s, err := DecodeSnapshot("r", []byte(text)); err == nil {
+			t.Errorf("a snapshot %s is accepted: %+v", name, s)
+		}
+	}
+	// The first thing wrong is what is said.
+	var d decoder
+	d.check(false, "first")
+	d.check(false, "second")
+	if d.err == nil || d.err.Error() != "first" {
+		t.Error(d.err)
 	}
 }
