@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/bits"
 	"slices"
 	"sort"
 
@@ -55,19 +56,21 @@ func newIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 		return fmt.Errorf("%w: more than %d tasks, or %d prefixes", ErrTooLarge, most, uint64(maxPrefixes))
 	}
 	err := parallel.InOrder(ctx, x.sections(), func(ctx context.Context, s section) (section, error) {
-		batch := x.classes[s.class].Batch
-		for s.walk.advance() {
-			if ctx.Err() != nil {
-				return s, context.Cause(ctx)
+		plan, next, err := &x.classes[s.class].ClassPlan, uint64(0), error(nil)
+		s.walk = walk{board: &plan.Board, depth: plan.Depth, columns: s.walk.columns, visit: func(_ queens.Prefix, free uint32) bool {
+			if s.marks.prefixes >= next {
+				s.marks.at = append(s.marks.at, s.marks.prefixes)
+				s.marks.columns = append(append(s.marks.columns, s.walk.columns[:plan.Depth-1]...), byte(bits.TrailingZeros32(free)))
+				next += uint64(max(markPrefixes, plan.Batch))
+				if err = context.Cause(ctx); max(s.marks.prefixes, s.walk.steps) > maxPrefixes || s.marks.prefixes > most*uint64(plan.Batch) {
+					err = tooLarge()
+				}
 			}
-			s.marks.at = append(s.marks.at, s.marks.prefixes)
-			s.marks.columns = s.walk.appendColumns(s.marks.columns)
-			s.marks.prefixes += uint64(s.walk.skip(max(markPrefixes, batch)))
-			if max(s.marks.prefixes, s.walk.steps) > maxPrefixes || s.marks.prefixes > most*uint64(batch) {
-				return s, tooLarge()
-			}
-		}
-		return s, nil
+			s.marks.prefixes += uint64(bits.OnesCount32(free))
+			return err == nil
+		}}
+		s.walk.below(s.first, nil)
+		return s, err
 	}, func(s section) error {
 		x.classes[s.class].add(&s.marks)
 		x.number()
@@ -80,27 +83,33 @@ func newIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 	return x, err
 }
 
-// section is the prefixes of a class that begin with the same queens: on two rows, or on one where a class takes milliseconds.
+// section is the prefixes of a class that begin with first.
 type section struct {
 	class int
+	first queens.Prefix
 	walk  walk
 	marks marks
 }
 
-// sections divides the prefixes of all classes, in order.
+// sections divides the prefixes of all classes, in order: by the first two queens, unless a pass takes about a millisecond.
 func (x *Index) sections() iter.Seq[section] {
 	return func(yield func(section) bool) {
-		for i := range x.classes {
-			plan := &x.classes[i].ClassPlan
-			for w := newWalk(&plan.Board, min(max(plan.Depth-5, 1), 2)); w.advance(); w.skip(1) {
-				board := plan.Board
-				for row, column := range w.appendColumns(nil) {
-					board.Allow[row] = 1 << column
-				}
-				if !yield(section{class: i, walk: *newWalk(&board, plan.Depth)}) {
-					return
-				}
+		more := true
+		for i := 0; more && i < len(x.classes); i++ {
+			c := &x.classes[i]
+			if c.Depth <= 5 {
+				more = yield(section{class: i})
+				continue
 			}
+			w := walk{board: &c.Board, depth: 2}
+			w.visit = func(p queens.Prefix, free uint32) bool {
+				for ; more && free != 0; free &= free - 1 {
+					w.columns[1] = byte(bits.TrailingZeros32(free))
+					more = yield(section{class: i, first: p.Place(&c.Board, free&-free), walk: walk{columns: w.columns}})
+				}
+				return more
+			}
+			w.below(queens.Prefix{}, nil)
 		}
 	}
 }
@@ -176,27 +185,20 @@ func (b *buffer) fill(x *Index, first, end uint64) {
 			continue // a class without tasks
 		}
 		prefix := (first - c.First) * batch
-		b.prefixes = slices.Grow(b.prefixes, int(min((last-c.First)*batch, c.marks.prefixes)-prefix))
-		w := c.walkTo(prefix)
+		count := int(min((last-c.First)*batch, c.marks.prefixes) - prefix)
+		b.prefixes = slices.Grow(b.prefixes, count)
+		mark := sort.Search(len(c.marks.at), func(i int) bool { return c.marks.at[i] > prefix }) - 1
+		begin := len(b.prefixes)
+		b.prefixes = take(b.prefixes, begin+count, &c.Board, c.marks.columns[mark*c.Depth:][:c.Depth], int(prefix-c.marks.at[mark]))
 		for ; first < last; first++ {
-			begin := len(b.prefixes)
-			b.prefixes = w.take(b.prefixes, begin+c.Batch)
-			b.tasks = append(b.tasks, queens.Task{ID: first, Board: c.Board, Prefixes: slices.Clip(b.prefixes[begin:])})
+			end := min(begin+c.Batch, len(b.prefixes))
+			b.tasks = append(b.tasks, queens.Task{ID: first, Board: c.Board, Prefixes: b.prefixes[begin:end:end]})
+			begin = end
 		}
 	}
 }
 
-// walkTo returns a walk at a prefix of the class, by its number.
-func (c *classIndex) walkTo(prefix uint64) (w walk) {
-	mark := sort.Search(len(c.marks.at), func(i int) bool { return c.marks.at[i] > prefix }) - 1
-	w.resume(&c.Board, c.marks.columns[mark*c.Depth:][:c.Depth])
-	w.skip(int(prefix - c.marks.at[mark]))
-	return w
-}
-
 // Batch returns the prefixes of a task that begins with that of the queens on these columns, one in each row.
 func Batch(plan *queens.ClassPlan, columns []byte) []queens.Prefix {
-	var w walk
-	w.resume(&plan.Board, columns)
-	return w.take(nil, plan.Batch)
+	return take(nil, plan.Batch, &plan.Board, columns, 0)
 }

@@ -6,98 +6,54 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// walk enumerates the prefixes of a board in lexicographic order of their columns. A copy of it
-// continues from the same place.
+// walk enumerates the prefixes of a board in lexicographic order of their columns.
 type walk struct {
-	board queens.Board
-	depth int
-	// above has, for each row up to the current one, the prefix of the rows before it, and free
-	// the squares of that row that are still to come.
-	above [queens.MaxN]queens.Prefix
-	free  [queens.MaxN]uint32
-	row   int
-	ended bool
-	steps uint64 // rows entered, a measure of the time
+	board *queens.Board
+	depth int // rows of the prefixes, at least 1
+	// visit gets what stands on all rows but the last of some prefixes, and the squares of the last row, at least one. It returns
+	// whether to go on.
+	visit   func(above queens.Prefix, free uint32) bool
+	columns [queens.MaxN]byte // of the queens above
+	steps   uint64            // placements that were passed, a measure of the time
 }
 
-// newWalk returns a walk at the first prefix. depth is 1 to b.N.
-func newWalk(b *queens.Board, depth int) *walk {
-	w := &walk{board: *b, depth: depth}
-	w.free[0] = w.above[0].Free(b)
-	return w
-}
-
-// take appends the next prefixes to those given, until there are most or the walk ends.
-func (w *walk) take(prefixes []queens.Prefix, most int) []queens.Prefix {
-	for len(prefixes) < most && w.advance() {
-		free := w.free[w.row]
-		for ; free != 0 && len(prefixes) < most; free &= free - 1 {
-			prefixes = append(prefixes, w.above[w.row].Place(&w.board, free&-free))
-		}
-		w.free[w.row] = free
+// below visits the prefixes that begin with p, from the one with queens on the columns of path in the next rows on. It returns
+// whether to go on.
+func (w *walk) below(p queens.Prefix, path []byte) bool {
+	free := p.Free(w.board)
+	if len(path) > 0 {
+		free &^= 1<<path[0] - 1
+		path = path[1:]
 	}
-	return prefixes
+	w.steps++
+	if p.Row == w.depth-1 {
+		return free == 0 || w.visit(p, free)
+	}
+	for ; free != 0; free &= free - 1 {
+		w.columns[p.Row] = byte(bits.TrailingZeros32(free))
+		if !w.below(p.Place(w.board, free&-free), path) {
+			return false
+		}
+		path = nil
+	}
+	return true
 }
 
-// skip passes over most prefixes, or fewer at the end of the walk, and returns their number. It
-// places no queen on the last row of a prefix, and so takes a tenth of the time of take.
-func (w *walk) skip(most int) int {
-	left := most
-	for left > 0 && w.advance() {
-		free := w.free[w.row]
-		if here := bits.OnesCount32(free); here <= left {
-			left, free = left-here, 0
+// take appends to prefixes, until there are most, those from the one with queens on these columns on, without the first skip.
+func take(prefixes []queens.Prefix, most int, b *queens.Board, columns []byte, skip int) []queens.Prefix {
+	w := walk{board: b, depth: len(columns), visit: func(p queens.Prefix, free uint32) bool {
+		if here := bits.OnesCount32(free); here <= skip {
+			skip -= here
+			return true
 		}
-		for ; left > 0 && free != 0; left-- {
+		for ; skip > 0; skip-- {
 			free &= free - 1
 		}
-		w.free[w.row] = free
-	}
-	return most - left
-}
-
-// advance moves to the next place on the last row of the prefixes with a square to come, if the
-// walk is not at one. It returns false at the end.
-func (w *walk) advance() bool {
-	for !w.ended {
-		free := w.free[w.row]
-		switch {
-		case free == 0 && w.row == 0:
-			w.ended = true
-		case free == 0:
-			w.row--
-		case w.row == w.depth-1:
-			return true
-		default:
-			below := w.above[w.row].Place(&w.board, free&-free)
-			w.free[w.row] = free & (free - 1)
-			w.row++
-			w.above[w.row], w.free[w.row] = below, below.Free(&w.board)
-			w.steps++
+		for ; free != 0 && len(prefixes) < most; free &= free - 1 {
+			prefixes = append(prefixes, p.Place(b, free&-free))
 		}
-	}
-	return false
-}
-
-// appendColumns appends the columns of the next prefix's queens. The walk must have advanced to it.
-func (w *walk) appendColumns(columns []byte) []byte {
-	for row := range w.row {
-		queen := w.above[row+1].Cols &^ w.above[row].Cols
-		columns = append(columns, byte(bits.TrailingZeros32(queen)))
-	}
-	return append(columns, byte(bits.TrailingZeros32(w.free[w.row])))
-}
-
-// resume moves a new walk to the prefix with queens on these columns.
-func (w *walk) resume(b *queens.Board, columns []byte) {
-	w.board, w.depth = *b, len(columns)
-	w.row = len(columns) - 1
-	for row, column := range columns {
-		queen := uint32(1) << column
-		w.free[row] = w.above[row].Free(&w.board) &^ (queen - 1) // the squares before have been passed over
-		if row < w.row {
-			w.free[row] &^= queen
-			w.above[row+1] = w.above[row].Place(&w.board, queen)
-		}
-	}
+		return len(prefixes) < most
+	}}
+	w.below(queens.Prefix{}, columns)
+	return prefixes
 }
