@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"math/bits"
-	"slices"
 	"sort"
 
 	"nqueens/pkg/parallel"
@@ -176,7 +175,7 @@ type buffer struct {
 
 // fill makes the tasks from first to before end, which must exist, in the memory of the tasks before.
 func (b *buffer) fill(x *Index, first, end uint64) {
-	b.tasks, b.prefixes = slices.Grow(b.tasks[:0], int(end-first)), b.prefixes[:0]
+	b.tasks, b.prefixes = room(b.tasks[:0], int(end-first)), b.prefixes[:0]
 	class := sort.Search(len(x.classes), func(i int) bool { return x.classes[i].end() > first })
 	for ; first < end; class++ {
 		c := &x.classes[class]
@@ -186,7 +185,7 @@ func (b *buffer) fill(x *Index, first, end uint64) {
 		}
 		prefix := (first - c.First) * batch
 		count := int(min((last-c.First)*batch, c.marks.prefixes) - prefix)
-		b.prefixes = slices.Grow(b.prefixes, count)
+		b.prefixes = room(b.prefixes, count)
 		mark := sort.Search(len(c.marks.at), func(i int) bool { return c.marks.at[i] > prefix }) - 1
 		begin := len(b.prefixes)
 		b.prefixes = take(b.prefixes, begin+count, &c.Board, c.marks.columns[mark*c.Depth:][:c.Depth], int(prefix-c.marks.at[mark]))
@@ -196,6 +195,14 @@ func (b *buffer) fill(x *Index, first, end uint64) {
 			begin = end
 		}
 	}
+}
+
+// room returns s if it has room for more elements, or an empty slice that has.
+func room[E any](s []E, more int) []E {
+	if cap(s)-len(s) < more {
+		return make([]E, 0, more)
+	}
+	return s
 }
 
 // Batch returns the prefixes of a task that begins with that of the queens on these columns, one in each row.
