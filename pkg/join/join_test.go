@@ -32,6 +32,12 @@ func TestParseToken(t *testing.T) {
 			t.Errorf("byte %d changed to a line feed: read as %+v", i, got)
 		}
 	}
+	if got, err := join.Parse(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))); err != nil || got.Password != want.Password {
+		t.Errorf("with the line ends of Windows: %+v, %v", got, err)
+	}
+	if want.TLS().VerifyConnection(tls.ConnectionState{}) == nil {
+		t.Error("a server without a certificate is accepted")
+	}
 	plain := join.Token{Servers: []string{"127.0.0.1:4222"}, User: "worker", Password: "p"}
 	if got, err := join.Parse(plain.Text()); err != nil || got.TLS() != nil || got.URLs() != "nats://127.0.0.1:4222" {
 		t.Errorf("a token without certificate: %+v, %v", got, err)
@@ -83,6 +89,53 @@ func TestListening(t *testing.T) {
 	}
 	if _, _, _, err := listening(data, "127.0.0.1:4222", "127.0.0.1:4222"); err == nil {
 		t.Error("a damaged token is replaced: workers elsewhere would be refused")
+	}
+}
+
+// What can't be read is not replaced, and what can't be written is said.
+func TestNothingIsReplaced(t *testing.T) {
+	data := t.TempDir()
+	if _, there := join.Own(data); there {
+		t.Error("a token is there before it is made")
+	}
+	if _, config, path, err := listening(data, "localhost:4222", "localhost:4222"); err != nil || config != nil {
+		t.Errorf("localhost: TLS %v, %v", config, err)
+	} else if own, there := join.Own(data); !there || own != path {
+		t.Errorf("the token is %s, not %s: %v", own, path, there)
+	}
+	if _, _, err := join.Listening(data, "4222"); err == nil {
+		t.Error("a listen address without a host is accepted")
+	}
+	for file, damage := range map[string]string{filepath.Join("server", "server.pem"): "0.0.0.0:4222", filepath.Join("join", join.FileName): "127.0.0.1:4222"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(data, file)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(data, file), []byte("damaged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, config, err := join.Listening(data, damage); err == nil || config != nil {
+			t.Errorf("with a damaged %s: TLS %v, %v", file, config, err)
+		}
+	}
+	paths, err := join.Keys(filepath.Join(data, "keys"), []string{"192.0.2.1"}, false)
+	if err != nil || len(paths) != 4 {
+		t.Fatalf("%v, %v", paths, err)
+	}
+	for _, path := range paths {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, file := range []string{paths[0], filepath.Join(data, "keys", "server.pem")} {
+		if err := os.WriteFile(file, []byte("damaged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := join.Keys(filepath.Join(data, "keys"), []string{"192.0.2.1"}, false); err == nil {
+			t.Errorf("with a damaged %s nothing is said", file)
+		}
+	}
+	if _, err := join.Keys(filepath.Join(paths[1], "keys"), []string{"192.0.2.1"}, false); err == nil {
+		t.Error("a folder that can't be made is not said")
 	}
 }
 
