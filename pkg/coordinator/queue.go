@@ -37,6 +37,7 @@ type hold struct {
 	queens.Range
 	holder queens.Process
 	left   uint64        // tasks of the range of which a count by the holder is awaited
+	since  time.Duration // when it began
 	listed uint64        // number of the last request that listed it; 0 before
 	begun  bool          // its search has begun
 	began  time.Duration // when its search began, or when it was handed out
@@ -137,7 +138,7 @@ func (q *queue) take(now time.Duration, p queens.Process, most func(class int) u
 // hold lets a process hold those tasks of a range for which awaited is true. They must not wait, and the machine of the
 // process must not have counted them. hold returns nil if there are none. The process must not hold the range already.
 func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool) *hold {
-	h := &hold{Range: r, holder: p, began: now}
+	h := &hold{Range: r, holder: p, since: now, began: now}
 	own := []*hold{h}
 	for task := r.First; task < r.End(); task++ {
 		if !awaited(task) {

@@ -229,14 +229,14 @@ func (c *Core) searchTime(w *worker, r queens.Range) time.Duration {
 }
 
 // timeLeft returns how long the search of a hold will still take. A search that takes longer than was estimated is
-// expected to take half of its time again.
+// expected to take half of its time again, and what is held for long, whatever its worker says of it, a quarter of that.
 func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
-	all := c.searchTime(w, h.Range)
-	if !h.begun {
-		return all
+	left := c.searchTime(w, h.Range)
+	if h.begun {
+		searched := now - h.began
+		left = max(left-searched, searched/2)
 	}
-	searched := now - h.began
-	return max(all-searched, searched/2)
+	return max(left, (now-h.since)/4)
 }
 
 // advise says every 10 minutes that another machine is needed, while every machine has counted all that waits for it.
