@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
@@ -174,6 +176,9 @@ func took(d time.Duration) string {
 // announceTime is how long a list of runs waits for announcements, which come every 2 s.
 const announceTime = 2200 * time.Millisecond
 
+// mostListed bounds the runs that are asked for on a server.
+const mostListed = 256
+
 // askServer returns the snapshots of the runs whose coordinators answer on a server, by name.
 func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.Snapshot, error) {
 	b, err := connect(app, server, "nqueens runs")
@@ -186,7 +191,9 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 	stop, err := b.Announcements(func(a queens.Announcement) {
 		mu.Lock()
 		defer mu.Unlock()
-		names[a.Run] = true
+		if len(names) < mostListed {
+			names[a.Run] = true
+		}
 	})
 	if err != nil {
 		return nil, err
@@ -197,13 +204,21 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 	}
 	stop()
 	mu.Lock()
-	defer mu.Unlock()
+	asked := slices.Collect(maps.Keys(names))
+	mu.Unlock()
 	var snapshots []queens.Snapshot
-	for name := range names {
-		if s, err := b.Status(ctx, name); err == nil { // one that ended meanwhile is no error
-			snapshots = append(snapshots, *s)
-		}
+	var group errgroup.Group
+	for _, name := range asked {
+		group.Go(func() error {
+			if s, err := b.Status(ctx, name); err == nil { // one that ended meanwhile is no error
+				mu.Lock()
+				defer mu.Unlock()
+				snapshots = append(snapshots, *s)
+			}
+			return nil
+		})
 	}
+	_ = group.Wait() // they return no error
 	slices.SortFunc(snapshots, func(a, b queens.Snapshot) int { return strings.Compare(a.Run, b.Run) })
 	return snapshots, nil
 }

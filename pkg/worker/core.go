@@ -23,6 +23,9 @@ const (
 	lastResults  = leaveAfter * 3 / 4     // and waits so long for receipts
 )
 
+// mostRuns bounds the runs that are known at a time. It is more than share a server: their names cost a stranger nothing.
+const mostRuns = 256
+
 // MaxDelivery bounds the results of a delivery, in bytes.
 const MaxDelivery = 64 << 10
 
@@ -125,7 +128,7 @@ func (c *Core) Announced(now time.Duration, a queens.Announcement, random float6
 	switch {
 	case a.State.Ended():
 		c.end(r)
-	case r == nil && a.State == queens.Running:
+	case r == nil && a.State == queens.Running && len(c.runs) < mostRuns:
 		r = c.add(a.Run, now)
 		fallthrough
 	case r != nil:

@@ -1,0 +1,27 @@
+package worker
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// Announcements of ever more runs make a worker remember few. There is room for another run when those are silent.
+func TestManyRuns(t *testing.T) {
+	c := NewCore(Setup{Version: "v", Kernel: "k", Threads: 1, Searchers: 1})
+	for i := range mostRuns + 10 {
+		c.Announced(time.Second, queens.Announcement{Run: fmt.Sprintf("r%d", i), Instance: 1, State: queens.Running, Work: true}, 0)
+	}
+	if len(c.runs) != mostRuns {
+		t.Errorf("%d runs are known", len(c.runs))
+	}
+	late := time.Second + 2*max(silentAfter, replyAfter)
+	c.Tick(late)
+	c.Tick(late + time.Second)
+	c.Announced(late+time.Second, queens.Announcement{Run: "late", Instance: 1, State: queens.Running, Work: true}, 0)
+	if c.run("late") == nil {
+		t.Errorf("%d runs are known, and one that is announced is not", len(c.runs))
+	}
+}
