@@ -268,3 +268,13 @@ func TestSurvey(t *testing.T) {
 		t.Error(workers)
 	}
 }
+
+// A ledger of other splitting rules contradicts nothing: the error names the version that can audit it.
+func TestOtherSplitter(t *testing.T) {
+	c := countRun(t, queens.Full)
+	c.header.Manifest.SplitVersion++
+	_, err := audit.Total(t.Context(), c.write(t))
+	if err == nil || errors.Is(err, queens.ErrContradiction) || errors.Is(err, queens.ErrIncomplete) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -31,6 +31,10 @@ func Total(ctx context.Context, path string) (*big.Int, error) {
 // total is [Total] of a ledger that has been folded.
 func total(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
 	m := &s.Header().Manifest
+	if m.SplitVersion != split.Version { // it contradicts nothing: another program can tell
+		_, err := split.Check(ctx, m, nil)
+		return nil, err
+	}
 	if err := checkClasses(m); err != nil {
 		return nil, err
 	}
