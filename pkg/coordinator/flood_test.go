@@ -1,10 +1,14 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/ledger"
@@ -67,5 +71,21 @@ func TestMessagesWait(t *testing.T) {
 	s.take(bus.Message{})
 	if n := len(s.pipeline.jobs.take()); n != mostMessages {
 		t.Errorf("%d messages are being handled", n)
+	}
+}
+
+// Messages that can't be read take some lines of the log a minute, and leave room for others.
+func TestUnreadableMessages(t *testing.T) {
+	var log bytes.Buffer
+	s := &Coordinator{pipeline: newPipeline(nil, nil), room: make(chan struct{}, mostMessages), warn: warner(zerolog.New(&log))}
+	s.ctx = t.Context()
+	for range 10 * mostMessages {
+		s.take(bus.Message{Data: []byte{0xff}})
+		for _, job := range s.pipeline.jobs.take() {
+			job(nil)
+		}
+	}
+	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 2*warnings { // a minute may end meanwhile
+		t.Errorf("%d lines", lines)
 	}
 }

@@ -52,6 +52,8 @@ const (
 	// mostMessages bounds the messages of workers that are being handled. What comes beside them waits in the connection, which
 	// drops what is too much: its senders send it again.
 	mostMessages = 256
+	// warnings bounds the lines a minute that say what is wrong with messages.
+	warnings = 10
 )
 
 // Coordinator is the loop around a [Core]: it executes what the core commands, and its goroutine is the only one that uses
@@ -61,6 +63,7 @@ type Coordinator struct {
 	core     *Core
 	pipeline *pipeline
 	start    time.Time
+	warn     zerolog.Logger // see warner
 	inputs   mailbox[func(now time.Duration)]
 	room     chan struct{} // has an element for each message of a worker that is being handled
 	latest   atomic.Pointer[queens.Snapshot]
@@ -74,7 +77,8 @@ type Coordinator struct {
 // Start makes the coordinator of a run, and begins to take messages. It records its start.
 func Start(cfg Config) (*Coordinator, error) {
 	s := &Coordinator{
-		Config: cfg, start: time.Now(), pipeline: newPipeline(cfg.State.Header(), cfg.Index), inputs: newMailbox[func(time.Duration)](),
+		Config: cfg, start: time.Now(), warn: warner(cfg.Logger),
+		pipeline: newPipeline(cfg.State.Header(), cfg.Index), inputs: newMailbox[func(time.Duration)](),
 		room: make(chan struct{}, mostMessages), group: new(errgroup.Group),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -167,6 +171,11 @@ func (s *Coordinator) serve(run string) (stop func(), err error) {
 	return func() { stopStatus(); stopWork(); unsubscribe() }, nil
 }
 
+// warner returns a logger for what anybody can send: it takes some lines a minute.
+func warner(log zerolog.Logger) zerolog.Logger {
+	return log.Sample(&zerolog.BurstSampler{Burst: warnings, Period: time.Minute})
+}
+
 // take takes a message of a worker, when there is room.
 func (s *Coordinator) take(m bus.Message) {
 	select {
@@ -182,7 +191,7 @@ func (s *Coordinator) receive(at *station, m bus.Message) {
 	switch {
 	case err != nil:
 		<-s.room
-		s.Logger.Warn().Err(err).Str("machine", m.From.Machine).Msg("a message of a worker can't be read")
+		s.warn.Warn().Err(err).Str("machine", m.From.Machine).Msg("a message of a worker can't be read")
 	case message.Request != nil:
 		request := at.request(m.From, *message.Request, m.Reply)
 		s.inputs.put(func(now time.Duration) { <-s.room; s.core.WorkRequested(now, request) })

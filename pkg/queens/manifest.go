@@ -82,7 +82,7 @@ func (m *Manifest) Validate() error {
 	if err := ValidateN(m.N); err != nil {
 		return err
 	}
-	if err := m.validatePlaced(); err != nil {
+	if err := cmp.Or(m.Symmetry.Validate(), m.validatePlaced()); err != nil {
 		return fmt.Errorf("the manifest: %w", err)
 	}
 	if len(m.Classes) == 0 && m.Tasks > 0 {

@@ -82,6 +82,7 @@ func TestInvalidManifests(t *testing.T) {
 		{"a side of 33", with(`"n":4`, `"n":33`), "from 1 to 32"},
 		{"a negative side", with(`"n":4`, `"n":-4`), "from 1 to 32"},
 		{"33 rows on a side of 33", with(sampleManifest, manyRows(33)), "from 1 to 32"},
+		{"a symmetry that a terminal interprets", with(`"symmetry":"`, `"symmetry":"\u001b[2J`), "no symmetry"},
 		{"no class", with(classes, `[]}`), "no class"},
 		{"a row less", with(`[3,15,15,15]`, `[3,15,15]`), "class 0"},
 		{"a mask beyond the board", with(`[4,3,15,15]`, `[4,3,16,15]`), "class 1 of the manifest: row 2"},
