@@ -106,7 +106,9 @@ func (c *Core) after(now time.Duration) {
 	if c.over == nil && c.changed && now >= c.clock.handOut {
 		c.changed = false
 		for _, w := range c.fleet.waiting() {
-			c.answer(w, c.give(now, w))
+			if chunks := c.give(now, w); len(chunks) > 0 {
+				c.answer(w, chunks)
+			}
 		}
 	}
 	if c.over == nil {

@@ -219,10 +219,13 @@ func (s *story) input(words []string) {
 			r.Count = s.number(args[0])
 		}
 		s.core.RecountDone(at, r)
-	case "total": // [wrong]
+	case "total": // [wrong|fails]
 		r := &TotalResult{Total: s.state.Solutions()}
-		if len(args) > 0 {
+		switch {
+		case len(args) > 0 && args[0] == "wrong":
 			r = &TotalResult{Err: fmt.Errorf("%w: the published total is another", queens.ErrContradiction)}
+		case len(args) > 0:
+			r = &TotalResult{Err: errors.New("the ledger can't be read")}
 		}
 		s.core.TotalDone(at, r)
 	case "hear": // INSTANCE RESULTS
@@ -240,6 +243,22 @@ func (s *story) input(words []string) {
 		snapshot := s.core.Snapshot(at)
 		fmt.Fprintf(s.out, "%d done, %d wait, %d held, %d in dispute, %d checked, wall %v\n", snapshot.Done, snapshot.Waiting, snapshot.Held,
 			snapshot.Recounting, snapshot.Checked, snapshot.Elapsed.Duration)
+	case "fleet":
+		snapshot := s.core.Snapshot(at)
+		fmt.Fprintf(s.out, "%d machines, %d workers, %d of %d threads idle, %d recorded, %d repeated, %d refused, %d lost\n", snapshot.Machines, snapshot.Workers,
+			snapshot.IdleThreads, snapshot.Threads, snapshot.Recorded, snapshot.Repeated, snapshot.Refused, snapshot.Lost)
+		if snapshot.Notice != "" {
+			fmt.Fprintln(s.out, "notice:", snapshot.Notice)
+		}
+		for _, w := range snapshot.WorkerList {
+			fmt.Fprintf(s.out, "%s/%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v\n", w.Machine, w.Process, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration)
+		}
+	case "marks": // all that were recorded
+		for _, r := range s.records {
+			if m, ok := r.(*ledger.Mark); ok {
+				fmt.Fprintf(s.out, "mark %s: %d done, wall %v\n", m.State, m.Done, m.Wall)
+			}
+		}
 	default:
 		s.t.Fatalf("unknown input %q", verb)
 	}
