@@ -12,15 +12,6 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Check accepts every manifest that this program makes.
-func TestCheckOfOwnManifests(t *testing.T) {
-	for name, m := range manifests(t) {
-		if _, err := split.Check(t.Context(), &m, nil); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // Check rejects, with the reason, a manifest whose tasks this program would not make.
 func TestCheckRefusesOtherManifests(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -2,6 +2,9 @@ package split
 
 import (
 	"errors"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"nqueens/pkg/queens"
@@ -24,6 +27,37 @@ func TestTooManyTasks(t *testing.T) {
 		x, err := newIndex(t.Context(), uniformPlans(classes, c.depth), c.most)
 		if errors.Is(err, ErrTooLarge) != c.tooLarge || x.Tasks() > 2*c.most+markPrefixes {
 			t.Errorf("depth %d, at most %d tasks: %d tasks, error %v", c.depth, c.most, x.Tasks(), err)
+		}
+	}
+}
+
+// A prefix leaves squares if each of the next two rows and the last row, as far as there are such rows, has one that no queen
+// attacks: a plain look at every square.
+func TestLeavesSquares(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		b := queens.FullBoard(4 + rng.IntN(5))
+		for row := range b.N {
+			b.Allow[row] &= rng.Uint32() | rng.Uint32()
+		}
+		var p queens.Prefix
+		var placed []queens.Square
+		for p.Row < b.N {
+			square := uint32(1) << rng.IntN(b.N)
+			placed = append(placed, queens.Square{Row: p.Row, Column: bits.TrailingZeros32(square)})
+			p = p.Place(&b, square)
+			want := true
+			for _, row := range []int{p.Row, p.Row + 1, b.N - 1} {
+				has := row >= b.N || row < p.Row
+				for column := range b.N {
+					s := queens.Square{Row: row, Column: column}
+					has = has || b.Allow[row]>>column&1 == 1 && !slices.ContainsFunc(placed, s.Attacks)
+				}
+				want = want && has
+			}
+			if got := leavesSquares(&b, p); got != want {
+				t.Fatalf("seed %d: after %v: %v, want %v", seed, placed, got, want)
+			}
 		}
 	}
 }

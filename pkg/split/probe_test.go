@@ -2,6 +2,7 @@ package split_test
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -69,6 +70,36 @@ func TestProbeIsPinned(t *testing.T) {
 	for depth, want := range map[int]float64{1: 16, 2: 210.176, 5: 142772.928, 16: 10840724.992} {
 		if p[depth] != want {
 			t.Errorf("%v prefixes of %d rows, want %v", p[depth], depth, want)
+		}
+	}
+}
+
+// A step places a queen on one of the free squares, each of them in turn, and none where there is none.
+func TestStep(t *testing.T) {
+	source := rand.NewPCG(1, 2)
+	for seed := range uint64(40) {
+		b := randomBoard(rand.New(rand.NewPCG(seed, 1)), 8, int(seed)%4)
+		for _, p := range placements(&b, 4)[:min(8, len(placements(&b, 4)))] {
+			free, reached := p.Free(&b), uint32(0)
+			for range 200 {
+				next, choices := split.Step(&b, p, source)
+				if choices != bits.OnesCount32(free) {
+					t.Fatalf("%d choices on the squares %#x", choices, free)
+				}
+				if choices == 0 {
+					if next != p {
+						t.Fatal("a step without a square moves")
+					}
+					break
+				}
+				square := next.Cols &^ p.Cols
+				if reached |= square; next != p.Place(&b, square) {
+					t.Fatalf("a step from %+v to %+v", p, next)
+				}
+			}
+			if reached != free {
+				t.Fatalf("200 steps reach the squares %#x of %#x", reached, free)
+			}
 		}
 	}
 }
