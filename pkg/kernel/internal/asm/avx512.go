@@ -186,8 +186,7 @@ func (s *avx512) pruneTest(c state, d pruneRules) survivors {
 		if row < 2 || !d.columns {
 			alive = s.narrow(alive, x, mask)
 		}
-		switch {
-		case d.columns:
+		if d.columns {
 			if row == 0 {
 				covered = ZMM()
 				VMOVDQA32(c.cols, covered)
