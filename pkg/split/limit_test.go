@@ -61,3 +61,28 @@ func TestLeavesSquares(t *testing.T) {
 		}
 	}
 }
+
+// On a board with one solution and nothing else, kernels try one square a row. Elsewhere the estimate is pinned: its numbers
+// are exact on every machine.
+func TestSearchCost(t *testing.T) {
+	one, full := queens.FullBoard(8), queens.FullBoard(8)
+	for row, column := range []int{3, 6, 2, 7, 1, 4, 0, 5} {
+		one.Allow[row] = 1 << column
+	}
+	for depth := range 9 {
+		if got := searchCost(&one, depth, 3); got != float64(8-depth) {
+			t.Errorf("%v squares below depth %d, want %d", got, depth, 8-depth)
+		}
+		var p Profile
+		if squares := p.Add(&one, 3, rand.NewPCG(1, 1)); squares != 3 || p[depth] != 3 {
+			t.Errorf("3 probes find %v prefixes of %d rows, and %v as squares", p[depth], depth, squares)
+		}
+	}
+	if got := searchCost(&full, 2, 64); got != 1638.125 {
+		t.Errorf("%v squares on a full board", got)
+	}
+	two := queens.FullBoard(2)
+	if squares := new(Profile).Add(&two, 5, rand.NewPCG(1, 1)); squares != 0 {
+		t.Errorf("%v as squares without a solution", squares)
+	}
+}
