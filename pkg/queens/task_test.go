@@ -3,8 +3,11 @@ package queens_test
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -143,4 +146,30 @@ func hashInOnePiece(task *queens.Task) uint64 {
 	}
 	sum := sha256.Sum256(bytes)
 	return binary.LittleEndian.Uint64(sum[:8])
+}
+
+// A line of an exported ledger says what to search again, unless its board or prefixes are none.
+func TestExportedTask(t *testing.T) {
+	e := queens.ExportedTask{Task: 7, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}, {Row: 1, Cols: 1, Left: 2}}}
+	text, err := json.Marshal(e)
+	var read queens.ExportedTask
+	if err := errors.Join(err, json.Unmarshal(text, &read)); err != nil || !reflect.DeepEqual(read, e) {
+		t.Errorf("%s is read as %+v (error %v)", text, read, err)
+	}
+	if task, err := read.Search(); err != nil || task.ID != 7 || task.Board != e.Board || len(task.Prefixes) != 2 {
+		t.Errorf("%+v is searched as %+v (error %v)", e, task, err)
+	}
+	for _, prefix := range []string{"[0,0,0]", "[0,0,0,0,0]", "[-1,0,0,0]", "{}"} {
+		if err := json.Unmarshal([]byte(prefix), new(queens.Prefix)); err == nil {
+			t.Errorf("the prefix %s is accepted", prefix)
+		}
+	}
+	e.Prefixes = nil
+	if _, err := e.Search(); err == nil {
+		t.Error("no prefix is searched")
+	}
+	e.Board.N = 33
+	if _, err := e.Search(); err == nil {
+		t.Error("a board of 33 rows is searched")
+	}
 }
