@@ -57,6 +57,11 @@ func TestIndexHasTheTasks(t *testing.T) {
 					t.Fatalf("%s: the manifest has another hash, or its check (error %v)", name, err)
 				}
 			}
+			for class, plan := range batched(&m, batch).Classes {
+				if got, want := index.TaskPrefixes(class), min(plan.Batch, len(placements(&plan.Board, plan.Depth))); got != want {
+					t.Fatalf("%s, batch %d: a task of class %d has at most %d prefixes, want %d", name, batch, class, got, want)
+				}
+			}
 			checkRanges(t, name, index, want)
 		}
 	}
