@@ -124,6 +124,10 @@ func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bo
 	})
 }
 
+// logDelay is the time between the last line of the log and the total where a service manager merges both streams, as Docker
+// does: the total is the last line there.
+const logDelay = 100 * time.Millisecond
+
 // run runs a session and prints its result.
 func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config, open func(cfg session.Config) (*session.Session, error), stdout io.Writer) (err error) {
 	u := newUI(app)
@@ -167,6 +171,12 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config
 		result.Log(app.Log)
 		if result.Last.State == queens.Stopped && folder != "" {
 			app.Log.Info().Str("run", s.Name()).Str("command", resume).Str(humanize.LogField, "to resume the run: "+resume).Msg("to resume the run")
+		}
+	}
+	if result.Total != nil && o.server.IsSet() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(logDelay):
 		}
 	}
 	err = errors.Join(err, result.Write(stdout, o.json))
