@@ -21,7 +21,7 @@ import (
 // of the page there.
 func TestPage(t *testing.T) {
 	p := openBrowser(t)
-	coordinator := start(t, command(t, t.TempDir(), "coordinator", "count", "16", "--workers", "1", "--http", "127.0.0.1:0"))
+	coordinator := start(t, command(t, t.TempDir(), "coordinator", "count", "17", "--workers", "1", "--http", "127.0.0.1:0"))
 	coordinator.awaits("the page of the run is at ")
 	url := regexp.MustCompile(`http://[^ ]*/`).FindString(coordinator.output())
 	p.do(chromedp.Navigate(url))
@@ -41,13 +41,13 @@ func TestPage(t *testing.T) {
 	p.await(`document.getElementById("silence").hidden`)
 
 	p.await(`document.querySelector(".total")`)
-	if total := p.text(".total"); total != "14,772,512" {
+	if total := p.text(".total"); total != "95,815,104" {
 		t.Errorf("the page shows the total %q", total)
 	}
 	if title := p.text("title"); !strings.Contains(title, "complete") {
 		t.Errorf("the title is %q", title)
 	}
-	if last := coordinator.ends(); last != "14772512" {
+	if last := coordinator.ends(); last != "95815104" {
 		t.Errorf("the coordinator prints %q", last)
 	}
 	p.looks("complete")
