@@ -1,3 +1,5 @@
+//go:build faults
+
 package main
 
 import (
@@ -31,12 +33,9 @@ const (
 	shortTotal, longTotal = "2279184", "14772512"
 )
 
-// Each case does to real processes what happens to them, and the total is exact, or it is said why there is none. What
+// The stage faults of .ci runs this table. Each case does to real processes what happens to them, and the total is exact, or it is said why there is none. What
 // follows waits for the progress of the count, and for what processes say.
 func TestFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
 	programs := buildPrograms(t)
 	cases := []struct {
 		name string
