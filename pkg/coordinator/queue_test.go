@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// The stories in testdata/queue are the specification of the queue. The lines below an input say what it gave, and what waits
+// The stories of testdata/queue.txt are the specification of the queue. The lines below an input say what it gave, and what waits
 // and is held then.
 func TestQueueStories(t *testing.T) {
-	tellAll(t, "queue", func(t *testing.T, out *strings.Builder) func(words []string) {
+	testkit.Stories(t, "testdata/queue.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
 		return (&queueStory{t: t, out: out, by: map[uint64]counters{}}).input
 	})
 }

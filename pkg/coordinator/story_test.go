@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,52 +11,15 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// The stories in testdata/core are the specification of the core. A line that begins with ">" is an input, after a time in
-// seconds; the core ticks four times a second until then. The lines below it are the commands that follow, and those that
-// ticks brought, with their time. NQUEENS_UPDATE=1 writes the commands again.
+// The stories of testdata/core_*.txt are the specification of the core. An input stands after a time in seconds; the core ticks four
+// times a second until then. The lines below it are the commands that follow, and those that ticks brought, with their time.
 func TestStories(t *testing.T) {
-	tellAll(t, "core", func(t *testing.T, out *strings.Builder) func(words []string) {
+	testkit.Stories(t, "testdata/core_*.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
 		return (&story{t: t, out: out}).input
 	})
-}
-
-// tellAll tells the stories of a folder, each with inputs of its own, and compares them with what is written.
-func tellAll(t *testing.T, folder string, begin func(t *testing.T, out *strings.Builder) (input func(words []string))) {
-	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txt"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var out strings.Builder
-			input := begin(t, &out)
-			for line := range strings.Lines(string(text)) {
-				switch line = strings.TrimSuffix(line, "\n"); {
-				case strings.HasPrefix(line, "> "):
-					fmt.Fprintln(&out, line)
-					input(strings.Fields(line)[1:])
-				case line == "" || strings.HasPrefix(line, "#"):
-					fmt.Fprintln(&out, line)
-				}
-			}
-			if out.String() == string(text) {
-				return
-			}
-			if os.Getenv("NQUEENS_UPDATE") == "1" {
-				if err := os.WriteFile(path, []byte(out.String()), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			t.Errorf("the story of %s is now:\n%s", path, out.String())
-		})
-	}
 }
 
 // story is a core with what a story need not say again.

@@ -1,61 +1,23 @@
 package worker
 
 import (
-	"bufio"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// The stories in testdata are the specification of the core. A line that begins with ">" is an input, at a time in
-// seconds; the lines below it are the commands that follow. NQUEENS_UPDATE=1 writes the commands anew.
+// The stories in testdata are the specification of the core. An input stands after a time in seconds; the lines below it are
+// the commands that follow.
 func TestStories(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no stories: %v", err)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			told := tell(t, string(text))
-			if told == string(text) {
-				return
-			}
-			if os.Getenv("NQUEENS_UPDATE") == "1" {
-				if err := os.WriteFile(path, []byte(told), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			t.Errorf("the story of %s is now:\n%s", path, told)
-		})
-	}
-}
-
-// tell returns a story with the commands that its inputs have.
-func tell(t *testing.T, story string) string {
-	var out strings.Builder
-	w := &storyWorker{t: t}
-	for lines := bufio.NewScanner(strings.NewReader(story)); lines.Scan(); {
-		line := lines.Text()
-		switch {
-		case strings.HasPrefix(line, "> "):
-			fmt.Fprintln(&out, line)
-			w.input(strings.Fields(line)[1:], &out)
-		case line == "" || strings.HasPrefix(line, "#"):
-			fmt.Fprintln(&out, line)
-		}
-	}
-	return out.String()
+	testkit.Stories(t, "testdata/*.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
+		w := &storyWorker{t: t}
+		return func(words []string) { w.input(words, out) }
+	})
 }
 
 // storyWorker is a core, and what a story has said so far.
