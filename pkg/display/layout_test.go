@@ -1,11 +1,9 @@
 package display
 
 import (
-	"flag"
 	"fmt"
 	"math"
 	"math/big"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -14,9 +12,8 @@ import (
 	"unicode"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // text returns lines as the terminal gets them.
 func text(lines []line, color bool) string {
@@ -75,8 +72,7 @@ func crowd(workers int) *queens.Snapshot {
 	return s
 }
 
-// The display looks like the golden files, on terminals of different widths. The flag
-// -update rewrites the files, for review.
+// The display looks like the golden files, which have each width of the terminal.
 func TestLayoutMatchesGoldenFiles(t *testing.T) {
 	usual := []int{60, 80, 120}
 	for _, tt := range []struct {
@@ -94,24 +90,13 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 		{"crowd", crowd(1000), false, 24, usual},
 		{"low", crowd(12), false, 8, usual},
 	} {
-		for _, width := range tt.widths {
-			file := filepath.Join("testdata", fmt.Sprintf("%s-%d.txt", tt.name, width))
-			t.Run(filepath.Base(file), func(t *testing.T) {
-				got := text(layout(tt.s, width, tt.height, tt.color), tt.color)
-				if *update {
-					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-						t.Fatal(err)
-					}
-				}
-				want, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got != string(want) {
-					t.Errorf("got\n%s\nwant\n%s", got, want)
-				}
-			})
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			var got strings.Builder
+			for _, width := range tt.widths {
+				fmt.Fprintf(&got, "-- %d columns --\n%s", width, text(layout(tt.s, width, tt.height, tt.color), tt.color))
+			}
+			testkit.Golden(t, filepath.Join("testdata", tt.name+".txt"), got.String())
+		})
 	}
 }
 

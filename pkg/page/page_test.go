@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"math/big"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,26 +17,8 @@ import (
 
 	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (-update rewrites it); got\n%s", file, got)
-	}
-}
 
 func seconds(s float64) queens.Seconds {
 	return queens.Seconds{Duration: time.Duration(s * float64(time.Second))}
@@ -102,7 +81,7 @@ func TestPages(t *testing.T) {
 		if err := templates.ExecuteTemplate(&b, "page", v); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".html", b.String())
+		testkit.Golden(t, "testdata/"+name+".html", b.String())
 	}
 }
 
@@ -397,8 +376,8 @@ func TestBrowsers(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	s := running()
 	text := runMetrics(&s, true, `v1 "x"`)
-	golden(t, "metrics.txt", text)
-	golden(t, "worker-metrics.txt", workerMetrics(Worker{
+	testkit.Golden(t, "testdata/metrics.txt", text)
+	testkit.Golden(t, "testdata/worker-metrics.txt", workerMetrics(Worker{
 		Machine: "node-17", Process: "a1", Kernel: "avx512", Version: "v1", Threads: 8, Busy: 7, Tasks: 123, Connected: true,
 	}))
 	names := regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`).FindAllStringSubmatch(text, -1)

@@ -50,6 +50,23 @@ func Generated(t testing.TB, name, want string) {
 	}
 }
 
+// Golden compares a text with a file, and fails if they differ. NQUEENS_UPDATE=1 writes the file instead, for review.
+func Golden(t testing.TB, file, got string) {
+	t.Helper()
+	if os.Getenv("NQUEENS_UPDATE") == "1" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (NQUEENS_UPDATE=1 writes it); got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
 // root returns the folder of the repository.
 func root(t testing.TB) string {
 	t.Helper()

@@ -1,4 +1,4 @@
-// Package testkit helps tests to wait, to sample cases, to find addresses, and to hold generated parts of docs. Only tests
+// Package testkit helps tests to wait, to sample cases, to find addresses, to tell stories, and to hold texts in files. Only tests
 // import it.
 package testkit
 
