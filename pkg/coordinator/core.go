@@ -79,7 +79,7 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	}
 	c.queue = newQueue(ends)
 	c.fill()
-	c.record(now, &ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}, queens.Process{})
+	c.record(now, &ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}, finished{})
 	c.checkMachine(now)
 	c.after(now)
 	return c

@@ -71,7 +71,7 @@ func (c *Core) RecountDone(now time.Duration, result *RecountResult) {
 	default:
 		c.judge.died = nil
 		c.line(false, "task %d is recounted (%s): %d, by kernel %s", r.Task, r.Why, result.Count, r.way())
-		c.record(now, &ledger.Recount{Task: r.Task, Count: result.Count, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now)}, queens.Process{})
+		c.record(now, &ledger.Recount{Task: r.Task, Count: result.Count, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now)}, finished{})
 		c.checkMachine(now)
 	}
 	c.after(now)
@@ -118,7 +118,7 @@ func (c *Core) awaitsChecks() bool {
 	}
 	for _, task := range slices.Sorted(maps.Keys(c.judge.checks)) {
 		delete(c.judge.checks, task)
-		c.settle(task, queens.Process{})
+		c.settle(task, finished{})
 	}
 	return false
 }
@@ -173,7 +173,7 @@ func (c *Core) mark(now time.Duration, state queens.State, total *big.Int) {
 	c.record(now, &ledger.Mark{
 		State: state, At: c.at(now), Wall: c.clock.wall, Done: c.state.NumberDone(), Work: c.workDone(),
 		Solutions: (*queens.Decimal)(c.state.Solutions()), Total: (*queens.Decimal)(total),
-	}, queens.Process{})
+	}, finished{})
 }
 
 // workDone returns the part of the estimated work that is done.

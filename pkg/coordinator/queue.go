@@ -269,11 +269,11 @@ func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
 	return tasks
 }
 
-// mayDouble reports whether a hold may be handed out a second time: nobody else holds a task of it, and no worker has lost one,
-// unless it is alone.
-func (q *queue) mayDouble(h *hold) bool {
+// mayDouble reports whether a hold may be handed out again: no other that ends sooner has a task of it, and no worker has lost
+// one, unless it is alone.
+func (q *queue) mayDouble(h *hold, sooner func(other *hold) bool) bool {
 	for task := h.First; task < h.End(); task++ {
-		if holds := q.holders[task]; len(holds) > 1 && slices.Contains(holds, h) {
+		if holds := q.holders[task]; slices.Contains(holds, h) && slices.ContainsFunc(holds, sooner) {
 			return false
 		}
 		if _, lost := q.losses[task]; lost && h.Tasks > 1 {

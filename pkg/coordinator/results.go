@@ -62,12 +62,18 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	c.record(now, &ledger.Result{
 		Machine: machine, Process: w.process.Name, Kernel: r.Kernel, Range: r.Counted, Hash: r.Hash, Counts: r.Counts,
 		Searched: r.Searched, At: c.at(now),
-	}, w.process)
+	}, finished{w.process, r.Range})
 	return ""
 }
 
-// record appends a record to the log, and does what follows from it at once. The process is the one whose result it is.
-func (c *Core) record(now time.Duration, r ledger.Record, from queens.Process) {
+// finished is a chunk whose result a process has delivered: its search there has ended.
+type finished struct {
+	by    queens.Process
+	chunk queens.Range
+}
+
+// record appends a record to the log, and does what follows from it at once. A result comes with its chunk.
+func (c *Core) record(now time.Duration, r ledger.Record, from finished) {
 	change, err := c.state.Apply(r)
 	if err != nil {
 		c.Stop(now, fmt.Errorf("%w: a record that is not of this run: %w", queens.ErrIncomplete, err))
@@ -75,8 +81,8 @@ func (c *Core) record(now time.Duration, r ledger.Record, from queens.Process) {
 	}
 	c.out.Records = append(c.out.Records, r)
 	for _, task := range change.Tasks {
-		if from.Machine != "" {
-			c.judge.counts(from.Machine, task)
+		if from.by.Machine != "" {
+			c.judge.counts(from.by.Machine, task)
 		}
 		c.settle(task, from)
 	}
@@ -86,8 +92,8 @@ func (c *Core) record(now time.Duration, r ledger.Record, from queens.Process) {
 }
 
 // settle moves a task to where it belongs after its records have changed: it waits, is held, is recounted, or leaves the
-// queue. Workers that no longer hold it are told to drop it, except the one whose result was recorded.
-func (c *Core) settle(task uint64, from queens.Process) {
+// queue. Workers that no longer hold it are told to drop it, except the one that has delivered the chunk.
+func (c *Core) settle(task uint64, from finished) {
 	var ended []*hold
 	switch c.judge.settle(task) {
 	case needCount, needCheck:
@@ -97,7 +103,7 @@ func (c *Core) settle(task uint64, from queens.Process) {
 		ended = c.queue.forget(task)
 	}
 	for _, h := range ended {
-		if w := c.fleet.workers[h.holder]; w != nil && w.kept && h.holder != from {
+		if w := c.fleet.workers[h.holder]; w != nil && w.kept && (finished{h.holder, h.Range}) != from {
 			w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 		}
 	}
@@ -108,7 +114,7 @@ func (c *Core) ban(now time.Duration, machines []string) {
 	for _, b := range c.state.Bans() {
 		if slices.Contains(machines, b.Machine) {
 			c.line(true, "%s", c.refusal(b.Machine))
-			c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, queens.Process{})
+			c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, finished{})
 		}
 	}
 	c.judge.load()

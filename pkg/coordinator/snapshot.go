@@ -30,10 +30,10 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 		s.Banned = bans[:min(len(bans), queens.MaxBans)]
 	}
 	for _, w := range c.fleet.sorted((*worker).takesPart) {
-		shown, searching := c.snapshotOf(now, w)
+		shown := c.snapshotOf(now, w)
 		s.Workers++
 		s.Threads += shown.Threads
-		s.IdleThreads += max(w.request.Searchers-searching, 0) * shown.Threads / max(w.request.Searchers, 1)
+		s.IdleThreads += c.idle(w) * shown.Threads / max(w.request.Searchers, 1)
 		s.WorkerList = append(s.WorkerList, shown)
 	}
 	slices.SortStableFunc(s.WorkerList, func(a, b queens.Worker) int { return cmp.Compare(b.Longest.Duration, a.Longest.Duration) })
@@ -41,18 +41,17 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	return s
 }
 
-// snapshotOf returns the facts of a worker, and how many chunks it searches.
-func (c *Core) snapshotOf(now time.Duration, w *worker) (s queens.Worker, searching int) {
-	s = queens.Worker{
+// snapshotOf returns the facts of a worker.
+func (c *Core) snapshotOf(now time.Duration, w *worker) queens.Worker {
+	s := queens.Worker{
 		Machine: w.process.Machine, Process: w.process.Name, Kernel: w.request.Kernel, Version: w.request.Version,
 		Threads: w.request.Threads, Tasks: w.tasks, Held: c.queue.tasksOf(w.process), LastSeen: queens.Seconds{Duration: max(now-w.heard, 0)}, // heard after the snapshot's time
 		Rate: w.rate.solutions / max(w.rate.seconds, 1e-6) * float64(w.request.Searchers),
 	}
 	for _, h := range c.queue.holds[w.process] {
 		if h.begun {
-			searching++
 			s.Longest.Duration = max(s.Longest.Duration, now-h.began)
 		}
 	}
-	return s, searching
+	return s
 }

@@ -149,6 +149,11 @@ func (c *Core) refusal(machine string) string {
 	return fmt.Sprintf("machine %s is banned", machine)
 }
 
+// idle returns how many searchers of a worker hold no chunk.
+func (c *Core) idle(w *worker) int {
+	return max(w.request.Searchers-len(c.queue.holds[w.process]), 0)
+}
+
 // ending is a hold, and when its search will end.
 type ending struct {
 	*hold
@@ -170,7 +175,7 @@ func (c *Core) doubleLast(now time.Duration) {
 		if _, _, waits := c.queue.lowest(w.process.Machine); waits || c.state.Banned(w.process.Machine) {
 			continue
 		}
-		room := room{chunks: w.request.Want, bytes: c.options.ReplyBytes}
+		room := room{chunks: min(w.request.Want, c.idle(w)), bytes: c.options.ReplyBytes}
 		var chunks []queens.Range
 		for i := 0; i < len(last) && room.chunks > 0; i++ {
 			h := last[i]
@@ -194,7 +199,8 @@ func (c *Core) doubleLast(now time.Duration) {
 	}
 }
 
-// endings returns the holds that may be handed out a second time, the one that ends latest first.
+// endings returns the holds that may be handed out again, the one that ends latest first. Of those that hold a task, only the
+// one that ends first counts.
 func (c *Core) endings(now time.Duration) (list []ending) {
 	for _, w := range c.fleet.sorted((*worker).takesPart) {
 		holds := c.queue.holdsOf(w.process)
@@ -209,13 +215,17 @@ func (c *Core) endings(now time.Duration) (list []ending) {
 			if !h.begun {
 				end += busy / time.Duration(max(w.request.Searchers, 1))
 			}
-			if c.queue.mayDouble(h) && c.judge.need(h.First) == needCount {
-				list = append(list, ending{h, end})
-			}
+			list = append(list, ending{h, end})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b ending) int { return cmp.Compare(b.end, a.end) })
-	return list
+	place := make(map[*hold]int, len(list))
+	for i, h := range list {
+		place[h.hold] = i
+	}
+	return slices.DeleteFunc(list, func(h ending) bool {
+		return c.judge.need(h.First) != needCount || !c.queue.mayDouble(h.hold, func(other *hold) bool { return place[other] > place[h.hold] })
+	})
 }
 
 // searchTime returns how long a searcher of a worker takes for a range: by its speed, or by the mean of all.

@@ -119,7 +119,7 @@ func (w *world) checkFleet(c *Core) {
 		if silent && p.heard+20*time.Second > w.host.gap && w.now-w.host.gap < 30*time.Second && w.now < p.heard+21*time.Second {
 			w.fail("worker %s is silent %v after a gap", p.process.Name, w.now-w.host.gap)
 		}
-		if c.over == nil && p.present && len(c.queue.holds[p.process]) > 0 && !w.host.cut && w.now >= w.host.frozen &&
+		if c.over == nil && p.present && len(c.queue.holds[p.process]) > 0 && c.fleet.connected && w.now >= w.host.frozen &&
 			since > 51*time.Second && w.now-w.host.gap > 51*time.Second {
 			w.fail("worker %s was heard %v ago and is not silent", p.process.Name, since)
 		}

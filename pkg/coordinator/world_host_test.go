@@ -80,12 +80,18 @@ func (s *setup) replyBytes() int {
 	return 1 << 19
 }
 
-// tick lets the core tick four times a second.
+// tick lets the core tick four times a second, and says whether it is connected, as the service does.
 func (h *host) tick() {
 	if h.dead {
 		return
 	}
 	h.w.after(time.Second/4, h.tick)
+	h.input(func() {
+		if !h.cut && !h.core.fleet.connected {
+			h.gap = h.w.now
+		}
+		h.core.Connected(h.w.now, !h.cut)
+	})
 	h.input(func() { h.core.Tick(h.w.now) })
 }
 
@@ -140,16 +146,9 @@ func (h *host) fault() {
 		h.frozen = max(h.frozen, w.now+w.faults.between(0, time.Minute))
 		w.trace("%v frozen until %v", w.now, h.frozen)
 	case 3:
-		h.input(func() { h.core.Connected(w.now, false) })
 		h.cut = true
 		w.trace("%v cut off", w.now)
-		w.after(w.faults.between(0, time.Minute), func() {
-			if !h.cut {
-				return
-			}
-			h.cut = false
-			h.input(func() { h.gap = w.now; h.core.Connected(w.now, true) })
-		})
+		w.after(w.faults.between(0, time.Minute), func() { h.cut = false })
 	case 4:
 		h.input(func() { h.core.Stop(w.now, nil) })
 	}
