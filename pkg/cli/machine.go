@@ -28,7 +28,7 @@ func machineName(boot, kept string) (string, error) {
 	if err != nil {
 		err = os.MkdirAll(filepath.Dir(kept), 0o700)
 		if err == nil {
-			err = durable.WriteNew(kept, []byte(rand.Text()+"\n"), 0o600)
+			err = durable.WriteNew(kept, []byte(rand.Text()+"\n"))
 		}
 		if err == nil || errors.Is(err, fs.ErrExist) { // from an earlier process
 			text, err = os.ReadFile(kept)

@@ -4,23 +4,9 @@ package durable
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"syscall"
 )
-
-// createExclusive creates a file at path, which is to have a name later. The [os.File] has that name from the start.
-func createExclusive(path, name string, mode fs.FileMode) (*os.File, error) {
-	for {
-		fd, err := syscall.Open(path, syscall.O_RDWR|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC, uint32(mode.Perm()))
-		switch {
-		case err == nil:
-			return os.NewFile(uintptr(fd), name), nil
-		case !errors.Is(err, syscall.EINTR):
-			return nil, &fs.PathError{Op: "create", Path: name, Err: err}
-		}
-	}
-}
 
 // SyncFolder returns when the names of a folder's files are on disk.
 func SyncFolder(folder string) error {

@@ -39,7 +39,7 @@ func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 		paths = append(paths, path)
 	}
 	conf := filepath.Join(dir, "nats.conf")
-	return append(paths, conf), durable.Write(conf, []byte(config(servers[0], passwords)), 0o600)
+	return append(paths, conf), durable.Write(conf, []byte(config(servers[0], passwords)))
 }
 
 // HostPort returns host:port of a host with a port of its own or without.

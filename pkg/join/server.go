@@ -89,5 +89,5 @@ func makeCertificate(path string) error {
 		return err
 	}
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})...)
-	return durable.Write(path, text, 0o600)
+	return durable.Write(path, text)
 }

@@ -91,7 +91,7 @@ func (t *Token) Save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return durable.Write(path, t.Text(), 0o600)
+	return durable.Write(path, t.Text())
 }
 
 // Own returns where the token file of this user's own server is, below the folder of the runs, and whether there is one.

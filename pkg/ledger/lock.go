@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -44,104 +45,88 @@ const (
 	maxHolder = 4096
 )
 
-// lock is the lock of a folder, held.
-type lock struct {
-	file   *os.File
-	holder Holder
-}
+// FolderLock is the lock of a run's folder, held.
+type FolderLock struct{ file *os.File }
 
-// acquire locks the folder of a run for writing. The error is a [LockedError] if another process holds the lock.
-func acquire(folder string) (*lock, error) {
-	path := filepath.Join(folder, lockFile)
-	err := ownFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	var file *os.File
-	if err == nil {
-		file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("lock the ledger: %w", err)
-	}
+// Lock locks the folder of a run, as whoever writes its log or removes the run does. It waits a moment. The error is a
+// [LockedError] if another process holds the lock.
+func Lock(folder string) (*FolderLock, error) {
 	deadline := time.Now().Add(lockWait)
-	for err = durable.Lock(file, true); errors.Is(err, durable.ErrLocked) && time.Now().Before(deadline); err = durable.Lock(file, true) {
+	file, err := openLock(folder, os.O_RDWR|os.O_CREATE, true)
+	for errors.As(err, new(*LockedError)) && time.Now().Before(deadline) {
 		time.Sleep(lockPoll)
+		file, err = openLock(folder, os.O_RDWR|os.O_CREATE, true)
 	}
 	if err != nil {
-		if errors.Is(err, durable.ErrLocked) {
-			err = &LockedError{Folder: folder, Holder: readHolder(file)}
-		}
-		return nil, errors.Join(err, file.Close())
+		return nil, err
 	}
-	host, _ := os.Hostname()
-	l := &lock{file: file, holder: Holder{PID: os.Getpid(), Host: queens.SanitizeName(cmp.Or(host, "this machine"))}}
+	l := &FolderLock{file}
 	l.publish("")
 	return l, nil
 }
 
-// ownFile returns an error unless a path is a file. A folder from elsewhere may have a link there, and what is written would go
-// to the file to which that leads.
-func ownFile(path string) error {
-	info, err := os.Lstat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is a link or a device, not a file: remove it", path)
+// Held returns a [LockedError] if a process has the log in a folder open for writing, and nil if none has.
+func Held(folder string) error {
+	file, err := openLock(folder, os.O_RDONLY, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a copy
+	}
+	if err == nil {
+		err = file.Close()
 	}
 	return err
 }
 
-// Lock locks the folder of a run as a writer of its log does, until unlock is called. Whoever removes a run calls it. The
-// error is that of [Open].
-func Lock(folder string) (unlock func() error, err error) {
-	l, err := acquire(folder)
-	if err != nil {
+// openLock opens the lock file of a folder and locks it, shared or exclusively.
+func openLock(folder string, flags int, exclusive bool) (*os.File, error) {
+	path := filepath.Join(folder, lockFile)
+	if err := ownFile(path); err != nil { // opening a pipe would wait
 		return nil, err
 	}
-	return l.release, nil
+	file, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the ledger: %w", err)
+	}
+	err = durable.Lock(file, exclusive)
+	if errors.Is(err, durable.ErrLocked) {
+		err = &LockedError{folder, readHolder(file)}
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// ownFile returns an error if a path is something else than a file. A folder from elsewhere may have a link there, and what
+// is written would go to the file to which that leads.
+func ownFile(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is a link or a device, not a file: remove it", path)
+	}
+	return nil
 }
 
 // publish writes who holds the lock. It ignores errors: the file only informs, and a disk that fails shows in the log.
-func (l *lock) publish(server string) {
-	l.holder.Server = server
-	text, err := json.Marshal(l.holder)
+func (l *FolderLock) publish(server string) {
+	host, _ := os.Hostname()
+	text, err := json.Marshal(Holder{os.Getpid(), cmp.Or(host, "this machine"), server})
 	if err == nil && l.file.Truncate(0) == nil {
 		_, _ = l.file.WriteAt(text, 0)
 	}
 }
 
-func (l *lock) release() error {
+// Release unlocks the folder.
+func (l *FolderLock) Release() error {
 	_ = l.file.Truncate(0)
 	return l.file.Close()
 }
 
 // readHolder returns what a lock file says. It is valid only while the file is locked.
 func readHolder(file *os.File) (h Holder) {
-	text := make([]byte, maxHolder)
-	size, _ := file.ReadAt(text, 0)
-	if json.Unmarshal(text[:size], &h) != nil {
+	if json.NewDecoder(io.NewSectionReader(file, 0, maxHolder)).Decode(&h) != nil {
 		return Holder{}
 	}
 	h.Host, h.Server = queens.SanitizeName(h.Host), queens.SanitizeName(h.Server)
 	return h
-}
-
-// Held returns a [LockedError] if a process has the log in a folder open for writing, and nil if none has.
-func Held(folder string) error {
-	path := filepath.Join(folder, lockFile)
-	err := ownFile(path) // opening a pipe would wait
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a copy
-	}
-	if err != nil {
-		return err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	err = durable.Lock(file, false)
-	if errors.Is(err, durable.ErrLocked) {
-		err = &LockedError{Folder: folder, Holder: readHolder(file)}
-	}
-	return errors.Join(err, file.Close())
 }

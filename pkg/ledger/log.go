@@ -1,14 +1,16 @@
 package ledger
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
+	"sync/atomic"
 
 	"nqueens/pkg/durable"
 )
@@ -28,17 +30,16 @@ var (
 type Log struct {
 	path string
 	file file
-	lock *lock
-	size int64 // on disk; only the writer changes it
+	lock *FolderLock
+	size atomic.Int64 // on disk; only the writer changes it
 
-	mu     sync.Mutex
-	wake   sync.Cond // groups or closed have changed
-	groups []group   // that wait to be written
-	spare  []byte    // the buffer of a written group
-	err    error     // why nothing more is written
-	closed bool
+	mu      sync.Mutex
+	wake    sync.Cond // waiting or closed has changed
+	waiting []entry   // to be written
+	closed  bool
 
-	failed chan struct{} // closed with err
+	failed context.Context // ends when nothing more is written; its cause says why
+	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the writer has ended
 }
 
@@ -48,6 +49,7 @@ type file interface {
 	io.Closer
 	Truncate(size int64) error
 	Sync() error // of the data and the size
+	Stat() (fs.FileInfo, error)
 }
 
 // diskFile syncs no times, which would take another write.
@@ -55,124 +57,89 @@ type diskFile struct{ *os.File }
 
 func (f diskFile) Sync() error { return durable.SyncData(f.File) }
 
-// group is frames that are written at once.
-type group struct {
-	frames []byte
-	onDisk []func(error)
+// entry is a frame, or a function that is called when the frames before it are on disk.
+type entry struct {
+	frame  []byte
+	onDisk func(error)
 }
 
-// Create creates the log of a new run, and its folder, which must have the name of the run. The error wraps
+// Create creates the log of a new run, and its folder, which must have the name of the run, and opens it. The error wraps
 // [fs.ErrExist] if there is a log.
 func Create(path string, h Header) (*Log, error) {
-	if err := checkFolder(path, &h); err != nil {
-		return nil, err
-	}
 	frame, err := AppendFrame(nil, &h)
+	if err == nil {
+		err = checkFolder(path, &h)
+	}
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("create the ledger %s: %w", path, err)
+	if err == nil {
+		err = durable.WriteNew(path, frame)
 	}
-	lock, err := acquire(filepath.Dir(path))
-	if err != nil {
-		return nil, err
-	}
-	file, err := createFile(path, frame)
 	if err == nil {
 		err = durable.SyncFolder(filepath.Dir(filepath.Dir(path)))
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("create the ledger: %w", err), lock.release())
+		return nil, fmt.Errorf("create the ledger %s: %w", path, err)
 	}
-	return start(path, diskFile{file}, lock, int64(len(frame))), nil
-}
-
-// createFile creates a file that is there with its first frame or not at all.
-func createFile(path string, frame []byte) (*os.File, error) {
-	f, err := durable.Create(path, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Discard()
-	if _, err = f.Write(frame); err == nil {
-		err = f.Link()
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f.File, nil
+	l, _, _, err := Open(path)
+	return l, err
 }
 
 // Open opens the log of a run for writing, and folds it. It cuts what is torn. The error is a [LockedError] if another
 // process has the log open for writing, and a [DamagedError] if the log is damaged.
-func Open(path string) (*Log, *State, Notes, error) {
-	lock, err := acquire(filepath.Dir(path))
+func Open(path string) (l *Log, state *State, notes Notes, err error) {
+	lock, err := Lock(filepath.Dir(path))
 	if err != nil {
-		return nil, nil, Notes{}, err
+		return nil, nil, notes, err
 	}
-	var state *State
-	var notes Notes
-	err = ownFile(path)
-	if err == nil {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, lock.Release())
+		}
+	}()
+	if err = ownFile(path); err == nil {
 		state, notes, err = Load(path)
 	}
-	var file *os.File
-	if err == nil {
-		file, err = os.OpenFile(path, os.O_RDWR, 0)
-	}
-	if err == nil && notes.Torn > 0 {
-		err = file.Truncate(notes.Size)
-		if err == nil {
-			err = file.Sync()
-		}
-	}
 	if err != nil {
-		if file != nil {
-			err = errors.Join(err, file.Close())
+		return nil, nil, notes, err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, nil, notes, err
+	}
+	if notes.Torn > 0 {
+		if err = cmp.Or(file.Truncate(notes.Size), file.Sync()); err != nil {
+			return nil, nil, notes, errors.Join(err, file.Close())
 		}
-		return nil, nil, notes, errors.Join(err, lock.release())
 	}
 	return start(path, diskFile{file}, lock, notes.Size), state, notes, nil
 }
 
 // start returns a log whose file has that size on disk.
-func start(path string, f file, lock *lock, size int64) *Log {
-	l := &Log{path: path, file: f, lock: lock, size: size, failed: make(chan struct{}), done: make(chan struct{})}
+func start(path string, f file, lock *FolderLock, size int64) *Log {
+	l := &Log{path: path, file: f, lock: lock, done: make(chan struct{})}
+	l.size.Store(size)
 	l.wake.L = &l.mu
+	l.failed, l.cancel = context.WithCancelCause(context.Background())
 	go l.write()
 	return l
 }
 
-// Append adds records to the log, in the order of the calls, and returns at once. Records of one call are written
-// together. The goroutine that writes calls onDisk, unless it is nil, when they are on disk, or with the error that
-// wraps [ErrFailed]. An invalid record fails the log.
+// Append adds records to the log, in the order of the calls, and returns at once. The goroutine that writes calls onDisk,
+// unless it is nil, when they are on disk, or with the error that wraps [ErrFailed]. An invalid record fails the log.
 func (l *Log) Append(onDisk func(error), records ...Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.groups) == 0 {
-		l.groups = append(l.groups, group{frames: l.spare[:0]})
-		l.spare = nil
-	}
-	last := &l.groups[len(l.groups)-1]
-	before := len(last.frames)
 	for _, r := range records {
-		var err error
-		if last.frames, err = AppendFrame(last.frames, r); err != nil {
+		frame, err := AppendFrame(nil, r)
+		if err != nil {
 			l.fail(err)
 		}
-	}
-	if len(last.frames) > maxGroup && before > 0 {
-		next := group{frames: slices.Clone(last.frames[before:])}
-		last.frames = last.frames[:before]
-		l.groups = append(l.groups, next)
-		last = &l.groups[len(l.groups)-1]
-	}
-	if len(last.frames) > maxGroup {
-		l.fail(fmt.Errorf("records of %d bytes at once, more than %d", len(last.frames), maxGroup))
+		l.waiting = append(l.waiting, entry{frame: frame})
 	}
 	if onDisk != nil {
-		last.onDisk = append(last.onDisk, onDisk)
+		l.waiting = append(l.waiting, entry{onDisk: onDisk})
 	}
 	l.wake.Signal()
 }
@@ -180,69 +147,60 @@ func (l *Log) Append(onDisk func(error), records ...Record) {
 // write writes group after group, until the log is closed and nothing waits.
 func (l *Log) write() {
 	defer close(l.done)
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	for {
-		for len(l.groups) == 0 && !l.closed {
+		l.mu.Lock()
+		for len(l.waiting) == 0 && !l.closed {
 			l.wake.Wait()
 		}
-		if len(l.groups) == 0 {
+		entries := l.waiting
+		l.waiting = nil
+		l.mu.Unlock()
+		if len(entries) == 0 {
 			return
 		}
-		g := l.groups[0]
-		l.groups = l.groups[1:]
-		err := l.err
-		l.mu.Unlock()
+		for len(entries) > 0 {
+			entries = entries[l.writeGroup(entries):]
+		}
+	}
+}
+
+// writeGroup writes the first entries as one group, and returns their number. If that fails nothing more is written but a
+// truncation to what is on disk for certain: after a failed sync the kernel may drop what it could not write, and say so
+// once only.
+func (l *Log) writeGroup(entries []entry) (n int) {
+	var frames []byte
+	for n < len(entries) && len(frames)+len(entries[n].frame) <= maxGroup {
+		frames = append(frames, entries[n].frame...)
+		n++
+	}
+	size := l.size.Load()
+	if l.Err() == nil {
+		_, err := l.file.WriteAt(frames, size)
 		if err == nil {
-			err = l.writeGroup(g.frames)
+			err = l.file.Sync()
 		}
-		for _, onDisk := range g.onDisk {
-			onDisk(err)
-		}
-		l.mu.Lock()
-		if cap(g.frames) <= maxGroup {
-			l.spare = g.frames
+		if err == nil {
+			l.size.Add(int64(len(frames)))
+		} else {
+			l.fail(errors.Join(err, l.file.Truncate(size)))
 		}
 	}
+	for _, e := range entries[:n] {
+		if e.onDisk != nil {
+			e.onDisk(l.Err())
+		}
+	}
+	return n
 }
 
-// writeGroup writes frames and waits until they are on disk. If that fails nothing more is written but a truncation to
-// what is on disk for certain: after a failed sync the kernel may drop what it could not write, and say so once only.
-func (l *Log) writeGroup(frames []byte) error {
-	_, err := l.file.WriteAt(frames, l.size)
-	if err == nil {
-		err = l.file.Sync()
-	}
-	if err == nil {
-		l.mu.Lock()
-		l.size += int64(len(frames))
-		l.mu.Unlock()
-		return nil
-	}
-	err = errors.Join(err, l.file.Truncate(l.size))
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fail(err)
-	return l.err
-}
-
-// fail makes err the reason why nothing more is written, unless there is one. The caller holds the mutex.
-func (l *Log) fail(err error) {
-	if l.err == nil {
-		l.err = fmt.Errorf("%w: %s: %w", ErrFailed, l.path, err)
-		close(l.failed)
-	}
-}
+// fail makes err the reason why nothing more is written, unless there is one.
+func (l *Log) fail(err error) { l.cancel(fmt.Errorf("%w: %s: %w", ErrFailed, l.path, err)) }
 
 // Failed returns a channel that is closed once nothing more is written; [Log.Err] says why.
-func (l *Log) Failed() <-chan struct{} { return l.failed }
+func (l *Log) Failed() <-chan struct{} { return l.failed.Done() }
 
 // Err returns nil, or why nothing more is written. It wraps [ErrFailed].
-func (l *Log) Err() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.err
-}
+func (l *Log) Err() error { return context.Cause(l.failed) }
 
 // SetServer publishes the address of the run's server, for those that list runs.
 func (l *Log) SetServer(address string) { l.lock.publish(address) }
@@ -250,14 +208,8 @@ func (l *Log) SetServer(address string) { l.lock.publish(address) }
 // Intact returns an error unless the path is still the file that is written, and has everything that was written. The
 // error wraps [ErrGone], or says why that can't be known, such as a missing permission.
 func (l *Log) Intact() error {
-	l.mu.Lock()
-	size := l.size
-	l.mu.Unlock()
-	f, ok := l.file.(diskFile)
-	if !ok {
-		return nil
-	}
-	info, err := named(f.File, l.path)
+	size := l.size.Load()
+	info, err := named(l.file, l.path)
 	if err == nil {
 		_, err = named(l.lock.file, l.lock.file.Name())
 	}
@@ -268,7 +220,7 @@ func (l *Log) Intact() error {
 }
 
 // named returns what is known of an open file. The error wraps [ErrGone] unless path is its name.
-func named(f *os.File, path string) (fs.FileInfo, error) {
+func named(f interface{ Stat() (fs.FileInfo, error) }, path string) (fs.FileInfo, error) {
 	now, err := os.Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("watch the ledger: %w", err)
@@ -288,9 +240,6 @@ func (l *Log) Close() error {
 	l.wake.Signal()
 	l.mu.Unlock()
 	<-l.done
-	err := l.Err()
-	if closed := l.file.Close(); err == nil {
-		err = closed
-	}
-	return errors.Join(err, l.lock.release())
+	closed := l.file.Close()
+	return errors.Join(cmp.Or(l.Err(), closed), l.lock.Release())
 }

@@ -81,12 +81,12 @@ func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
 	for _, rest := range rests {
 		err = errors.Join(err, os.RemoveAll(rest))
 	}
-	unlock, locked := ledger.Lock(folder)
+	lock, locked := ledger.Lock(folder)
 	if err = errors.Join(err, locked); err != nil {
 		return 0, err
 	}
 	err = os.Rename(folder, removed)
-	if unlocked := unlock(); err != nil && unlocked == nil {
+	if unlocked := lock.Release(); err != nil && unlocked == nil {
 		err = os.Rename(folder, removed) // Windows does not rename a folder with an open file
 	}
 	if err == nil {
