@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/join"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/testkit"
 )
@@ -38,6 +40,17 @@ func connect(t *testing.T, o Options) *Bus {
 	}
 	t.Cleanup(b.Close)
 	return b
+}
+
+// connectRaw is a client of NATS without the bus.
+func connectRaw(t *testing.T, server *natsserver.Server) *nats.Conn {
+	t.Helper()
+	c, err := nats.Connect("", nats.InProcessServer(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
 }
 
 // serve answers work requests and deliveries of a run.
@@ -101,27 +114,46 @@ func TestRequests(t *testing.T) {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
 	// A person who sends an empty request gets it too.
-	if m, err := worker.conn.Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":6`) {
+	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":6`) {
 		t.Errorf("an empty status request: %v", err)
 	}
+}
+
+// lockedLog is a log that may be read while it is written.
+type lockedLog struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // Announcements reach all. What can't be read or has another version is said once, and the next ones are heard.
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
-	var log strings.Builder
-	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server, Log: zerolog.New(zerolog.SyncWriter(&log))})
+	var log lockedLog
+	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server, Log: zerolog.New(&log)})
 	heard := make(chan queens.Announcement, 1)
 	stop, err := b.Announcements(func(a queens.Announcement) { heard <- a })
 	if err != nil {
 		t.Fatal(err)
 	}
+	raw := connectRaw(t, server)
 	for _, data := range []string{"\x08\x09\x12\x01r", "\x08\x09\x12\x01r", "garbage"} {
-		if err := a.conn.Publish(announcementSubject, []byte(data)); err != nil {
+		if err := raw.Publish("nq.run", []byte(data)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Announce(&someAnnouncement); err != nil {
+	if err := errors.Join(raw.Flush(), a.Announce(&someAnnouncement)); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-heard; got != someAnnouncement {
@@ -139,10 +171,13 @@ func TestAnnouncements(t *testing.T) {
 func TestOtherVersion(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
-	if _, err := a.conn.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }); err != nil {
+	raw := connectRaw(t, server)
+	if _, err := raw.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }); err != nil {
 		t.Fatal(err)
 	}
-	a.flush(time.Second)
+	if err := raw.Flush(); err != nil {
+		t.Fatal(err)
+	}
 	var version *VersionError
 	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != 9 {
 		t.Errorf("error %v", err)
@@ -152,7 +187,7 @@ func TestOtherVersion(t *testing.T) {
 			t.Errorf("a message from %v", from)
 		}
 	})
-	if _, err := b.conn.Request("nq.work.r.m.not$valid", nil, 100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
+	if _, err := raw.Request("nq.work.r.m.not$valid", nil, 100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
 		t.Errorf("a process without a valid name: %v", err)
 	}
 	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil {
@@ -266,6 +301,63 @@ func TestToken(t *testing.T) {
 	}
 }
 
+// The holder of a join token connects with TLS and the pinned certificate, and to no other server. The token has the port
+// that the server chose.
+func TestJoin(t *testing.T) {
+	const anywhere = "0.0.0.0:0" // there is no TLS on loopback
+	data := t.TempDir()
+	token, config, err := join.Listening(data, anywhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, otherConfig, err := join.Listening(t.TempDir(), anywhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := startServer(t, natsserver.Config{Listen: anywhere, TLS: config, Authorization: fmt.Sprintf(
+		"authorization { users: [ { user: %s, password: %s, permissions: %s } ] }", token.User, token.Password, join.Permissions(token.User))})
+	path, err := token.Publish(data, server.Addresses("127.0.0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token, err = join.Load(path); err != nil {
+		t.Fatal(err)
+	}
+	log := make(lines, 100)
+	worker := connect(t, Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS(), Log: zerolog.New(log)})
+	if _, err := worker.RequestWork(t.Context(), "r", process, &someRequest); !errors.Is(err, ErrNoCoordinator) {
+		t.Errorf("a work request: %v", err)
+	}
+	b, err := Connect(Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: other.TLS(), Wait: true})
+	if err == nil {
+		defer b.Close()
+		err = b.Wait(t.Context())
+	}
+	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "not the one of the token") {
+		t.Errorf("with the certificate of another server: %v", err)
+	}
+	address := server.Address()
+	server.Stop()
+	startServer(t, natsserver.Config{Listen: address, TLS: otherConfig})
+	go func() { _ = worker.Wait(t.Context()) }()
+	for line := range log { // the other server came in place of the first: that is said
+		if strings.Contains(line, "refuses the connection") && strings.Contains(line, "not the one of the token") {
+			return
+		}
+	}
+}
+
+// lines is a log that a test reads.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default: // nobody reads more
+	}
+	return len(line), nil
+}
+
 // A process that waits for its first server ends when the server refuses its token, or has another certificate.
 func TestFirstServerRefuses(t *testing.T) {
 	address := testkit.Address(t)
@@ -276,6 +368,27 @@ func TestFirstServerRefuses(t *testing.T) {
 		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) {
 			t.Errorf("error %v", err)
 		}
+	}
+}
+
+// A server whose messages are too small is of no use, at first or in place of another one: that is said.
+func TestSmallPayload(t *testing.T) {
+	address := testkit.Address(t)
+	for _, first := range []bool{true, false} {
+		var b *Bus
+		if !first {
+			large := startServer(t, natsserver.Config{Listen: address})
+			b = connect(t, Options{URL: "nats://" + address})
+			large.Stop()
+		}
+		small := startServer(t, natsserver.Config{Listen: address, Authorization: "max_payload: 65536"})
+		if first {
+			b = connect(t, Options{URL: "nats://" + address})
+		}
+		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "max_payload") {
+			t.Errorf("first %v: error %v", first, err)
+		}
+		small.Stop()
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package testkit helps tests to wait, to sample cases, to find addresses, to tell stories, and to hold texts in files. Only tests
-// import it.
+// Package testkit helps tests to wait, to sample cases, to find addresses, to tell stories, and to compare texts with files. Only
+// tests import it.
 package testkit
 
 import (

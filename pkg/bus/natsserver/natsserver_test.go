@@ -1,0 +1,62 @@
+package natsserver_test
+
+import (
+	"net"
+	"slices"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus/natsserver"
+)
+
+func startServer(t *testing.T, listen string) *natsserver.Server {
+	t.Helper()
+	s, err := natsserver.Start(natsserver.Config{Listen: listen, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// A server that listens everywhere is reached at the addresses of this machine, the one of the default route first and
+// loopback last; with an advertised host, at that alone.
+func TestAddresses(t *testing.T) {
+	everywhere := startServer(t, "0.0.0.0:0")
+	_, port, err := net.SplitHostPort(everywhere.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := everywhere.Addresses("")
+	if others := otherAddresses(t); got[len(got)-1] != "127.0.0.1:"+port || len(got) > len(others)+1 {
+		t.Errorf("%v, want the port %s and the hosts %v", got, port, others)
+	}
+	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil {
+		if host, _, _ := net.SplitHostPort(c.LocalAddr().String()); got[0] != net.JoinHostPort(host, port) {
+			t.Errorf("%v, want %s first", got, host)
+		}
+		_ = c.Close()
+	}
+	for advertise, want := range map[string]string{"host.example": "host.example:" + port, "192.0.2.1:5": "192.0.2.1:5", "2001:db8::1": "[2001:db8::1]:" + port} {
+		if got := everywhere.Addresses(advertise); !slices.Equal(got, []string{want}) {
+			t.Errorf("with --advertise %s: %v, want %s", advertise, got, want)
+		}
+	}
+	local := startServer(t, "127.0.0.1:0")
+	if got := local.Addresses(""); !slices.Equal(got, []string{local.Address()}) {
+		t.Errorf("on loopback: %v", got)
+	}
+}
+
+func otherAddresses(t *testing.T) (found []net.Addr) {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(a net.Addr) bool {
+		network, ok := a.(*net.IPNet)
+		return !ok || network.IP.IsLoopback() || network.IP.IsLinkLocalUnicast()
+	})
+}
