@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"nqueens/pkg/progress"
@@ -302,24 +303,34 @@ func TestAddressInUse(t *testing.T) {
 	}
 }
 
-// The last snapshot waits for a browser that asked lately, and no longer than until it has it.
+// A page that closes waits for a browser that asked lately until it has the last snapshot, but no longer than 3 s.
 func TestLastSnapshotWaits(t *testing.T) {
+	for after, seen := range map[time.Duration]bool{time.Second: true, lastSnapshot: false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &Server{http: new(http.Server), ended: make(chan error, 1)}
+			s.ended <- http.ErrServerClosed
+			begun := time.Now()
+			s.browsers.saw("a", begun, false)
+			time.AfterFunc(time.Second, func() { s.browsers.saw("a", time.Now(), seen) })
+			if err := s.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(begun); took < after || took > after+100*time.Millisecond {
+				t.Errorf("a browser has seen the end: %v; the page closed after %v", seen, took)
+			}
+		})
+	}
+}
+
+// A browser that is shown the run is remembered until it is shown the end.
+func TestFragmentsAreSeen(t *testing.T) {
 	s, run := serve(t, 0)
-	run.set(running())
-	get(t, s, "fragment", "")
-	run.set(complete())
-	closed := make(chan error, 1)
-	go func() { closed <- s.Close(t.Context()) }()
-	select {
-	case err := <-closed:
-		t.Fatalf("the page closed before a browser saw the end: %v", err)
-	case <-time.After(100 * time.Millisecond):
-	}
-	if _, body, _ := get(t, s, "fragment", ""); !strings.Contains(body, "39,<wbr>029") {
-		t.Errorf("the last fragment is\n%s", body)
-	}
-	if err := <-closed; err != nil {
-		t.Error(err)
+	for _, snapshot := range []queens.Snapshot{running(), complete()} {
+		run.set(snapshot)
+		get(t, s, "fragment", "")
+		if waits := s.browsers.waiting(time.Time{}); waits != (snapshot.State == queens.Running) {
+			t.Errorf("%s: a browser waits for the end: %v", snapshot.State, waits)
+		}
 	}
 }
 

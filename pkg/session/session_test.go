@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -168,9 +167,7 @@ func TestSmallServer(t *testing.T) {
 	defer small.Stop()
 	p := newPlace(t)
 	p.Config.Server = &bus.Options{URL: "nats://" + small.Addresses("")[0]}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	_, r, err := p.count(ctx, eight)
+	_, r, err := p.count(t.Context(), eight)
 	p.check(r, err)
 }
 

@@ -17,6 +17,7 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
+	"nqueens/pkg/testkit"
 	"nqueens/pkg/worker"
 )
 
@@ -127,8 +128,8 @@ func (h *handOut) check(t *testing.T) {
 	t.Helper()
 	select {
 	case <-h.all:
-	case <-time.After(20 * time.Second):
-		t.Fatal("not all tasks are counted after 20 s")
+	case <-time.After(testkit.Stall):
+		t.Fatal("not all tasks are counted")
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
