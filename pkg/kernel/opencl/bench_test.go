@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nqueens/pkg/kernel/opencl/internal/cl"
 	"nqueens/pkg/queens"
 )
 
@@ -22,7 +23,6 @@ var (
 // opened returns a counter with some settings, and skips the benchmark if the device does not take them.
 func opened(b *testing.B, s settings) *counter {
 	b.Helper()
-	s.name = "bench"
 	c, err := open(*benchDevice, s)
 	if err != nil {
 		b.Skip(err)
@@ -66,14 +66,14 @@ func BenchmarkStates(b *testing.B) {
 		b.ReportMetric(float64(c.lanes), "lanes")
 		b.ReportMetric(float64(c.group), "group")
 	})
-	found, err := find()
+	found, err := cl.Devices()
 	if err != nil || *benchDevice >= len(found) {
 		b.Fatalf("no device %d: %v", *benchDevice, err)
 	}
 	for _, group := range []int{32, 64} {
 		for _, lanes := range []int{256, 512, 768, 1024, 1536} {
 			b.Run(fmt.Sprintf("group=%d/lanes=%d", group, lanes), func(b *testing.B) {
-				measure(b, opened(b, settings{group: group, lanes: lanes * int(max(found[*benchDevice].Units, 1))}))
+				measure(b, opened(b, settings{group: group, lanes: lanes * max(found[*benchDevice].Units, 1)}))
 			})
 		}
 	}

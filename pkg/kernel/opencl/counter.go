@@ -47,7 +47,7 @@ type counter struct {
 	feed
 	driver
 	context *cl.Context
-	kernels struct{ begin, search, spill *cl.Kernel }
+	kernels struct{ begin, search, spill cl.Kernel }
 	buffers struct{ queue, places, control, saved, lanes, counts, rows cl.Buffer }
 
 	budget   uint32               // steps a lane of the next launch, in all its rounds
@@ -67,7 +67,7 @@ type counter struct {
 	room     uint64   // the steps of all launches, if no lane had been idle
 	one      [1][]queens.Prefix
 
-	title string // name of the kernel and its device
+	title string // name of the kernel and its device, printable
 	lost  error  // not nil after a failure of the device
 }
 
@@ -92,8 +92,6 @@ func (c *counter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]que
 	}
 	return n, nil
 }
-
-func (c *counter) Close() error { return c.endDriver() }
 
 // count sets the totals of the tasks.
 func (c *counter) count(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) error {
@@ -141,7 +139,9 @@ func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 // begin prepares the device for the tasks.
 func (c *counter) begin() error {
 	c.now, c.early = [controlWords]uint32{}, true
-	return errors.Join(c.kernels.begin.SetWord(2, uint32(len(c.tasks))), c.kernels.begin.Enqueue(c.lanes, c.group))
+	c.context.SetWord(c.kernels.begin, 2, uint32(len(c.tasks)))
+	c.context.Enqueue(c.kernels.begin, c.lanes, c.group)
+	return c.context.Err()
 }
 
 // upload writes the next states to the queue, which is empty.
@@ -151,15 +151,13 @@ func (c *counter) upload() error {
 		c.active = c.resident(c.first, c.problems)
 	}
 	if c.uploaded < c.problems {
-		if err := cl.Write(c.context, &c.buffers.rows, c.rows[:c.problems*slots]); err != nil {
-			return err
-		}
+		cl.Write(c.context, c.buffers.rows, c.rows[:c.problems*slots])
 		c.uploaded = c.problems
 	}
 	c.now[next], c.now[size] = 0, uint32(n)
-	return errors.Join(
-		cl.Write(c.context, &c.buffers.queue, c.nodes[:n]),
-		cl.Write(c.context, &c.buffers.places, c.places[:n]))
+	cl.Write(c.context, c.buffers.queue, c.nodes[:n])
+	cl.Write(c.context, c.buffers.places, c.places[:n])
+	return c.context.Err()
 }
 
 // launch searches for about launchTime. While prefixes are still to come, it has one round, after which they
@@ -175,41 +173,31 @@ func (c *counter) launch() error {
 	budget := min(max(c.budget/uint32(last), c.minBudget), c.maxBudget)
 	clear(c.control[:])
 	copy(c.control[:], c.now[:])
-	search, spill := c.kernels.search, c.kernels.spill
+	x, search, spill := c.context, c.kernels.search, c.kernels.spill
 	group := fittingGroup(c.group, c.local, c.first, c.problems)
-	if err := errors.Join(
-		cl.Write(c.context, &c.buffers.control, c.control[:]),
-		search.SetWord(7, uint32(c.problems)),
-		search.SetLocal(8, localRows(c.problems)),
-		search.SetLocal(9, localStacks(c.first, group)),
-		search.SetWord(10, budget),
-	); err != nil {
-		return err
-	}
+	cl.Write(x, c.buffers.control, c.control[:])
+	x.SetWord(search, 7, uint32(c.problems))
+	x.SetLocal(search, 8, localRows(c.problems))
+	x.SetLocal(search, 9, localStacks(c.first, group))
+	x.SetWord(search, 10, budget)
 	began := time.Now()
 	for r := 1; r <= last; r++ {
-		start := search.Enqueue
-		if r == last {
-			start = search.Start
-		}
-		if err := errors.Join(
-			spill.SetWord(5, uint32(r-1)), spill.Enqueue(c.active, group),
-			search.SetWord(11, uint32(r)), start(c.active, group),
-		); err != nil {
-			return err
+		x.SetWord(spill, 5, uint32(r-1))
+		x.Enqueue(spill, c.active, group)
+		x.SetWord(search, 11, uint32(r))
+		if r < last {
+			x.Enqueue(search, c.active, group)
 		}
 	}
-	for pause := c.expected / 2; ; pause = pollTime {
-		sleep(pause)
-		if done, err := search.Done(); err != nil {
-			return err
-		} else if done {
-			break
-		}
+	x.Start(search, c.active, group)
+	sleep(c.expected / 2)
+	for !x.Done() {
+		sleep(pollTime)
 	}
 	took := time.Since(began)
-	if err := cl.Read(c.context, c.control[:], &c.buffers.control); err != nil {
-		return err
+	cl.Read(x, c.control[:], c.buffers.control)
+	if x.Err() != nil {
+		return x.Err()
 	}
 	steps, err := c.check(last, budget)
 	if err != nil {
@@ -227,7 +215,7 @@ func (c *counter) launch() error {
 func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 	for r := 1; r <= last; r++ {
 		w := c.control[r*controlWords:][:controlWords]
-		if int(w[size]) > c.capacity || int(w[next]) > int(w[size])+c.active ||
+		if int(w[size]) > statesOfLane*c.lanes || int(w[next]) > int(w[size])+c.active ||
 			r == 1 && c.now[next] < c.now[size] && (w[size] != c.now[size] || w[next] < c.now[next]) {
 			return 0, fmt.Errorf("%d of %d states of the queue are taken, %d of %d before: the device computes wrongly", w[next], w[size], c.now[next], c.now[size])
 		}
@@ -261,9 +249,9 @@ func (c *counter) adapt(took time.Duration, steps uint64) {
 
 // addCounts adds what the device has found to the totals.
 func (c *counter) addCounts() error {
-	err := cl.Read(c.context, c.counts[:2*len(c.tasks)], &c.buffers.counts)
-	for i := 0; i < len(c.tasks) && err == nil; i++ {
+	cl.Read(c.context, c.counts[:2*len(c.tasks)], c.buffers.counts)
+	for i := range c.tasks {
 		c.totals[i] += uint64(c.counts[2*i]) | uint64(c.counts[2*i+1])<<32
 	}
-	return err
+	return c.context.Err()
 }

@@ -37,25 +37,22 @@ type driver struct {
 	silent bool // a step has not ended in time, and may never do
 }
 
-// startDriver starts the goroutine, which endDriver ends.
+// startDriver starts the goroutine, which Close ends.
 func (c *counter) startDriver() {
-	c.driver = driver{steps: make(chan step, 2), ends: make(chan error, 1), timer: time.NewTimer(time.Hour)}
+	// After a step that did not end in time comes one more at most, the last one. Nobody waits for these two.
+	c.driver = driver{steps: make(chan step, 2), ends: make(chan error, 2), timer: time.NewTimer(time.Hour)}
 	go func() {
 		for s := range c.steps {
-			err := s(c)
-			select {
-			case c.ends <- err:
-			default: // the caller has given up
-			}
+			c.ends <- s(c)
 		}
 	}()
 }
 
-// do takes a step and returns its error, or errSilent. No step may follow errSilent.
+// do takes a step and returns its error, or errSilent: at once if an earlier step has not ended in time.
 func (c *counter) do(ctx context.Context, s step) error {
 	c.steps <- s
 	cancelled := ctx.Done()
-	for left := stepTicks; left > 0; {
+	for left := stepTicks; left > 0 && !c.silent; {
 		c.timer.Reset(c.tick)
 		select {
 		case err := <-c.ends:
@@ -70,20 +67,14 @@ func (c *counter) do(ctx context.Context, s step) error {
 	return errSilent
 }
 
-// endDriver releases everything. A device that does not answer keeps it until it does, or the process ends.
-func (c *counter) endDriver() error {
+// Close releases everything. A device that does not answer keeps it until it does, or the process ends.
+func (c *counter) Close() error {
 	defer close(c.steps)
 	defer c.timer.Stop()
-	release := func(c *counter) error { return c.context.Close() }
-	err := errSilent
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := c.do(ctx, func(c *counter) error { return c.context.Close() })
 	if c.silent {
-		c.steps <- release
-	} else {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		err = c.do(ctx, release)
-	}
-	if errors.Is(err, errSilent) {
 		return fmt.Errorf("%s: %w: its memory is freed when it answers, or this process ends", c.title, err)
 	}
 	return err

@@ -52,7 +52,7 @@ func TestStepTimes(t *testing.T) {
 // hangingCounter returns a counter of the first device, whose calls hang from now on until answer is called.
 func hangingCounter(t *testing.T) (c *counter, answer func()) {
 	t.Helper()
-	c, err := open(0, settings{name: "opencl:0"})
+	c, err := open(0, settings{})
 	if err != nil {
 		t.Fatal(err)
 	}

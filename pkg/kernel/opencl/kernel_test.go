@@ -135,7 +135,6 @@ func TestSteps(t *testing.T) {
 	board := queens.FullBoard(8)
 	want := states(&board, queens.Prefix{})
 	for _, s := range []settings{{lanes: 1, group: 1}, {lanes: 1, group: 1, minBudget: 70, maxBudget: 70}, {lanes: 64, group: 32}} {
-		s.name = "opencl:0"
 		c, err := open(0, s)
 		if err != nil {
 			t.Fatal(err)

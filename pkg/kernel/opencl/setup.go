@@ -3,12 +3,12 @@
 package opencl
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -23,12 +23,10 @@ var source string
 // settings are the sizes of a counter, which are chosen for the device where they are 0. Tests set
 // them to extremes.
 type settings struct {
-	name      string // of the kernel
 	source    string
 	lanes     int    // a multiple of group
 	group     int    // lanes of a work-group
-	capacity  int    // states that the queue has room for
-	portion   int    // states that the host writes to the queue at once, at most capacity
+	portion   int    // states that the host writes to the queue at once, at most its capacity
 	minBudget uint32 // steps a lane of a round
 	maxBudget uint32
 	tick      time.Duration // see tickTime
@@ -48,16 +46,10 @@ const (
 	maxGroup = 64
 	// minPortion is worth the time of a launch.
 	minPortion = 4096
-	// maxLanes bounds the memory on the device to about 5 GB.
-	maxLanes = 1 << 22
 )
 
 // statesOfLane is the number of states that a spill moves of each lane, at most.
 const statesOfLane = slots / 2
-
-// bytesOfLane is the memory on the device for each lane: the saved stack, its part of the queue, and what the
-// lane keeps of itself.
-const bytesOfLane = slots*int(unsafe.Sizeof(node{})) + statesOfLane*int(unsafe.Sizeof(node{})+unsafe.Sizeof(place{})) + sizeOfLane
 
 // sizeOfLane is the size of Lane in search.cl.
 const sizeOfLane = 12
@@ -69,34 +61,43 @@ func localStacks(first, group int) int {
 	return (slots - first + 1) * group * int(unsafe.Sizeof(node{}))
 }
 
-// newCounter returns a counter of the device, which has passed a check of all its lanes. If the device
-// lacks memory, it has fewer lanes.
-func newCounter(d cl.Device, s settings) (*counter, error) {
-	if s.source == "" {
-		s.source = source
+// open returns a counter of the device with that index, which has passed a check of all its lanes.
+func open(index int, s settings) (*counter, error) {
+	found, err := cl.Devices()
+	if err != nil {
+		return nil, err
 	}
-	if s.group == 0 {
-		s.group = groupSize(d)
+	if index >= len(found) {
+		return nil, fmt.Errorf("this machine has no device %s%d: it has %d", Prefix, index, len(found))
 	}
-	if s.lanes == 0 {
-		s.lanes = laneCount(d, s.group)
+	d, c := found[index], &counter{settings: s}
+	c.title = queens.Sanitize(fmt.Sprint(Prefix, index, " ", d.Name))
+	if !d.Available {
+		return nil, fmt.Errorf("device %s is not available, or its driver has no compiler", c.title)
 	}
-	for {
-		c, err := tryCounter(d, s)
-		var failure cl.Error
-		if err == nil || !errors.As(err, &failure) || !failure.Status.IsMemory() {
-			return c, err
-		}
-		if s.lanes <= s.group {
-			return nil, fmt.Errorf("too little memory for %d lanes: %w", s.lanes, err)
-		}
-		s.lanes = max(s.lanes/2/s.group, 1) * s.group
+	c.choose(&d)
+	c.startDriver()
+	if err := c.setUp(d); err != nil {
+		return nil, fmt.Errorf("device %s, %d lanes: %w", c.title, c.lanes, errors.Join(err, c.Close()))
 	}
+	return c, nil
 }
 
-// groupSize returns the size of work-groups whose stacks fit into the local memory on any board.
-func groupSize(d cl.Device) int {
-	return fittingGroup(int(min(maxGroup, d.GroupSize)), int(min(d.LocalMemory, 1<<30)), 0, 1)
+// choose chooses the sizes that are not set: work-groups whose stacks fit into the local memory on any board, and as many lanes
+// as keep the device busy.
+func (c *counter) choose(d *cl.Device) {
+	each := lanesOfThread
+	if !d.IsCPU {
+		each, c.units = lanesOfUnit, d.Units
+	}
+	c.local = d.LocalMemory
+	c.source = cmp.Or(c.source, source)
+	c.group = cmp.Or(c.group, fittingGroup(min(maxGroup, d.GroupSize), c.local, 0, 1))
+	c.lanes = cmp.Or(c.lanes, max(d.Units*each/c.group, 1)*c.group)
+	c.portion = cmp.Or(c.portion, min(statesOfLane*c.lanes, max(2*c.lanes, minPortion)))
+	c.minBudget, c.maxBudget = cmp.Or(c.minBudget, firstBudget), cmp.Or(c.maxBudget, maxBudget)
+	c.tick = cmp.Or(c.tick, tickTime)
+	c.budget = c.minBudget
 }
 
 // fittingGroup returns the size of work-groups whose rows and stacks fit into the local memory: a part of a
@@ -108,17 +109,6 @@ func fittingGroup(group, local, first, problems int) int {
 	return group
 }
 
-// laneCount returns the number of lanes that keep the device busy, of which its memory takes as many.
-func laneCount(d cl.Device, group int) int {
-	each := lanesOfUnit
-	if d.IsCPU {
-		each = lanesOfThread
-	}
-	lanes := min(uint64(max(d.Units, 1))*uint64(each), maxLanes)
-	lanes = min(lanes, d.Memory/2/uint64(bytesOfLane), d.LargestBuffer/(slots*uint64(unsafe.Sizeof(node{}))))
-	return max(int(lanes)/group, 1) * group
-}
-
 // resident returns how many lanes take part in a search: those that the device runs at a time.
 func (c *counter) resident(first, problems int) int {
 	if c.units == 0 {
@@ -128,113 +118,27 @@ func (c *counter) resident(first, problems int) int {
 	return min(c.lanes, c.units*max(groups, 1)*c.group)
 }
 
-// tryCounter is newCounter with a given number of lanes.
-func tryCounter(d cl.Device, s settings) (_ *counter, err error) {
-	if s.capacity == 0 {
-		s.capacity = statesOfLane * s.lanes
-	}
-	if s.portion == 0 {
-		s.portion = min(s.capacity, max(2*s.lanes, minPortion))
-	}
-	if s.maxBudget == 0 {
-		s.minBudget, s.maxBudget = firstBudget, maxBudget
-	}
-	if s.tick == 0 {
-		s.tick = tickTime
-	}
-	c := &counter{
-		settings: s,
-		budget:   s.minBudget,
-		nodes:    make([]node, s.portion),
-		places:   make([]place, s.portion),
-		counts:   make([]uint32, 2*maxTasks),
-		totals:   make([]uint64, maxTasks),
-		title:    title(s.name, d.Name),
-	}
-	if c.context, err = cl.NewContext(d); err != nil {
-		return nil, err
-	}
-	c.local = int(min(d.LocalMemory, 1<<30))
-	if !d.IsCPU {
-		c.units = int(d.Units)
-	}
-	c.startDriver()
-	if err := c.setUp(); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
-}
-
-// title returns the name of a kernel with that of its device, in at most 64 bytes.
-func title(kernel, device string) string {
-	const most = 64
-	name := queens.Sanitize(kernel + " " + strings.Join(strings.Fields(device), " "))
-	for len(name) > most {
-		runes := []rune(name)
-		name = string(runes[:len(runes)-1])
-	}
-	return strings.TrimSpace(name)
-}
-
 // setUp builds the kernels, allocates the buffers and checks all lanes.
-func (c *counter) setUp() error {
-	if err := c.context.Build(c.source, "-cl-std=CL1.2"); err != nil {
-		return err
-	}
-	k, b := &c.kernels, &c.buffers
-	for _, named := range []struct {
-		name string
-		at   **cl.Kernel
-	}{{"begin", &k.begin}, {"search", &k.search}, {"spill", &k.spill}} {
-		made, err := c.context.NewKernel(named.name)
-		if err != nil {
-			return fmt.Errorf("kernel %s: %w", named.name, err)
-		}
-		most, err := made.GroupSize()
-		if err != nil {
-			return err
-		}
-		if most < c.group {
-			return fmt.Errorf("work-groups of kernel %s have at most %d lanes on this device, not %d", named.name, most, c.group)
-		}
-		*named.at = made
-	}
-	for _, sized := range []struct {
-		at    *cl.Buffer
-		bytes int
-	}{
-		{&b.queue, c.capacity * int(unsafe.Sizeof(node{}))},
-		{&b.places, c.capacity * int(unsafe.Sizeof(place{}))},
-		{&b.control, (manyRounds + 1) * controlWords * 4},
-		{&b.saved, slots * c.lanes * int(unsafe.Sizeof(node{}))},
-		{&b.lanes, c.lanes * sizeOfLane},
-		{&b.counts, maxTasks * 8},
-		{&b.rows, maxProblems * slots * int(unsafe.Sizeof(row{}))},
-	} {
-		made, err := c.context.NewBuffer(sized.bytes)
-		if err != nil {
-			return fmt.Errorf("%d bytes of the device: %w", sized.bytes, err)
-		}
-		*sized.at = made
-	}
-	if err := errors.Join(
-		setBuffers(k.begin, b.lanes, b.counts),
-		setBuffers(k.search, b.queue, b.places, b.control, b.saved, b.lanes, b.counts, b.rows),
-		setBuffers(k.spill, b.queue, b.places, b.control, b.saved, b.lanes),
-	); err != nil {
-		return err
+func (c *counter) setUp(d cl.Device) error {
+	const nodeBytes, placeBytes, rowBytes = int(unsafe.Sizeof(node{})), int(unsafe.Sizeof(place{})), int(unsafe.Sizeof(row{}))
+	c.nodes, c.places = make([]node, c.portion), make([]place, c.portion)
+	c.counts, c.totals = make([]uint32, 2*maxTasks), make([]uint64, maxTasks)
+	x, k, b := cl.NewContext(d, c.source), &c.kernels, &c.buffers
+	c.context = x
+	b.queue = x.NewBuffer(statesOfLane * c.lanes * nodeBytes)
+	b.places = x.NewBuffer(statesOfLane * c.lanes * placeBytes)
+	b.control = x.NewBuffer((manyRounds + 1) * controlWords * 4)
+	b.saved = x.NewBuffer(slots * c.lanes * nodeBytes)
+	b.lanes = x.NewBuffer(c.lanes * sizeOfLane)
+	b.counts = x.NewBuffer(maxTasks * 8)
+	b.rows = x.NewBuffer(maxProblems * slots * rowBytes)
+	k.begin = x.NewKernel("begin", b.lanes, b.counts)
+	k.search = x.NewKernel("search", b.queue, b.places, b.control, b.saved, b.lanes, b.counts, b.rows)
+	k.spill = x.NewKernel("spill", b.queue, b.places, b.control, b.saved, b.lanes)
+	if x.Err() != nil {
+		return x.Err()
 	}
 	return c.checkLanes()
-}
-
-// setBuffers sets the first arguments of a kernel.
-func setBuffers(k *cl.Kernel, buffers ...cl.Buffer) error {
-	for i, b := range buffers {
-		if err := k.SetBuffer(i, b); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // checkLanes counts a small board once in each lane: the first launch has fewer steps than the board.

@@ -1,11 +1,11 @@
 //go:build opencl && linux
 
-// Package cl calls OpenCL 1.2 without cgo: the 25 functions that a search needs. It is no general
+// Package cl calls OpenCL 1.2 without cgo: the 23 functions that a search needs. It is no general
 // binding, and knows nothing of queens.
 //
 // What must always hold:
 //
-//   - No driver is loaded before the first call of [Platforms].
+//   - No driver is loaded before the first call of [Devices].
 //   - Nothing that C is given a pointer to moves or is freed before the call returns, and C keeps no
 //     such pointer: all reads and writes of buffers are blocking.
 //   - A call that a search repeats does not allocate.
@@ -13,7 +13,10 @@
 package cl
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 
@@ -28,7 +31,6 @@ type function struct {
 }
 
 var (
-	getPlatformIDs          = function{0, "clGetPlatformIDs"}
 	getPlatformInfo         = function{1, "clGetPlatformInfo"}
 	getDeviceIDs            = function{2, "clGetDeviceIDs"}
 	getDeviceInfo           = function{3, "clGetDeviceInfo"}
@@ -45,7 +47,6 @@ var (
 	createKernel            = function{34, "clCreateKernel"}
 	releaseKernel           = function{37, "clReleaseKernel"}
 	setKernelArg            = function{38, "clSetKernelArg"}
-	getKernelWorkGroupInfo  = function{40, "clGetKernelWorkGroupInfo"}
 	getEventInfo            = function{42, "clGetEventInfo"}
 	releaseEvent            = function{44, "clReleaseEvent"}
 	flush                   = function{46, "clFlush"}
@@ -55,46 +56,71 @@ var (
 	enqueueNDRangeKernel    = function{59, "clEnqueueNDRangeKernel"}
 )
 
-// tableLength is the number of functions of a table up to the last of these.
-const tableLength = 60
+// table has the addresses of the functions of a driver, up to the last of these.
+type table [60]uintptr
 
-// table has the addresses of the functions of a driver.
-type table [tableLength]uintptr
+// tableOf returns the functions of an object of a driver, which begins with a pointer to them.
+func tableOf(object uintptr) *table { return **(***table)(unsafe.Pointer(&object)) }
+
+// caller calls functions of a driver, until a call fails: then err is its error, and the caller makes no other
+// call.
+type caller struct {
+	functions *table
+	err       error
+	status    int32 // that the last call set
+	args      [9]uintptr
+}
 
 // call calls a function that returns a status. Arguments that are pointers to memory of Go are
 // converted in the call itself, so that the memory stays where it is.
 //
 //go:uintptrescapes
-func (t *table) call(f function, args ...uintptr) error {
-	if status, _, _ := purego.SyscallN(t[f.index], args...); int32(status) != success {
-		return Error{f, Status(int32(status))}
+func (c *caller) call(f function, args ...uintptr) {
+	if c.err != nil {
+		return
 	}
-	return nil
+	if status, _, _ := purego.SyscallN(c.functions[f.index], args...); int32(status) != success {
+		c.err = Error{f.name, int32(status)}
+	}
 }
 
-// create calls a function that returns an object, and has a pointer to a status as its last
-// argument.
+// repeat is call for the calls that a search repeats: it does not allocate. The function may
+// have fewer arguments; it ignores the others. Commands wait for no event, so that their arguments 6 and 7
+// are 0. A variadic function would allocate, because the arguments of a function with uintptrescapes are
+// on the heap: so they are copied to an array that is there.
 //
 //go:uintptrescapes
-func (t *table) create(f function, status *int32, args ...uintptr) (uintptr, error) {
-	object, _, _ := purego.SyscallN(t[f.index], args...)
-	if *status != success {
-		return 0, Error{f, Status(*status)}
-	}
-	if object == 0 {
-		return 0, Error{f, InvalidValue}
-	}
-	live.Add(1)
-	return object, nil
+func (c *caller) repeat(f function, a0, a1, a2, a3, a4, a5, event uintptr) {
+	c.args = [...]uintptr{a0, a1, a2, a3, a4, a5, 0, 0, event}
+	c.call(f, c.args[:]...)
 }
 
-// release releases an object that create returned.
-func (t *table) release(f function, object uintptr) error {
-	if object == 0 {
-		return nil
-	}
+// text returns a property of a platform or a device.
+func (c *caller) text(f function, object, property uintptr) string {
+	var buffer [1024]byte
+	c.call(f, object, property, uintptr(len(buffer)), uintptr(unsafe.Pointer(&buffer)), 0)
+	return cText(buffer[:])
+}
+
+// cText returns the text before the first zero byte.
+func cText(b []byte) string {
+	text, _, _ := strings.Cut(string(b), "\x00")
+	return strings.TrimSpace(text)
+}
+
+// number returns a property of a device, of 32 or 64 bits.
+func (c *caller) number(device, property uintptr) (n uint64) {
+	c.call(getDeviceInfo, device, property, unsafe.Sizeof(n), uintptr(unsafe.Pointer(&n)), 0)
+	return n
+}
+
+// release calls a function that releases an object, also after a call has failed. It does not allocate.
+func (c *caller) release(f function, object uintptr) {
+	failed := c.err
+	c.err = nil
+	c.repeat(f, object, 0, 0, 0, 0, 0, 0)
+	c.err = errors.Join(failed, c.err)
 	live.Add(-1)
-	return t.call(f, object)
 }
 
 var live atomic.Int64
@@ -102,57 +128,35 @@ var live atomic.Int64
 // Live returns the number of objects of OpenCL that this process has created and not released.
 func Live() int64 { return live.Load() }
 
-// Status is the status of a call or a command: negative for errors.
-type Status int32
-
-// The statuses that the program tells apart.
+// Statuses of a call or a command: negative for errors.
 const (
-	success                 = 0
-	DeviceNotFound   Status = -1
-	AllocationFailed Status = -4
-	OutOfResources   Status = -5
-	OutOfHostMemory  Status = -6
-	BuildFailed      Status = -11
-	InvalidValue     Status = -30
-	InvalidSize      Status = -61
-	PlatformNotFound Status = -1001
+	success        = 0
+	deviceNotFound = -1
+	buildFailed    = -11
 )
 
-func (s Status) String() string {
-	switch s {
-	case DeviceNotFound:
-		return "device not found"
-	case AllocationFailed:
-		return "memory allocation failed"
-	case OutOfResources:
-		return "out of resources"
-	case OutOfHostMemory:
-		return "out of host memory"
-	case BuildFailed:
-		return "the program can't be built"
-	case InvalidValue:
-		return "invalid value"
-	case InvalidSize:
-		return "invalid buffer size"
-	case PlatformNotFound:
-		return "no platform"
-	}
-	return fmt.Sprintf("status %d", int32(s))
-}
-
-// IsMemory reports whether the device may have less memory than the call needs.
-func (s Status) IsMemory() bool {
-	return s == AllocationFailed || s == OutOfResources || s == OutOfHostMemory || s == InvalidSize
+var statuses = map[int32]string{
+	deviceNotFound: "device not found",
+	-4:             "memory allocation failed",
+	-5:             "out of resources",
+	-6:             "out of host memory",
+	-30:            "invalid value",
+	-46:            "invalid name of a kernel",
+	-54:            "invalid size of a work-group",
+	-61:            "invalid buffer size",
+	-1001:          "no platform",
 }
 
 // Error is the failure of a call.
 type Error struct {
-	function function
-	Status   Status
+	Function string // its name
+	Status   int32
 }
 
-func (e Error) Error() string { return e.function.name + ": " + e.Status.String() }
+func (e Error) Error() string {
+	return e.Function + ": " + cmp.Or(statuses[e.Status], fmt.Sprintf("status %d", e.Status))
+}
 
-// address returns the address of the first element, 0 of an empty slice. The caller keeps the slice
-// alive and converts in the call: see table.call.
+// address returns the address of the first element. The caller keeps the slice
+// alive and converts in the call: see caller.call.
 func address[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }

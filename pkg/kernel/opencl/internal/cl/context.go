@@ -6,157 +6,178 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
 )
 
 // Context holds a device with a queue of commands, which run one after the other. All that a context
-// creates belongs to it: [Context.Close] releases it.
+// creates belongs to it: [Context.Close] releases it. After a call that fails, it makes no other, and
+// [Context.Err] returns the error.
 type Context struct {
-	functions *table
-	device    uintptr
-	context   uintptr
-	queue     uintptr
-	program   uintptr
-	kernels   []uintptr
-	buffers   []uintptr
-	status    int32 // of the last call that creates an object
-	args      [9]uintptr
+	caller
+	device, context, queue, program uintptr
+	objects                         []object // in the order in which they were created
+
+	// What arguments of calls point to.
+	event        uintptr // of the last command of [Context.Start]
+	word         uint32
+	buffer       Buffer
+	lanes, group uint64
 }
 
-// repeat is call of a table for the calls that a search repeats: it does not allocate. The function may
-// have fewer arguments; it ignores the others. Commands wait for no event, so that their arguments 6 and 7
-// are 0. A variadic function would allocate, because the arguments of a function with uintptrescapes are
-// on the heap: so they are copied to an array that is there.
+// object is an object of OpenCL, with the function that releases it.
+type object struct {
+	release function
+	handle  uintptr
+}
+
+// Buffer is memory of the device.
+type Buffer uintptr
+
+// Kernel is a function of the program that the device runs in many lanes.
+type Kernel uintptr
+
+// NewContext returns a context of a device, with a program.
+func NewContext(d Device, source string) *Context {
+	c := &Context{caller: caller{functions: d.functions}, device: d.id}
+	c.context = c.create(createContext, releaseContext, 0, 1, uintptr(unsafe.Pointer(&c.device)), 0, 0)
+	c.queue = c.create(createCommandQueue, releaseCommandQueue, c.context, c.device, 0)
+	c.build([]byte(source))
+	return c
+}
+
+// Err returns the error of the call that has failed, nil if none has.
+func (c *Context) Err() error { return c.err }
+
+// create calls a function that returns an object. It adds the last argument, which points to a status.
 //
 //go:uintptrescapes
-func (c *Context) repeat(f function, a0, a1, a2, a3, a4, a5, event uintptr) error {
-	c.args = [...]uintptr{a0, a1, a2, a3, a4, a5, 0, 0, event}
-	if status, _, _ := purego.SyscallN(c.functions[f.index], c.args[:]...); int32(status) != success {
-		return Error{f, Status(int32(status))}
+func (c *Context) create(f, release function, args ...uintptr) uintptr {
+	if c.err != nil {
+		return 0
 	}
-	return nil
+	handle, _, _ := purego.SyscallN(c.functions[f.index], append(args, uintptr(unsafe.Pointer(&c.status)))...)
+	if c.status != success {
+		c.err = Error{f.name, c.status}
+		return 0
+	}
+	c.objects = append(c.objects, object{release, handle})
+	live.Add(1)
+	return handle
 }
 
-// NewContext returns a context of a device.
-func NewContext(d Device) (*Context, error) {
-	c := &Context{functions: d.functions, device: d.id}
-	var err error
-	c.context, err = c.functions.create(createContext, &c.status, 0, 1, uintptr(unsafe.Pointer(&c.device)), 0, 0, uintptr(unsafe.Pointer(&c.status)))
-	if err != nil {
-		return nil, err
+// build builds the program.
+func (c *Context) build(source []byte) {
+	line, length, options := unsafe.SliceData(source), len(source), []byte("-cl-std=CL1.2\x00")
+	var pin runtime.Pinner // C reads a pointer to a pointer
+	defer pin.Unpin()
+	pin.Pin(line)
+	c.program = c.create(createProgramWithSource, releaseProgram, c.context, 1, uintptr(unsafe.Pointer(&line)), uintptr(unsafe.Pointer(&length)))
+	c.call(buildProgram, c.program, 1, uintptr(unsafe.Pointer(&c.device)), uintptr(address(options)), 0, 0)
+	if errors.Is(c.err, Error{buildProgram.name, buildFailed}) {
+		c.err = nil
+		log := c.buildLog()
+		c.err = fmt.Errorf("the driver's compiler rejects the kernel; its log:\n%s", log)
 	}
-	c.queue, err = c.functions.create(createCommandQueue, &c.status, c.context, c.device, 0, uintptr(unsafe.Pointer(&c.status)))
-	if err != nil {
-		return nil, errors.Join(err, c.Close())
+}
+
+// buildLog returns the first part of the compiler's log, unless it is longer than 1 MiB.
+func (c *Context) buildLog() string {
+	const log = 0x1183 // CL_PROGRAM_BUILD_LOG
+	var size int
+	c.call(getProgramBuildInfo, c.program, c.device, log, 0, 0, uintptr(unsafe.Pointer(&size)))
+	text := make([]byte, min(size, 1<<20))
+	c.call(getProgramBuildInfo, c.program, c.device, log, uintptr(len(text)), uintptr(address(text)), 0)
+	return cText(text[:min(len(text), 4000)])
+}
+
+// NewBuffer allocates memory of the device. A driver may allocate only when the buffer is first used.
+func (c *Context) NewBuffer(bytes int) Buffer {
+	const readWrite = 1
+	return Buffer(c.create(createBuffer, releaseMemObject, c.context, readWrite, uintptr(bytes), 0))
+}
+
+// Write copies to the beginning of a buffer, and returns when it has.
+func Write[T any](c *Context, to Buffer, from []T) { transfer(c, enqueueWriteBuffer, to, from) }
+
+// Read copies the beginning of a buffer, after all commands before it.
+func Read[T any](c *Context, to []T, from Buffer) { transfer(c, enqueueReadBuffer, from, to) }
+
+func transfer[T any](c *Context, f function, b Buffer, memory []T) {
+	const blocking = 1
+	bytes := uintptr(len(memory)) * unsafe.Sizeof(*new(T))
+	c.repeat(f, c.queue, uintptr(b), blocking, 0, bytes, uintptr(address(memory)), 0)
+}
+
+// NewKernel returns the kernel of that name, whose first arguments are these buffers.
+func (c *Context) NewKernel(name string, buffers ...Buffer) Kernel {
+	k := Kernel(c.create(createKernel, releaseKernel, c.program, uintptr(address([]byte(name+"\x00")))))
+	for i, b := range buffers {
+		c.buffer = b
+		c.setArgument(k, i, 8, unsafe.Pointer(&c.buffer))
 	}
-	return c, nil
+	return k
+}
+
+// SetWord sets an argument of 32 bits.
+func (c *Context) SetWord(k Kernel, index int, word uint32) {
+	c.word = word
+	c.setArgument(k, index, 4, unsafe.Pointer(&c.word))
+}
+
+// SetLocal sets an argument that points to local memory of each work-group.
+func (c *Context) SetLocal(k Kernel, index, bytes int) { c.setArgument(k, index, bytes, nil) }
+
+func (c *Context) setArgument(k Kernel, index, bytes int, value unsafe.Pointer) {
+	c.repeat(setKernelArg, uintptr(k), uintptr(index), uintptr(bytes), uintptr(value), 0, 0, 0)
+}
+
+// Enqueue appends a kernel to the queue, in a number of lanes, a multiple of the size of a work-group.
+func (c *Context) Enqueue(k Kernel, lanes, group int) { c.enqueue(k, lanes, group, nil) }
+
+// Start is Enqueue, and starts what is in the queue. [Context.Done] reports the end of the kernel; no
+// second Start may come before that.
+func (c *Context) Start(k Kernel, lanes, group int) {
+	if c.enqueue(k, lanes, group, &c.event); c.err == nil {
+		live.Add(1)
+	}
+	c.repeat(flush, c.queue, 0, 0, 0, 0, 0, 0)
+}
+
+func (c *Context) enqueue(k Kernel, lanes, group int, event *uintptr) {
+	c.lanes, c.group = uint64(lanes), uint64(group)
+	c.repeat(enqueueNDRangeKernel, c.queue, uintptr(k), 1, 0,
+		uintptr(unsafe.Pointer(&c.lanes)), uintptr(unsafe.Pointer(&c.group)), uintptr(unsafe.Pointer(event)))
+}
+
+// Done reports whether the kernel of Start has ended, or a call or the kernel has failed. It does not wait: drivers spin
+// while they wait.
+func (c *Context) Done() bool {
+	const executionStatus = 0x11d3 // CL_EVENT_COMMAND_EXECUTION_STATUS
+	c.repeat(getEventInfo, c.event, executionStatus, 4, uintptr(unsafe.Pointer(&c.status)), 0, 0, 0)
+	if c.err == nil && c.status > success {
+		return false
+	}
+	if c.err == nil && c.status < success {
+		c.err = Error{enqueueNDRangeKernel.name, c.status}
+	}
+	if c.event != 0 {
+		c.release(releaseEvent, c.event)
+		c.event = 0
+	}
+	return true
 }
 
 // Close waits for the commands in the queue and releases everything that the context has created.
 func (c *Context) Close() error {
-	var err error
+	c.err = nil
 	if c.queue != 0 {
-		err = c.functions.call(finish, c.queue)
+		c.call(finish, c.queue)
 	}
-	for _, b := range c.buffers {
-		err = errors.Join(err, c.functions.release(releaseMemObject, b))
+	for _, o := range slices.Backward(c.objects) {
+		c.release(o.release, o.handle)
 	}
-	for _, k := range c.kernels {
-		err = errors.Join(err, c.functions.release(releaseKernel, k))
-	}
-	return errors.Join(err,
-		c.functions.release(releaseProgram, c.program),
-		c.functions.release(releaseCommandQueue, c.queue),
-		c.functions.release(releaseContext, c.context))
-}
-
-// BuildError is the failure to build a program, with the compiler's log.
-type BuildError struct{ Log string }
-
-func (e BuildError) Error() string {
-	return "the driver's compiler rejects the kernel; its log:\n" + e.Log
-}
-
-// Build builds the program of the context, once.
-func (c *Context) Build(text, options string) error {
-	source, flags := []byte(text), append([]byte(options), 0)
-	line, length := unsafe.SliceData(source), uint64(len(source))
-	var pin runtime.Pinner // C reads a pointer to a pointer
-	defer pin.Unpin()
-	pin.Pin(line)
-	var err error
-	c.program, err = c.functions.create(createProgramWithSource, &c.status,
-		c.context, 1, uintptr(unsafe.Pointer(&line)), uintptr(unsafe.Pointer(&length)), uintptr(unsafe.Pointer(&c.status)))
-	if err != nil {
-		return err
-	}
-	err = c.functions.call(buildProgram, c.program, 1, uintptr(unsafe.Pointer(&c.device)), uintptr(address(flags)), 0, 0)
-	var failure Error
-	if errors.As(err, &failure) && failure.Status == BuildFailed {
-		return BuildError{c.buildLog()}
-	}
-	return err
-}
-
-// buildLog returns the first part of the compiler's log.
-func (c *Context) buildLog() string {
-	const log = 0x1183 // CL_PROGRAM_BUILD_LOG
-	var size uint64
-	if err := c.functions.call(getProgramBuildInfo, c.program, c.device, log, 0, 0, uintptr(unsafe.Pointer(&size))); err != nil {
-		return err.Error()
-	}
-	const most = 1 << 20
-	if size > most {
-		return fmt.Sprintf("a log of %d bytes", size)
-	}
-	text := make([]byte, size)
-	if err := c.functions.call(getProgramBuildInfo, c.program, c.device, log, uintptr(size), uintptr(address(text)), 0); err != nil {
-		return err.Error()
-	}
-	return cText(text[:min(len(text), 4000)])
-}
-
-// Buffer is memory of the device.
-type Buffer struct {
-	handle uintptr
-	Bytes  int
-}
-
-// NewBuffer allocates memory of the device. A driver may allocate only when the buffer is first used.
-func (c *Context) NewBuffer(bytes int) (Buffer, error) {
-	const readWrite = 1
-	handle, err := c.functions.create(createBuffer, &c.status, c.context, readWrite, uintptr(bytes), 0, uintptr(unsafe.Pointer(&c.status)))
-	if err != nil {
-		return Buffer{}, err
-	}
-	c.buffers = append(c.buffers, handle)
-	return Buffer{handle, bytes}, nil
-}
-
-// Write copies to the beginning of a buffer, and returns when it has.
-func Write[T any](c *Context, to *Buffer, from []T) error {
-	bytes := len(from) * int(unsafe.Sizeof(*new(T)))
-	if bytes == 0 {
-		return nil
-	}
-	if bytes > to.Bytes {
-		panic("cl: a write beyond a buffer")
-	}
-	const blocking = 1
-	return c.repeat(enqueueWriteBuffer, c.queue, to.handle, blocking, 0, uintptr(bytes), uintptr(address(from)), 0)
-}
-
-// Read copies the beginning of a buffer, after all commands before it.
-func Read[T any](c *Context, to []T, from *Buffer) error {
-	bytes := len(to) * int(unsafe.Sizeof(*new(T)))
-	if bytes == 0 {
-		return nil
-	}
-	if bytes > from.Bytes {
-		panic("cl: a read beyond a buffer")
-	}
-	const blocking = 1
-	return c.repeat(enqueueReadBuffer, c.queue, from.handle, blocking, 0, uintptr(bytes), uintptr(address(to)), 0)
+	return c.err
 }

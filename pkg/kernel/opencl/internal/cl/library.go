@@ -3,12 +3,11 @@
 package cl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -21,66 +20,119 @@ import (
 // defaultVendors is the folder with a file for each driver, *.icd, whose text is the driver's library.
 const defaultVendors = "/etc/OpenCL/vendors"
 
+// Device is a device of a driver.
+type Device struct {
+	functions *table
+	id        uintptr
+
+	Name, Vendor string
+	Driver       string // its platform and version
+	Available    bool   // it can run programs, and has a compiler
+	IsCPU        bool   // its units are threads, not multiprocessors
+	Units        int    // compute units
+	GroupSize    int    // the most lanes of a work-group
+	Memory       uint64 // bytes of global memory
+	LocalMemory  int    // bytes for a work-group, at most 1 GiB
+}
+
 // maxPlatforms and maxDevices bound what drivers may say of themselves.
 const (
 	maxPlatforms = 64
 	maxDevices   = 256
 )
 
+// Devices loads the drivers of this machine and returns their devices, at least one if there is no error. Drivers that
+// can't be loaded or have no device are left out.
+func Devices() (devices []Device, err error) {
+	drivers, err := load()
+	for _, list := range drivers {
+		var platforms [maxPlatforms]uintptr
+		var n uint32
+		if status, _, _ := purego.SyscallN(list, maxPlatforms, uintptr(unsafe.Pointer(&platforms)), uintptr(unsafe.Pointer(&n))); int32(status) != success {
+			err = errors.Join(err, Error{"clIcdGetPlatformIDsKHR", int32(status)})
+			continue
+		}
+		for _, platform := range platforms[:min(n, maxPlatforms)] {
+			found, failed := devicesOf(platform)
+			if failed != nil && !errors.Is(failed, Error{getDeviceIDs.name, deviceNotFound}) {
+				return nil, failed
+			}
+			devices, err = append(devices, found...), errors.Join(err, failed)
+		}
+	}
+	if len(devices) == 0 {
+		return nil, errors.Join(errors.New("no OpenCL device on this machine: install its driver, which "+defaultVendors+" must name"), err)
+	}
+	return devices, nil
+}
+
+// devicesOf returns the devices of a platform.
+func devicesOf(platform uintptr) (devices []Device, err error) {
+	c := &caller{functions: tableOf(platform)}
+	name := c.text(getPlatformInfo, platform, 0x0902) // CL_PLATFORM_NAME
+	const all, cpu = 0xffffffff, 1 << 1
+	var ids [maxDevices]uintptr
+	var n uint32
+	c.call(getDeviceIDs, platform, all, maxDevices, uintptr(unsafe.Pointer(&ids)), uintptr(unsafe.Pointer(&n)))
+	for _, id := range ids[:min(n, maxDevices)] {
+		devices = append(devices, Device{
+			functions:   c.functions,
+			id:          id,
+			Name:        c.text(getDeviceInfo, id, 0x102b),                      // CL_DEVICE_NAME
+			Vendor:      c.text(getDeviceInfo, id, 0x102c),                      // CL_DEVICE_VENDOR
+			Driver:      name + ", driver " + c.text(getDeviceInfo, id, 0x102d), // CL_DRIVER_VERSION
+			Available:   c.number(id, 0x1027) != 0 && c.number(id, 0x1028) != 0, // CL_DEVICE_AVAILABLE, CL_DEVICE_COMPILER_AVAILABLE
+			IsCPU:       c.number(id, 0x1000)&cpu != 0,                          // CL_DEVICE_TYPE
+			Units:       int(c.number(id, 0x1002)),                              // CL_DEVICE_MAX_COMPUTE_UNITS
+			GroupSize:   int(min(c.number(id, 0x1004), 1<<30)),                  // CL_DEVICE_MAX_WORK_GROUP_SIZE
+			Memory:      c.number(id, 0x101f),                                   // CL_DEVICE_GLOBAL_MEM_SIZE
+			LocalMemory: int(min(c.number(id, 0x1023), 1<<30)),                  // CL_DEVICE_LOCAL_MEM_SIZE
+		})
+	}
+	return devices, c.err
+}
+
 // load loads the drivers of the folder of ICDs. It returns those that can be loaded, as their functions that
-// list platforms; at least one if there is no error. It does so once in a process: drivers can't be unloaded safely.
+// list platforms, and why others can't. It does so once in a process: drivers can't be unloaded safely.
 var load = sync.OnceValues(loadDrivers)
 
 func loadDrivers() (drivers []uintptr, err error) {
-	libraries, errs := driverLibraries()
+	libraries, err := driverLibraries()
 	for _, library := range libraries {
-		driver, err := loadDriver(library)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("driver %s: %w", library, err))
+		driver, failed := loadDriver(library)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("driver %s: %w", library, failed))
 			continue
 		}
 		drivers = append(drivers, driver)
 	}
-	if len(drivers) == 0 {
-		return nil, fmt.Errorf("no OpenCL on this machine: install the driver of the device, which /etc/OpenCL/vendors must name: %w",
-			errors.Join(append(errs, errors.New("no driver can be loaded"))...))
-	}
-	return drivers, nil
+	return drivers, err
 }
 
 // driverLibraries returns the libraries that the folder of ICDs names. The environment may name another
 // folder, or a single file or library, as it may for loaders.
-func driverLibraries() (libraries []string, errs []error) {
-	where := defaultVendors
-	for _, variable := range []string{"OPENCL_VENDOR_PATH", "OCL_ICD_VENDORS"} {
-		if set := os.Getenv(variable); set != "" {
-			where = set
-		}
-	}
+func driverLibraries() (libraries []string, err error) {
+	where := cmp.Or(os.Getenv("OCL_ICD_VENDORS"), os.Getenv("OPENCL_VENDOR_PATH"), defaultVendors)
 	files := []string{where}
 	switch info, err := os.Stat(where); {
 	case err == nil && info.IsDir():
-		files, _ = filepath.Glob(filepath.Join(where, "*.icd")) // fails only for a bad pattern
-		slices.Sort(files)
+		files, _ = filepath.Glob(filepath.Join(where, "*.icd")) // sorted; fails only for a bad pattern
 	case !strings.HasSuffix(where, ".icd"):
-		return []string{where}, nil
+		return files, nil
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
+		text, failed := os.ReadFile(file)
+		err = errors.Join(err, failed)
 		line, _, _ := strings.Cut(string(text), "\n")
 		if line = strings.TrimSpace(line); line != "" {
 			libraries = append(libraries, line)
 		}
 	}
-	return libraries, errs
+	return libraries, err
 }
 
 // loadDriver loads a driver, and returns its function that lists platforms. A driver exports one function,
-// which returns the others by name; its platforms begin with a pointer to the table of their functions.
+// which returns the others by name.
 func loadDriver(library string) (platforms uintptr, err error) {
 	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
@@ -90,64 +142,9 @@ func loadDriver(library string) (platforms uintptr, err error) {
 	if err != nil {
 		return 0, err
 	}
-	name := []byte("clIcdGetPlatformIDsKHR\x00")
-	platforms, _, _ = purego.SyscallN(byName, uintptr(address(name)))
-	runtime.KeepAlive(name)
+	platforms, _, _ = purego.SyscallN(byName, uintptr(address([]byte("clIcdGetPlatformIDsKHR\x00"))))
 	if platforms == 0 {
 		return 0, errors.New("it is no driver for OpenCL: it lacks clIcdGetPlatformIDsKHR")
 	}
 	return platforms, nil
-}
-
-// Platform is a driver.
-type Platform struct {
-	functions *table
-	id        uintptr
-	Name      string
-}
-
-// Platforms returns the platforms of this machine, at least one if there is no error.
-func Platforms() (platforms []Platform, err error) {
-	drivers, err := load()
-	if err != nil {
-		return nil, err
-	}
-	for _, list := range drivers {
-		var ids [maxPlatforms]uintptr
-		var n uint32
-		status, _, _ := purego.SyscallN(list, maxPlatforms, uintptr(unsafe.Pointer(&ids)), uintptr(unsafe.Pointer(&n)))
-		if st := Status(int32(status)); st != success {
-			err = errors.Join(err, Error{getPlatformIDs, st})
-			continue
-		}
-		for _, id := range ids[:min(n, maxPlatforms)] {
-			p := Platform{functions: tableOf(id), id: id}
-			p.Name = p.text(0x0902) // CL_PLATFORM_NAME
-			platforms = append(platforms, p)
-		}
-	}
-	if len(platforms) == 0 {
-		return nil, errors.Join(errors.New("OpenCL has no platform on this machine: install the driver of the device, which /etc/OpenCL/vendors must name"), err)
-	}
-	return platforms, nil
-}
-
-// tableOf returns the functions of an object of a driver.
-func tableOf(object uintptr) *table {
-	return **(***table)(unsafe.Pointer(&object))
-}
-
-func (p Platform) text(what uintptr) string {
-	var buffer [1024]byte
-	var size uint64
-	if err := p.functions.call(getPlatformInfo, p.id, what, uintptr(len(buffer)), uintptr(unsafe.Pointer(&buffer)), uintptr(unsafe.Pointer(&size))); err != nil {
-		return ""
-	}
-	return cText(buffer[:min(size, uint64(len(buffer)))])
-}
-
-// cText returns the text before the first zero byte.
-func cText(b []byte) string {
-	text, _, _ := strings.Cut(string(b), "\x00")
-	return strings.TrimSpace(text)
 }
