@@ -77,19 +77,12 @@ func Connect(o Options) (*Bus, error) {
 		nats.RetryOnFailedConnect(o.Wait),
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPings),
-		nats.ConnectHandler(func(c *nats.Conn) {
-			b.found.Store(true)
-			b.checkPayload(c)
-			o.Log.Debug().Str("server", redact(c.ConnectedUrl())).Msg("connected")
-		}),
+		nats.ConnectHandler(b.connected),
+		nats.ReconnectHandler(b.connected),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				o.Log.Warn().Err(err).Msg("connection lost, reconnecting")
 			}
-		}),
-		nats.ReconnectHandler(func(c *nats.Conn) {
-			b.checkPayload(c)
-			o.Log.Info().Str("server", redact(c.ConnectedUrl())).Msg("reconnected")
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // it needs all its permissions all the time
@@ -114,8 +107,14 @@ func Connect(o Options) (*Bus, error) {
 	return b, nil
 }
 
-// checkPayload makes the connection useless if the server does not take messages of the size that this program sends.
-func (b *Bus) checkPayload(c *nats.Conn) {
+// connected notes that there is a connection. It is of no use if the server does not take messages of the size that this
+// program sends.
+func (b *Bus) connected(c *nats.Conn) {
+	level, text := zerolog.DebugLevel, "connected"
+	if b.found.Swap(true) {
+		level, text = zerolog.InfoLevel, "reconnected"
+	}
+	b.options.Log.WithLevel(level).Str("server", redact(c.ConnectedUrl())).Msg(text)
 	if most := c.MaxPayload(); most < minPayload {
 		b.refuse(fmt.Errorf("%w: the server %s takes messages of up to %d bytes: set its max_payload to %d or more, its default is 1 MiB",
 			queens.ErrNoConnection, redact(c.ConnectedUrl()), most, minPayload))
@@ -195,9 +194,6 @@ func (b *Bus) flush(timeout time.Duration) {
 
 // Connected reports whether the server can be reached.
 func (b *Bus) Connected() bool { return b.conn.IsConnected() }
-
-// Reconnects returns how often the connection was lost and made again.
-func (b *Bus) Reconnects() uint64 { return b.conn.Stats().Reconnects }
 
 // MaxPayload returns the most bytes of a message that the server takes, or 0 before the first connection.
 func (b *Bus) MaxPayload() int { return int(b.conn.MaxPayload()) }

@@ -273,9 +273,6 @@ func TestServerIsReplaced(t *testing.T) {
 	if n := <-requests; n != 2 {
 		t.Errorf("request %d reached the coordinator first", n)
 	}
-	if a.Reconnects() != 1 {
-		t.Errorf("%d reconnects", a.Reconnects())
-	}
 }
 
 // A server that asks for a token refuses others with a hint, and lets the holder do what its user may and nothing else.

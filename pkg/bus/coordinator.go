@@ -5,8 +5,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	nqueensv1 "nqueens/proto/nqueens/v1"
-
 	"nqueens/pkg/queens"
 )
 
@@ -37,13 +35,10 @@ func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err erro
 	})
 }
 
-// ServeStatus answers requests for the snapshot of a run, until stop is called. An empty request is answered too, so that a
-// person can ask with the tools of NATS.
+// ServeStatus answers requests for the snapshot of a run, until stop is called. Nothing in a request matters, so that a person
+// can ask with the tools of NATS.
 func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop func(), err error) {
 	return b.subscribe(statusSubject(run), func(m *nats.Msg) {
-		if err := unmarshal(m.Data, maxSmall, new(nqueensv1.StatusRequest)); err != nil && len(m.Data) > 0 {
-			b.warnOnce(m.Subject, err, "a status request is refused; more of its kind are not logged")
-		}
 		data, err := encodeSnapshot(snapshot())
 		if err == nil {
 			err = m.Respond(data)

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"testing"
 
-	nqueensv1 "nqueens/proto/nqueens/v1"
-
 	"nqueens/pkg/queens"
 )
 
@@ -41,11 +39,6 @@ func FuzzAnnouncement(f *testing.F) {
 func FuzzSnapshot(f *testing.F) {
 	data, _ := encodeSnapshot(someSnapshot())
 	fuzz(f, func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot("r", data) }, encodeSnapshot, data)
-}
-
-func FuzzStatusRequest(f *testing.F) {
-	f.Add([]byte{1 << 3, Protocol})
-	f.Fuzz(func(_ *testing.T, data []byte) { _ = unmarshal(data, maxSmall, new(nqueensv1.StatusRequest)) })
 }
 
 func fuzz[T any](f *testing.F, decode func([]byte) (T, error), encode func(T) ([]byte, error), seeds ...[]byte) {

@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"nqueens/pkg/queens"
 )
@@ -19,7 +18,6 @@ const (
 	MaxFromWorker = 1 << 20
 	// MaxDelivery bounds a delivery.
 	MaxDelivery = 64<<10 + 1<<10
-	maxSmall    = 4 << 10 // an announcement or a status request
 	maxText     = 1 << 10 // a text for people
 )
 
@@ -54,42 +52,22 @@ func checkVersion(data []byte) error {
 	return nil
 }
 
-// unmarshal reads a message of this program's version without unknown fields.
-func unmarshal(data []byte, most int, m proto.Message) error {
+// decode reads a message of this program's version and checks what convert makes of it. A message is exactly what this program
+// would write: without unknown fields, and no byte longer.
+func decode[M any, P interface {
+	*M
+	proto.Message
+}, T any](data []byte, convert func(*decoder, P) T) (decoded T, err error) {
 	if err := checkVersion(data); err != nil {
-		return err
+		return decoded, err
 	}
-	if len(data) > most {
-		return fmt.Errorf("a message of %d bytes, more than %d", len(data), most)
+	m := P(new(M))
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
+		return decoded, err
 	}
-	if err := proto.Unmarshal(data, m); err != nil {
-		return err
-	}
-	if hasUnknown(m.ProtoReflect()) {
-		return errors.New("a message with unknown fields")
-	}
-	return nil
-}
-
-// hasUnknown reports whether a message, or one within it, has unknown fields.
-func hasUnknown(m protoreflect.Message) bool {
-	found := len(m.GetUnknown()) > 0
-	if found {
-		return true
-	}
-	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		switch {
-		case field.Message() == nil:
-		case field.IsList():
-			for i, list := 0, value.List(); i < list.Len() && !found; i++ {
-				found = hasUnknown(list.Get(i).Message())
-			}
-		default:
-			found = hasUnknown(value.Message())
-		}
-		return !found
-	})
-	return found
+	var d decoder
+	d.check(proto.Size(m) == len(data), "a message with unknown fields")
+	return convert(&d, m), d.err
 }
 
 // decoder checks what was read from a message, and keeps the first thing wrong with it.
@@ -137,11 +115,8 @@ func (d *decoder) text(text string) string {
 	return queens.Sanitize(text)
 }
 
-// encodeText returns a text for people that a decoder accepts.
+// encodeText returns a text for people that a decoder accepts. Half a character at its end becomes question marks.
 func encodeText(text string) string {
-	clean := []rune(queens.Sanitize(text))
-	for len(string(clean)) > maxText {
-		clean = clean[:len(clean)*3/4]
-	}
-	return string(clean)
+	text = queens.Sanitize(text)
+	return queens.Sanitize(text[:min(len(text), maxText)])
 }

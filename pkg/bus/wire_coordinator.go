@@ -2,7 +2,6 @@ package bus
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -22,15 +21,14 @@ func EncodeAnnouncement(a *queens.Announcement) ([]byte, error) {
 
 // DecodeAnnouncement returns an announcement. The error wraps a [VersionError] if the coordinator has another version.
 func DecodeAnnouncement(data []byte) (queens.Announcement, error) {
-	var m nqueensv1.Announcement
-	if err := unmarshal(data, maxSmall, &m); err != nil {
-		return queens.Announcement{}, err
-	}
-	var d decoder
-	a := queens.Announcement{
-		Run: m.GetRun(), Instance: d.instance(m.GetInstance()), State: queens.State(m.GetState()), Recorded: m.GetRecorded(), Work: m.GetWork(),
-	}
-	return a, cmp.Or(d.err, queens.ValidateRun(a.Run), a.State.Validate())
+	return decode(data, func(d *decoder, m *nqueensv1.Announcement) queens.Announcement {
+		a := queens.Announcement{
+			Run: m.GetRun(), Instance: d.instance(m.GetInstance()), State: queens.State(m.GetState()), Recorded: m.GetRecorded(), Work: m.GetWork(),
+		}
+		d.valid(queens.ValidateRun(a.Run))
+		d.valid(a.State.Validate())
+		return a
+	})
 }
 
 // EncodeWorkReply encodes the reply to a work request. It is also the reply to a message that can't be read: whatever its
@@ -80,22 +78,19 @@ func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
 // DecodeWorkReply returns the reply to a work request. The error wraps a [VersionError] if the coordinator has another
 // version.
 func DecodeWorkReply(data []byte) (*queens.WorkReply, error) {
-	var m nqueensv1.WorkReply
-	if err := unmarshal(data, len(data), &m); err != nil {
-		return nil, err
-	}
-	var d decoder
-	r := &queens.WorkReply{
-		Number: m.GetNumber(), Instance: d.instance(m.GetInstance()), Refused: d.text(m.GetRefused()),
-		Drop: make([]queens.Range, len(m.GetDrop())), Chunks: make([]queens.Chunk, len(m.GetChunks())),
-	}
-	for i, drop := range m.GetDrop() {
-		r.Drop[i] = d.tasks(drop.GetFirst(), drop.GetTasks())
-	}
-	for i, chunk := range m.GetChunks() {
-		d.chunk(chunk, &r.Chunks[i])
-	}
-	return r, d.err
+	return decode(data, func(d *decoder, m *nqueensv1.WorkReply) *queens.WorkReply {
+		r := &queens.WorkReply{
+			Number: m.GetNumber(), Instance: d.instance(m.GetInstance()), Refused: d.text(m.GetRefused()),
+			Drop: make([]queens.Range, len(m.GetDrop())), Chunks: make([]queens.Chunk, len(m.GetChunks())),
+		}
+		for i, drop := range m.GetDrop() {
+			r.Drop[i] = d.tasks(drop.GetFirst(), drop.GetTasks())
+		}
+		for i, chunk := range m.GetChunks() {
+			d.chunk(chunk, &r.Chunks[i])
+		}
+		return r
+	})
 }
 
 func (d *decoder) chunk(m *nqueensv1.Chunk, c *queens.Chunk) {
@@ -135,22 +130,19 @@ func EncodeDeliveryReply(r *queens.DeliveryReply) ([]byte, error) {
 // DecodeDeliveryReply returns the reply to a delivery. The error wraps a [VersionError] if the coordinator has another
 // version.
 func DecodeDeliveryReply(data []byte) (*queens.DeliveryReply, error) {
-	var m nqueensv1.DeliveryReply
-	if err := unmarshal(data, len(data), &m); err != nil {
-		return nil, err
-	}
-	var d decoder
-	r := &queens.DeliveryReply{Instance: d.instance(m.GetInstance()), Receipts: make([]queens.Receipt, len(m.GetReceipts()))}
-	for i, receipt := range m.GetReceipts() {
-		r.Receipts[i] = queens.Receipt{Recorded: receipt.GetRecorded(), Refused: d.text(receipt.GetRefused())}
-		d.check(receipt.GetRecorded() == (receipt.GetRefused() == ""), "a receipt that is neither recorded nor refused, or both")
-	}
-	return r, d.err
+	return decode(data, func(d *decoder, m *nqueensv1.DeliveryReply) *queens.DeliveryReply {
+		r := &queens.DeliveryReply{Instance: d.instance(m.GetInstance()), Receipts: make([]queens.Receipt, len(m.GetReceipts()))}
+		for i, receipt := range m.GetReceipts() {
+			r.Receipts[i] = queens.Receipt{Recorded: receipt.GetRecorded(), Refused: d.text(receipt.GetRefused())}
+			d.check(receipt.GetRecorded() == (receipt.GetRefused() == ""), "a receipt that is neither recorded nor refused, or both")
+		}
+		return r
+	})
 }
 
 // snapshot is a snapshot on the wire.
 type snapshot struct {
-	Protocol int `json:"protocol"`
+	Protocol uint64 `json:"protocol"`
 	*queens.Snapshot
 }
 
@@ -170,23 +162,17 @@ func DecodeSnapshot(run string, data []byte) (*queens.Snapshot, error) {
 	if len(data) > queens.MaxSnapshotBytes {
 		return nil, fmt.Errorf("a snapshot of %d bytes, more than %d", len(data), queens.MaxSnapshotBytes)
 	}
-	var version struct {
-		Protocol uint64 `json:"protocol"`
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, err
-	}
-	if version.Protocol != Protocol {
-		return nil, &VersionError{version.Protocol}
-	}
 	s := snapshot{Snapshot: new(queens.Snapshot)}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
+	err := d.Decode(&s) // the version comes first
+	switch {
+	case s.Protocol != Protocol && (err == nil || s.Protocol > 0):
+		return nil, &VersionError{s.Protocol}
+	case err != nil:
 		return nil, err
-	}
-	if s.Run != run {
-		return nil, fmt.Errorf("a snapshot of another run than %s", run)
+	case s.Run != run || d.More():
+		return nil, fmt.Errorf("a snapshot of another run than %s, or more than one", run)
 	}
 	return s.Snapshot, s.Snapshot.Validate()
 }

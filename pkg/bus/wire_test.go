@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -308,14 +309,22 @@ func TestBounds(t *testing.T) {
 	if exact := strings.Repeat("x", maxText); encodeText(exact) != exact {
 		t.Error("a text of the greatest length is cut")
 	}
-	edge("a message", unmarshal([]byte{1 << 3, Protocol}, 2, new(nqueensv1.StatusRequest)), unmarshal([]byte{1 << 3, Protocol}, 1, new(nqueensv1.StatusRequest)))
+	long := queens.WorkRequest{Threads: 1, Searchers: 1, Number: 1, Kernel: "k", Held: make([]queens.Held, MaxFromWorker/22-4)}
+	for i := range long.Held {
+		long.Held[i].Tasks = 1
+	}
+	plain, _ := EncodeRequest(&long)
+	long.Kernel = strings.Repeat("k", 1+MaxFromWorker-len(plain))
+	on = request(long)
+	long.Kernel += "k"
+	edge("a work request", on, request(long))
 
 	s := someSnapshot()
 	s.WorkerList = nil
-	plain, _ := encodeSnapshot(s)
-	space := strings.Repeat(" ", queens.MaxSnapshotBytes-len(plain))
-	_, on = DecodeSnapshot("r", append(plain, space...))
-	_, beyond = DecodeSnapshot("r", append(plain, space+" "...))
+	snapshot, _ := encodeSnapshot(s)
+	space := strings.Repeat(" ", queens.MaxSnapshotBytes-len(snapshot))
+	_, on = DecodeSnapshot("r", append(snapshot, space...))
+	_, beyond = DecodeSnapshot("r", append(snapshot, space+" "...))
 	edge("a snapshot", on, beyond)
 }
 
@@ -333,9 +342,10 @@ func TestRefusedAnywhere(t *testing.T) {
 			t.Errorf("%v is accepted", request)
 		}
 	}
-	for name, data := range map[string][]byte{"unknown": append([]byte{1 << 3, Protocol}, unknown...), "half": {1 << 3, Protocol, 15 << 3}} {
-		if unmarshal(data, maxSmall, new(nqueensv1.StatusRequest)) == nil {
-			t.Errorf("a status request with an %s field is accepted", name)
+	whole, _ := EncodeDeliveryReply(&someReceipts)
+	for name, field := range map[string][]byte{"an unknown": unknown, "half an unknown": unknown[:1], "a second": {1 << 3, Protocol}} {
+		if _, err := DecodeDeliveryReply(append(slices.Clone(whole), field...)); err == nil {
+			t.Errorf("a delivery reply with %s field is accepted", name)
 		}
 	}
 	for _, r := range []*nqueensv1.DeliveryReply{{}, {Instance: 1, Receipts: []*nqueensv1.Receipt{{}}}, {Instance: 1, Receipts: []*nqueensv1.Receipt{{Recorded: true, Refused: "no"}}}} {

@@ -18,19 +18,20 @@ type FromWorker struct {
 
 // DecodeFromWorker returns a message of a worker. The error wraps a [VersionError] if the worker has another version.
 func DecodeFromWorker(data []byte) (FromWorker, error) {
-	var m nqueensv1.FromWorker
-	if err := unmarshal(data, MaxFromWorker, &m); err != nil {
-		return FromWorker{}, err
+	if len(data) > MaxFromWorker {
+		return FromWorker{}, fmt.Errorf("a message of %d bytes, more than %d", len(data), MaxFromWorker)
 	}
-	switch request, delivery := m.GetRequest(), m.GetDelivery(); {
-	case request != nil && delivery == nil:
-		r, err := decodeRequest(request)
-		return FromWorker{Request: r}, err
-	case delivery != nil && request == nil && len(data) <= MaxDelivery:
-		d, err := decodeDelivery(delivery)
-		return FromWorker{Delivery: d}, err
-	}
-	return FromWorker{}, fmt.Errorf("a message of %d bytes that is neither a work request nor a delivery", len(data))
+	return decode(data, func(d *decoder, m *nqueensv1.FromWorker) (from FromWorker) {
+		switch request, delivery := m.GetRequest(), m.GetDelivery(); {
+		case request != nil && delivery == nil:
+			from.Request = d.request(request)
+		case delivery != nil && request == nil && len(data) <= MaxDelivery:
+			from.Delivery = d.delivery(delivery)
+		default:
+			d.check(false, "a message of %d bytes that is neither a work request nor a delivery", len(data))
+		}
+		return from
+	})
 }
 
 // EncodeRequest encodes a work request.
@@ -45,8 +46,7 @@ func EncodeRequest(r *queens.WorkRequest) ([]byte, error) {
 	return proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: m})
 }
 
-func decodeRequest(m *nqueensv1.WorkRequest) (*queens.WorkRequest, error) {
-	var d decoder
+func (d *decoder) request(m *nqueensv1.WorkRequest) *queens.WorkRequest {
 	r := &queens.WorkRequest{
 		Number: m.GetNumber(), Version: d.name("a version", m.GetVersion()), Kernel: d.name("a kernel", m.GetKernel()),
 		Threads: int(m.GetThreads()), Searchers: int(m.GetSearchers()), Want: int(m.GetWant()), Leaving: m.GetLeaving(),
@@ -59,7 +59,7 @@ func decodeRequest(m *nqueensv1.WorkRequest) (*queens.WorkRequest, error) {
 	d.check(max(r.Threads, r.Searchers, r.Want) <= maxThreads && min(r.Threads, r.Searchers) > 0,
 		"a worker with %d threads and %d searchers that wants %d chunks", r.Threads, r.Searchers, r.Want)
 	d.check(!r.Leaving || r.Want == 0 && len(r.Held) == 0, "a worker leaves, and holds or wants work")
-	return r, d.err
+	return r
 }
 
 // EncodeDelivery encodes results. The error says that they are more than a delivery may have.
@@ -79,8 +79,7 @@ func EncodeDelivery(d *queens.Delivery) ([]byte, error) {
 	return data, err
 }
 
-func decodeDelivery(m *nqueensv1.Delivery) (*queens.Delivery, error) {
-	var d decoder
+func (d *decoder) delivery(m *nqueensv1.Delivery) *queens.Delivery {
 	results := make([]queens.Result, len(m.GetResults()))
 	d.check(len(results) > 0, "a delivery without results")
 	for i, r := range m.GetResults() {
@@ -92,5 +91,5 @@ func decodeDelivery(m *nqueensv1.Delivery) (*queens.Delivery, error) {
 		d.check(r.GetKernel() != "" && results[i].Range.Contains(results[i].Counted),
 			"a result of the tasks %v of the chunk %v, by the kernel %q", results[i].Counted, results[i].Range, r.GetKernel())
 	}
-	return &queens.Delivery{Results: results}, d.err
+	return &queens.Delivery{Results: results}
 }

@@ -7,9 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"google.golang.org/protobuf/proto"
-
-	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
 )
@@ -42,11 +39,7 @@ func (b *Bus) Deliver(ctx context.Context, run string, from queens.Process, d *q
 // Status returns the snapshot of a run, from its coordinator. It waits for up to 7 s. Errors are as those of
 // [Bus.RequestWork].
 func (b *Bus) Status(ctx context.Context, run string) (*queens.Snapshot, error) {
-	data, err := proto.Marshal(&nqueensv1.StatusRequest{Protocol: Protocol})
-	if err != nil {
-		return nil, err
-	}
-	return request(ctx, b, statusSubject(run), data, func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot(run, data) })
+	return request(ctx, b, statusSubject(run), nil, func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot(run, data) })
 }
 
 // request sends a request and decodes its reply.
