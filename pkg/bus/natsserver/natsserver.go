@@ -5,12 +5,9 @@ package natsserver
 import (
 	"cmp"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -50,15 +47,14 @@ func Start(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
-	log := &serverLog{log: cfg.Log.With().Str("from", "nats-server").Logger()}
-	nats.SetLoggerV2(log, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
+	nats.SetLoggerV2(serverLog{cfg.Log.With().Str("from", "nats-server").Logger()}, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
 	nats.Start()
-	if err := ready(nats, log); err != nil {
-		nats.Shutdown()
-		nats.WaitForShutdown()
-		return nil, fmt.Errorf("embedded server: %w", err)
+	s := &Server{nats, options.Host}
+	if !nats.ReadyForConnections(startTimeout) {
+		s.Stop()
+		return nil, fmt.Errorf("embedded server: not ready after %v", startTimeout)
 	}
-	return &Server{nats, options.Host}, nil
+	return s, nil
 }
 
 // options checks the configuration and returns it as the server wants it.
@@ -67,6 +63,13 @@ func (c *Config) options() (*server.Options, error) {
 	port, notPort := strconv.ParseUint(digits, 10, 16)
 	if err := cmp.Or(err, notPort); err != nil {
 		return nil, fmt.Errorf("listen address must be host:port, such as 127.0.0.1:4222, with a port from 0 to 65535: %w", err)
+	}
+	if c.Listen != "" {
+		free, err := net.Listen("tcp", c.Listen)
+		if err != nil {
+			return nil, fmt.Errorf("embedded server: %w: choose another address, or port 0 for a free one", err)
+		}
+		_ = free.Close() // the server listens itself
 	}
 	options := &server.Options{
 		ServerName:    "nqueens-embedded",
@@ -89,27 +92,6 @@ func (c *Config) options() (*server.Options, error) {
 	return options, nil
 }
 
-// ready waits until the server accepts connections or reports a fatal error.
-func ready(nats *server.Server, log *serverLog) error {
-	const step = 50 * time.Millisecond
-	for deadline := time.Now().Add(startTimeout); !nats.ReadyForConnections(step); {
-		if time.Now().After(deadline) {
-			return fmt.Errorf("not ready after %v", startTimeout)
-		}
-		if log.fatal.Load() != nil {
-			break
-		}
-	}
-	switch fatal := log.fatal.Load(); {
-	case fatal == nil:
-		return nil
-	case strings.Contains(*fatal, "address already in use"):
-		return fmt.Errorf("another process uses this address: choose another port, such as 0 for a free one: %s", *fatal)
-	default:
-		return errors.New(*fatal)
-	}
-}
-
 // InProcessConn returns a connection to the server that uses no port.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn() }
 
@@ -128,29 +110,23 @@ func (s *Server) Stop() {
 	s.nats.WaitForShutdown()
 }
 
-// serverLog passes on the log of the server, and keeps the first fatal error, such as a port in use.
-type serverLog struct {
-	log   zerolog.Logger
-	fatal atomic.Pointer[string]
-}
+// serverLog passes on the log of the server. Most of it is about a client, which may be anybody: it is for debugging.
+type serverLog struct{ log zerolog.Logger }
 
-// Fatalf keeps the first fatal error.
-func (l *serverLog) Fatalf(format string, v ...any) {
-	message := fmt.Sprintf(format, v...)
-	l.fatal.CompareAndSwap(nil, &message)
-}
+// Fatalf logs what keeps the server from its work.
+func (l serverLog) Fatalf(format string, v ...any) { l.log.Error().Msgf(format, v...) }
 
-// Errorf logs an error. Most are about a client, which may be anybody: they are for debugging.
-func (l *serverLog) Errorf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+// Errorf logs an error.
+func (l serverLog) Errorf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
 // Warnf logs a warning.
-func (l *serverLog) Warnf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+func (l serverLog) Warnf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
 // Noticef logs a notice.
-func (l *serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+func (l serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
 // Debugf logs the server's debug output.
-func (l *serverLog) Debugf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+func (l serverLog) Debugf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
 
 // Tracef drops the trace of the protocol.
-func (l *serverLog) Tracef(string, ...any) {}
+func (l serverLog) Tracef(string, ...any) {}

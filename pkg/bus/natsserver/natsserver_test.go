@@ -3,6 +3,7 @@ package natsserver_test
 import (
 	"net"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -59,4 +60,12 @@ func otherAddresses(t *testing.T) (found []net.Addr) {
 		network, ok := a.(*net.IPNet)
 		return !ok || network.IP.IsLoopback() || network.IP.IsLinkLocalUnicast()
 	})
+}
+
+// Of two servers at one address, the second says why it does not start.
+func TestAddressInUse(t *testing.T) {
+	first := startServer(t, "127.0.0.1:0")
+	if s, err := natsserver.Start(natsserver.Config{Listen: first.Address()}); err == nil || !strings.Contains(err.Error(), "already in use") {
+		t.Errorf("a second server %v, error %v", s, err)
+	}
 }
