@@ -257,7 +257,7 @@ func (h *host) reply(r Reply) {
 	}
 	w.trace("%v reply to %s/%s #%d %v drop %v %s", w.now, r.To.Machine, r.To.Name, r.Number, r.Chunks, r.Drop, r.Refused)
 	if p := r.Origin.(*proc); !h.cut {
-		w.send(func() { p.input(func() { p.core.Replied(w.now, w.header.Run, reply) }) })
+		w.send(func() { p.input(func() { p.core.Replied(w.now, w.header.Run, reply.Number, reply) }) })
 	}
 }
 

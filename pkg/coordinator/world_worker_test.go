@@ -125,7 +125,7 @@ func (p *proc) execute() {
 			request := Request{From: p.name, WorkRequest: c.Request, Origin: p}
 			w.send(func() {
 				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
-					w.send(func() { p.input(func() { p.core.RequestFailed(w.now, c.Run, c.Request.Number) }) })
+					w.send(func() { p.input(func() { p.core.Replied(w.now, c.Run, c.Request.Number, nil) }) })
 				}
 				w.host.receive(p.name, c.Request.Number, func() { again := request; w.host.core.WorkRequested(w.now, &again) })
 			})
@@ -136,7 +136,7 @@ func (p *proc) execute() {
 			}
 			w.send(func() {
 				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
-					w.send(func() { p.input(func() { p.core.DeliveryFailed(w.now, c.Run, c.Number) }) })
+					w.send(func() { p.input(func() { p.core.Receipted(w.now, c.Run, c.Number, nil) }) })
 				}
 				w.host.receive(p.name, 0, func() {
 					d := &Delivery{From: p.name, Origin: sent}

@@ -57,19 +57,19 @@ type Core struct {
 	now       time.Duration // of the last input
 	next      time.Duration
 	commands  []Command
-	stats     Stats
+	counted   uint64 // tasks
 }
 
 // Command is what a [Core] wants to be done: [Ask], [Deliver], [Search], [Stop] or [Note].
 type Command any
 
-// Ask sends a work request. Its reply goes to [Core.Replied], its failure to [Core.RequestFailed].
+// Ask sends a work request. What becomes of it goes to [Core.Replied], with the number.
 type Ask struct {
 	Run     string
 	Request queens.WorkRequest
 }
 
-// Deliver sends results. The reply goes to [Core.Receipted], a failure to [Core.DeliveryFailed], with the number.
+// Deliver sends results. What becomes of it goes to [Core.Receipted], with the number.
 type Deliver struct {
 	Run      string
 	Number   uint64
@@ -96,20 +96,17 @@ type Note struct {
 
 // Stats is what a worker has done, and does.
 type Stats struct {
-	Tasks    uint64   // counted
-	Recorded uint64   // results with a receipt
-	Refused  uint64   // results that were refused
-	Busy     int      // searchers that search
-	Waiting  int      // chunks that wait for a searcher
-	Results  int      // results without a receipt
-	Stalled  int      // searches that do not advance
-	Runs     []string // for which the worker holds chunks or results
-	Reason   string   // why it searches nothing; empty if it searches
+	Tasks   uint64   // counted
+	Busy    int      // searchers that search
+	Waiting int      // chunks that wait for a searcher
+	Results int      // results without a receipt
+	Runs    []string // for which the worker holds chunks or results
+	Reason  string   // why it searches nothing; empty if it searches
 }
 
 type searcher struct {
-	run     *run            // nil while the searcher is idle
-	chunks  []*queens.Chunk // without those whose counts nobody wants
+	run     *run           // nil while the searcher is idle
+	chunks  []queens.Chunk // without those whose counts nobody wants
 	began   time.Duration
 	stopped bool
 	pulse   uint64 // at the last poll
@@ -140,12 +137,13 @@ func (c *Core) Announced(now time.Duration, a queens.Announcement, random float6
 	c.step(now)
 }
 
-// Replied takes the reply to a work request.
-func (c *Core) Replied(now time.Duration, name string, reply *queens.WorkReply) {
-	if r := c.run(name); r != nil && r.asked.ends(reply.Number) {
-		r.left = r.leaving
-		r.instance, r.silentAt = reply.Instance, max(r.silentAt, now+silentAfter)
-		if reply.Refused != "" {
+// Replied takes the reply to a work request; nil says that there will be none.
+func (c *Core) Replied(now time.Duration, name string, number uint64, reply *queens.WorkReply) {
+	if r := c.run(name); r != nil && r.asked.ends(number) {
+		r.left = r.leaving // or nobody is there who must know
+		if reply == nil {
+			r.asked.notBefore = now + refreshAfter
+		} else if r.instance, r.silentAt = reply.Instance, max(r.silentAt, now+silentAfter); reply.Refused != "" {
 			c.refused(r, reply.Refused, now)
 		} else {
 			c.accepted(r, reply, now)
@@ -178,9 +176,9 @@ func (c *Core) accepted(r *run, reply *queens.WorkReply, now time.Duration) {
 			r.served = max(r.served, c.leastServed(r, now))
 		}
 		held := c.held(r, now)
-		for i := range reply.Chunks {
-			if of := reply.Chunks[i].Range; !slices.ContainsFunc(held, func(h queens.Held) bool { return h.Range == of }) {
-				r.waiting = append(r.waiting, &reply.Chunks[i])
+		for _, chunk := range reply.Chunks {
+			if !slices.ContainsFunc(held, func(h queens.Held) bool { return h.Range == chunk.Range }) {
+				r.waiting = append(r.waiting, chunk)
 			}
 		}
 		r.began = true
@@ -193,40 +191,19 @@ func (c *Core) accepted(r *run, reply *queens.WorkReply, now time.Duration) {
 	}
 }
 
-// RequestFailed says that a work request has failed before its reply is overdue.
-func (c *Core) RequestFailed(now time.Duration, name string, number uint64) {
-	if r := c.run(name); r != nil && r.asked.ends(number) {
-		r.left = r.leaving // nobody is there who must know
-		r.asked.notBefore = now + refreshAfter
-	}
-	c.step(now)
-}
-
-// Receipted takes the reply to a delivery.
+// Receipted takes the reply to a delivery; nil says that there will be none.
 func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *queens.DeliveryReply) {
-	r := c.run(name)
-	if r == nil || len(reply.Receipts) != r.inFlight {
-		c.DeliveryFailed(now, name, number)
-		return
-	}
-	if r.delivered.ends(number) {
-		for i, receipt := range reply.Receipts {
-			if receipt.Recorded {
-				c.stats.Recorded++
-				continue
-			}
-			c.stats.Refused++
-			c.note(r, true, "the coordinator refuses the result of "+r.results[i].Counted.String()+": "+receipt.Refused)
-		}
-		r.results, r.silentAt = slices.Delete(r.results, 0, r.inFlight), max(r.silentAt, now+silentAfter)
-	}
-	c.step(now)
-}
-
-// DeliveryFailed says that a delivery has failed before its reply is overdue.
-func (c *Core) DeliveryFailed(now time.Duration, name string, number uint64) {
 	if r := c.run(name); r != nil && r.delivered.ends(number) {
-		r.delivered.notBefore = now + refreshAfter
+		if reply == nil || len(reply.Receipts) != r.inFlight {
+			r.delivered.notBefore = now + refreshAfter
+		} else {
+			for i, receipt := range reply.Receipts {
+				if !receipt.Recorded {
+					c.note(r, true, "the coordinator refuses the result of "+r.results[i].Counted.String()+": "+receipt.Refused)
+				}
+			}
+			r.results, r.silentAt = slices.Delete(r.results, 0, r.inFlight), max(r.silentAt, now+silentAfter)
+		}
 	}
 	c.step(now)
 }
@@ -237,8 +214,8 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 	s := &c.searchers[of]
 	r, took := s.run, now-s.began
 	for _, result := range results {
-		c.stats.Tasks += result.Counted.Tasks
-		if slices.ContainsFunc(s.chunks, func(h *queens.Chunk) bool { return h.Range == result.Range }) {
+		c.counted += result.Counted.Tasks
+		if slices.ContainsFunc(s.chunks, func(h queens.Chunk) bool { return h.Range == result.Range }) {
 			r.results = append(r.results, kept{result, result.Counted == result.Range})
 		}
 	}
@@ -320,15 +297,16 @@ func (c *Core) step(now time.Duration) {
 	c.askAll(now)
 	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool { return r.silent(now) && !c.holds(r) && !r.asked.open })
 	if c.leaving() {
-		c.wait(c.leaveAt)
+		c.due(c.leaveAt)
 	}
 }
 
-// wait has Tick called at a time, unless that has passed.
-func (c *Core) wait(at time.Duration) {
+// due reports whether a time has come. If not, Tick is called then.
+func (c *Core) due(at time.Duration) bool {
 	if at > c.now {
 		c.next = min(c.next, at)
 	}
+	return at <= c.now
 }
 
 func (c *Core) leaving() bool { return c.leaveAt > 0 }

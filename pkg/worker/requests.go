@@ -18,7 +18,7 @@ func (c *Core) askAll(now time.Duration) {
 		c.ask(r, want, now)
 		if want > 0 && !r.silent(now) && !r.isDry(now) {
 			if r.asked.open {
-				c.wait(r.asked.sent + keptAfter)
+				c.due(r.asked.sent + keptAfter)
 			}
 			want = 0
 		}
@@ -45,8 +45,7 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	if r.asked.open && now >= r.asked.sent+replyAfter {
 		r.asked.open = false
 	}
-	if at := c.askAt(r, want, now); now < at {
-		c.wait(at)
+	if !c.due(c.askAt(r, want, now)) {
 		return
 	}
 	c.number++
@@ -60,7 +59,7 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 		request.Held = c.held(r, now)
 	}
 	c.commands = append(c.commands, Ask{Run: r.name, Request: request})
-	c.wait(now + replyAfter)
+	c.due(now + replyAfter)
 }
 
 // askAt returns when the next request is due if nothing else happens.
@@ -141,8 +140,7 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	case r.silent(now):
 		at = max(at, r.delivered.sent+askSilent)
 	}
-	if now < at {
-		c.wait(at)
+	if !c.due(at) {
 		return
 	}
 	r.inFlight = 0
@@ -158,7 +156,7 @@ func (c *Core) deliver(r *run, now time.Duration) {
 		results[i] = r.results[i].Result
 	}
 	c.commands = append(c.commands, Deliver{Run: r.name, Number: c.number, Delivery: queens.Delivery{Results: results}})
-	c.wait(now + replyAfter)
+	c.due(now + replyAfter)
 }
 
 // resultBytes is the most that a result takes in a message.
@@ -169,16 +167,7 @@ func resultBytes(r *queens.Result) int {
 
 // Stats returns what the worker has done, and does.
 func (c *Core) Stats(now time.Duration) Stats {
-	s := c.stats
-	s.Reason = "no run is heard"
-	for i := range c.searchers {
-		if searching := &c.searchers[i]; searching.busy() {
-			s.Busy++
-			if searching.still >= stalledPolls {
-				s.Stalled++
-			}
-		}
-	}
+	s := Stats{Tasks: c.counted, Busy: len(c.searchers) - c.idle(), Reason: "no run is heard"}
 	for _, r := range c.runs {
 		s.Waiting += len(r.waiting)
 		s.Results += len(r.results)

@@ -28,7 +28,7 @@ type run struct {
 	delivered exchange // deliveries
 	inFlight  int      // results of the last one: the first ones
 
-	waiting []*queens.Chunk
+	waiting []queens.Chunk
 	results []kept
 
 	served time.Duration // search time of one searcher that the run got
@@ -119,7 +119,7 @@ func (c *Core) giveUp(r *run, of queens.Range) {
 	for i := range r.results {
 		r.results[i].whole = r.results[i].whole && !of.Contains(r.results[i].Range)
 	}
-	within := func(h *queens.Chunk) bool { return of.Contains(h.Range) }
+	within := func(h queens.Chunk) bool { return of.Contains(h.Range) }
 	r.waiting = slices.DeleteFunc(r.waiting, within)
 	for i := range c.searchers {
 		if s := &c.searchers[i]; s.run == r {
@@ -150,33 +150,23 @@ func (c *Core) stop(searcher int) {
 // leaveSilent gives up the searches of a silent run if another run has had work waiting for 15 s, and its results after a
 // day.
 func (c *Core) leaveSilent(r *run, now time.Duration) {
-	if !r.silent(now) {
-		c.wait(r.silentAt)
+	if !c.due(r.silentAt) {
 		return
 	}
-	if at := r.silentAt + forgetAfter; len(r.results) > 0 {
-		if now < at {
-			c.wait(at)
-		} else {
-			c.note(r, true, "the coordinator has been silent for a day: its results are forgotten")
-			r.results, r.delivered.open = nil, false
-		}
+	if len(r.results) > 0 && c.due(r.silentAt+forgetAfter) {
+		c.note(r, true, "the coordinator has been silent for a day: its results are forgotten")
+		r.results, r.delivered.open = nil, false
 	}
 	searched := func(s searcher) bool { return s.run == r && !s.stopped }
 	if len(r.waiting) == 0 && !slices.ContainsFunc(c.searchers, searched) {
 		return
 	}
 	for _, other := range c.runs {
-		if other.silent(now) || !other.work || other.isDry(now) {
-			continue
-		}
-		at := max(other.workFrom, r.silentAt) + giveUpAfter
-		if now >= at {
+		if !other.silent(now) && other.work && !other.isDry(now) && c.due(max(other.workFrom, r.silentAt)+giveUpAfter) {
 			c.note(r, false, "the coordinator is silent, and run "+other.name+" has work: the searches end")
 			c.stopAll(r)
 			return
 		}
-		c.wait(at)
 	}
 }
 
@@ -210,14 +200,18 @@ func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
 }
 
 // leastServed returns the least turn of the other runs that are not silent, 0 without any.
-func (c *Core) leastServed(r *run, now time.Duration) (least time.Duration) {
-	found := false
-	for _, other := range c.runs {
-		if other == r || other.silent(now) {
-			continue
-		}
-		if turn := c.turn(other, now, false); !found || turn < least {
-			found, least = true, turn
+func (c *Core) leastServed(r *run, now time.Duration) time.Duration {
+	if least := c.least(now, func(other *run) bool { return other != r && !other.silent(now) }); least != nil {
+		return c.turn(least, now, false)
+	}
+	return 0
+}
+
+// least returns the run with the least turn, of those that are eligible; nil without any.
+func (c *Core) least(now time.Duration, eligible func(*run) bool) (least *run) {
+	for _, r := range c.runs {
+		if eligible(r) && (least == nil || c.turn(r, now, false) < c.turn(least, now, false)) {
+			least = r
 		}
 	}
 	return least
@@ -229,39 +223,21 @@ func (c *Core) dispatch(now time.Duration) {
 		if c.searchers[i].busy() {
 			continue
 		}
-		r := c.nextRun(now)
+		r := c.least(now, func(r *run) bool { return len(r.waiting) > 0 })
 		if r == nil {
 			return
 		}
 		load := c.load(r)
 		c.searchers[i] = searcher{run: r, chunks: load, began: now, pulse: ^uint64(0)}
-		chunks := make([]queens.Chunk, len(load))
-		for j, h := range load {
-			chunks[j] = *h
-		}
-		c.commands = append(c.commands, Search{Searcher: i, Run: r.name, Chunks: chunks})
+		c.commands = append(c.commands, Search{Searcher: i, Run: r.name, Chunks: slices.Clone(load)})
 	}
-}
-
-// nextRun returns the run whose turn it is, of those with waiting chunks.
-func (c *Core) nextRun(now time.Duration) (next *run) {
-	var least time.Duration
-	for _, r := range c.runs {
-		if len(r.waiting) == 0 {
-			continue
-		}
-		if turn := c.turn(r, now, false); next == nil || turn < least {
-			next, least = r, turn
-		}
-	}
-	return next
 }
 
 // load takes what a searcher searches next from the chunks that wait: a thread one chunk, a device all that have its board.
-func (c *Core) load(r *run) (load []*queens.Chunk) {
-	first := r.waiting[0]
-	r.waiting = slices.DeleteFunc(r.waiting, func(h *queens.Chunk) bool {
-		taken := h == first || c.setup.Together && h.Board == first.Board
+func (c *Core) load(r *run) (load []queens.Chunk) {
+	board := r.waiting[0].Board
+	r.waiting = slices.DeleteFunc(r.waiting, func(h queens.Chunk) bool {
+		taken := len(load) == 0 || c.setup.Together && h.Board == board
 		if taken {
 			load = append(load, h)
 		}

@@ -10,31 +10,26 @@ import (
 )
 
 // searcher searches loads with a counter of its own until there are no more, or its counter fails: then the worker leaves.
-func (w *Worker) searcher(i int, ready func()) {
-	began := false
-	err := w.cfg.Kernel.WithCounter(func(counter kernel.Counter) error {
-		began = true
+// It calls ready when it has its counter, or has none.
+func (w *Worker) searcher(i int, ready func()) error {
+	defer ready()
+	return w.cfg.Kernel.WithCounter(func(counter kernel.Counter) error {
 		ready()
 		for l := range w.loads[i] {
 			results, err := w.search(counter, i, l)
-			if stopped := l.ctx.Err() != nil; err == nil || stopped {
-				w.input(func(c *Core, now time.Duration) { c.Searched(now, i, results) })
-				continue
-			}
+			failed := err != nil && l.ctx.Err() == nil // it was not stopped
 			w.input(func(c *Core, now time.Duration) {
-				c.Leave(now)
+				if failed {
+					c.Leave(now)
+				}
 				c.Searched(now, i, results)
 			})
-			return fmt.Errorf("kernel %s: %w", w.cfg.Kernel.Name, err)
+			if failed {
+				return fmt.Errorf("kernel %s: %w", w.cfg.Kernel.Name, err)
+			}
 		}
 		return nil
 	})
-	if err != nil {
-		w.failure <- err
-	}
-	if !began {
-		ready()
-	}
 }
 
 // search counts the tasks of a load, and returns the results of those that were counted.

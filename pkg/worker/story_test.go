@@ -76,9 +76,9 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 				reply.Chunks = append(reply.Chunks, c)
 			}
 		}
-		w.core.Replied(at, args[0], reply)
+		w.core.Replied(at, args[0], reply.Number, reply)
 	case "fail": // RUN: its request
-		w.core.RequestFailed(at, args[0], w.asked[args[0]])
+		w.core.Replied(at, args[0], w.asked[args[0]], nil)
 	case "recorded", "refused": // RUN: the last delivery
 		reply := &queens.DeliveryReply{}
 		for range w.sent[args[0]].Delivery.Results {
@@ -90,7 +90,7 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 		}
 		w.core.Receipted(at, args[0], w.sent[args[0]].Number, reply)
 	case "undelivered":
-		w.core.DeliveryFailed(at, args[0], w.sent[args[0]].Number)
+		w.core.Receipted(at, args[0], w.sent[args[0]].Number, nil)
 	case "searched": // SEARCHER [TASKS]: counts of that many tasks of each chunk, of all if it is left out
 		i := w.number(args[0])
 		var results []queens.Result

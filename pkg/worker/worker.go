@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
@@ -53,11 +54,9 @@ type Worker struct {
 	transport Transport
 	began     time.Time
 	pulses    []atomic.Uint64
-	loads     []chan load                   // by searcher
-	requests  context.Context               // of messages
-	failure   chan error                    // of searchers
-	calls     sync.WaitGroup                // of messages
-	cancels   map[string]context.CancelFunc // of the outstanding work request, by run
+	loads     []chan load     // by searcher
+	requests  context.Context // of messages
+	calls     sync.WaitGroup  // of messages
 
 	mu    sync.Mutex
 	core  *Core
@@ -82,7 +81,7 @@ func New(cfg Config, t Transport) *Worker {
 	w := &Worker{
 		cfg: cfg, transport: t, began: time.Now(), core: NewCore(setup), pulses: make([]atomic.Uint64, setup.Searchers),
 		loads: make([]chan load, setup.Searchers), stops: make([]context.CancelFunc, setup.Searchers),
-		failure: make(chan error, setup.Searchers), cancels: make(map[string]context.CancelFunc), left: make(chan struct{}),
+		left: make(chan struct{}),
 	}
 	w.leave = sync.OnceFunc(func() { close(w.left) })
 	w.timer = time.AfterFunc(0, func() { w.input((*Core).Tick) })
@@ -98,10 +97,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	requests, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	w.requests = requests
-	var searchers, ready sync.WaitGroup
+	searchers, searching := errgroup.WithContext(ctx)
+	var ready sync.WaitGroup
 	ready.Add(len(w.loads))
 	for i := range w.loads {
-		searchers.Go(func() { w.searcher(i, ready.Done) })
+		searchers.Go(func() error { return w.searcher(i, sync.OnceFunc(ready.Done)) })
 	}
 	ready.Wait()
 	stop, err := w.transport.Announcements(func(a queens.Announcement) {
@@ -112,7 +112,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.input(func(c *Core, now time.Duration) { c.Announced(now, a, random) })
 	})
 	if err == nil {
-		err = w.loop(ctx)
+		w.loop(searching)
 		stop()
 	}
 	w.timer.Stop()
@@ -120,20 +120,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	for _, loads := range w.loads {
 		close(loads)
 	}
-	searchers.Wait()
+	err = errors.Join(err, searchers.Wait())
 	w.calls.Wait()
-	for {
-		select {
-		case failed := <-w.failure:
-			err = errors.Join(err, failed)
-		default:
-			return err
-		}
-	}
+	return err
 }
 
-// loop polls, logs and leaves.
-func (w *Worker) loop(ctx context.Context) (err error) {
+// loop polls and logs until ctx ends or the worker was idle for long enough, and then leaves.
+func (w *Worker) loop(ctx context.Context) {
 	poll, lines := time.NewTicker(pollEvery), time.NewTicker(logEvery)
 	defer poll.Stop()
 	defer lines.Stop()
@@ -164,7 +157,6 @@ func (w *Worker) loop(ctx context.Context) (err error) {
 				Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, text).Msg(state)
 			logged = s
 			continue
-		case err = <-w.failure:
 		case <-ctx.Done():
 		}
 		break
@@ -176,7 +168,6 @@ func (w *Worker) loop(ctx context.Context) (err error) {
 	if s := w.Stats(); s.Results > 0 {
 		w.cfg.Log.Info().Int("results", s.Results).Msg("left before the coordinator confirmed some results: their tasks may be counted again")
 	}
-	return err
 }
 
 // input gives the core an input and executes its commands.
@@ -188,9 +179,21 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 	for _, command := range w.core.Commands() {
 		switch c := command.(type) {
 		case Ask:
-			w.ask(c)
+			w.calls.Go(func() {
+				reply, err := w.transport.RequestWork(w.requests, c.Run, w.cfg.Process, &c.Request)
+				if err != nil {
+					reply = nil
+				}
+				w.input(func(core *Core, now time.Duration) { core.Replied(now, c.Run, c.Request.Number, reply) })
+			})
 		case Deliver:
-			w.deliver(c)
+			w.calls.Go(func() {
+				reply, err := w.transport.Deliver(w.requests, c.Run, w.cfg.Process, &c.Delivery)
+				if err != nil {
+					reply = nil
+				}
+				w.input(func(core *Core, now time.Duration) { core.Receipted(now, c.Run, c.Number, reply) })
+			})
 		case Search:
 			ctx, cancel := context.WithCancel(context.Background())
 			w.stops[c.Searcher] = cancel
@@ -210,40 +213,6 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 	} else if next := w.core.Next(); next != forever {
 		w.timer.Reset(next - now)
 	}
-}
-
-// ask sends a work request in place of the last one.
-func (w *Worker) ask(c Ask) {
-	if cancel := w.cancels[c.Run]; cancel != nil {
-		cancel()
-	}
-	ctx, cancel := context.WithCancel(w.requests)
-	w.cancels[c.Run] = cancel
-	w.calls.Go(func() {
-		defer cancel()
-		reply, err := w.transport.RequestWork(ctx, c.Run, w.cfg.Process, &c.Request)
-		w.input(func(core *Core, now time.Duration) {
-			if err != nil {
-				core.RequestFailed(now, c.Run, c.Request.Number)
-			} else {
-				core.Replied(now, c.Run, reply)
-			}
-		})
-	})
-}
-
-// deliver sends results.
-func (w *Worker) deliver(c Deliver) {
-	w.calls.Go(func() {
-		reply, err := w.transport.Deliver(w.requests, c.Run, w.cfg.Process, &c.Delivery)
-		w.input(func(core *Core, now time.Duration) {
-			if err != nil {
-				core.DeliveryFailed(now, c.Run, c.Number)
-			} else {
-				core.Receipted(now, c.Run, c.Number, reply)
-			}
-		})
-	})
 }
 
 // Stats returns what the worker has done, and does. It may be called at any time.

@@ -282,7 +282,7 @@ func TestIdleBesideASilentCoordinator(t *testing.T) {
 	chunk := queens.Range{Tasks: 1}
 	for _, command := range c.Commands() {
 		if ask, ok := command.(worker.Ask); ok {
-			c.Replied(0, "r", &queens.WorkReply{Number: ask.Request.Number, Instance: 1, Chunks: []queens.Chunk{{Range: chunk}}})
+			c.Replied(0, "r", ask.Request.Number, &queens.WorkReply{Number: ask.Request.Number, Instance: 1, Chunks: []queens.Chunk{{Range: chunk}}})
 		}
 	}
 	if c.Idle(time.Second) != 0 {
