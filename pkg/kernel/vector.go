@@ -88,7 +88,7 @@ type instructionSet[T word] struct {
 	// steps[i] are the steps for a row with i rows below it; the last element serves all rows
 	// further up.
 	steps []steps[T]
-	// shifts[i] moves diagonals i rows down, if i is not 0.
+	// shifts[i] moves diagonals i rows down. shifts[0] is not used.
 	shifts [queens.MaxN]shift[T]
 	// spread is a function in assembly that sets the operands of a number of rows, at least 1,
 	// as far as the vectors of the instruction set go.

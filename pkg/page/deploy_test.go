@@ -35,8 +35,8 @@ func TestDeployedMetrics(t *testing.T) {
 			t.Errorf("no process has the metric %s", name)
 		}
 	}
-	if rules := strings.Count(string(alerts), "- alert: "); rules != 5 {
-		t.Errorf("%d alerts, want 5", rules)
+	if rules := strings.Count(string(alerts), "- alert: "); rules != 6 {
+		t.Errorf("%d alerts, want 6", rules)
 	}
 }
 

@@ -68,10 +68,8 @@ func Listen(cfg Config) (*Server, error) {
 }
 
 const (
-	// stuckAfter is the age of a snapshot after which the coordinator is not healthy, and silentAfter that after which the
-	// page says that it is silent.
-	stuckAfter  = 30 * time.Second
-	silentAfter = 4 * time.Second
+	stuckAfter  = 30 * time.Second // /healthz fails if the snapshot is older
+	silentAfter = 4 * time.Second  // the page says that the coordinator is silent if the snapshot is older
 )
 
 // draw answers with a template.

@@ -48,7 +48,8 @@ func (f *Fraction) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Decimal is an exact number. In JSON it is text, because it may exceed the numbers of many programs; nil is null.
+// Decimal is an exact number. In JSON it is a string, because many programs read numbers as floats, which
+// are exact only up to 2^53; nil is null.
 type Decimal big.Int
 
 // maxDigits bounds a number of solutions, in decimal digits, and maxBits in bits: those of a board of side

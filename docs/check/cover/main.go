@@ -112,7 +112,7 @@ func images(allow []uint32) (all [][]uint32) {
 	return all
 }
 
-// cover walks over all placements of queens, row by row, and takes each prefix that it meets from those listed. It
+// cover places queens row by row in every way, stops at each listed prefix that it meets, and takes it off the list. It
 // reports whether each solution below s has met one. Different placements may lead to the same state.
 func cover(allow []uint32, listed map[state]int, s state) bool {
 	if listed[s] > 0 {
