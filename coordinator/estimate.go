@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"runtime"
 
@@ -27,13 +26,11 @@ work and probes the search tree at random, which takes about two seconds.`,
 		Example: `  coordinator estimate 20
   coordinator estimate 24 --threads 512
   coordinator estimate 18 --json`,
+		Args:              oneN,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := cli.ParseN(args)
+			n, err := cli.ParseN(args[0])
 			if err != nil {
-				return err
-			}
-			if err := cli.CheckRange("threads", threads, 1, maxEstimateThreads); err != nil {
 				return err
 			}
 			k, err := kernel.Choose(kernel.Auto)
@@ -47,20 +44,16 @@ work and probes the search tree at random, which takes about two seconds.`,
 				return err
 			}
 			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(e)
+				return report.WriteJSON(cmd.OutOrStdout(), e)
 			}
 			return writeEstimate(cmd.OutOrStdout(), e)
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "assume `N` threads, 1 to 1000000")
-	cli.DefaultIs(flags, "threads", cli.OnePerCore)
+	cli.Threads(flags, &threads, "threads", 1, 1_000_000, "assume `N` threads")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
-
-// maxEstimateThreads bounds --threads.
-const maxEstimateThreads = 1_000_000
 
 // writeEstimate writes an estimate as a table.
 func writeEstimate(w io.Writer, e *estimate.Estimate) error {

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -8,7 +11,6 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
-	"nqueens/pkg/queens"
 	"nqueens/pkg/runs"
 )
 
@@ -20,14 +22,11 @@ func (d *dataFlag) register(flags *pflag.FlagSet) {
 	_ = cobra.MarkFlagDirname(flags, "data") // fails only for unknown flags
 }
 
-// commonFlags registers the flags that commands share; server may be nil.
+// commonFlags registers the flags of commands that use a server or a folder of runs.
 func commonFlags(flags *pflag.FlagSet, server *bus.Flags, data *dataFlag) {
-	cli.FlagGroup(flags, cli.Common, func(flags *pflag.FlagSet) {
-		if server != nil {
-			server.Register(flags, "the NATS server at this `URL`, or several, with commas")
-		}
-		data.register(flags)
-	})
+	server.Register(flags, "the NATS server at this `URL`, or several, with commas")
+	data.register(flags)
+	cli.Heading(flags, "Server and runs", "nats")
 }
 
 // open returns the store in that folder, which need not exist.
@@ -39,6 +38,23 @@ func (d *dataFlag) command(words ...string) string {
 		words = append(words, "--data", d.path)
 	}
 	return commandLine(words...)
+}
+
+// find returns the store, and the name of the run that a person means by its name or the beginning of it; without arguments, of
+// the newest run for which the first of wanted holds, or else the next; see [runs.Store.Newest].
+func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run) bool) (store *runs.Store, name string, err error) {
+	if store, err = d.open(); err != nil {
+		return nil, "", err
+	}
+	if len(args) > 0 {
+		name, err = store.Find(args[0])
+	} else {
+		name, err = store.Newest(purpose, wanted...)
+	}
+	if errors.Is(err, runs.ErrNoRun) {
+		err = fmt.Errorf("%w: coordinator runs lists them, coordinator count N starts one", err)
+	}
+	return store, name, err
 }
 
 // completeRun completes the name of a run on this machine, the newest first, with its state.
@@ -57,42 +73,24 @@ func (d *dataFlag) completeRun(_ *cobra.Command, _ []string, prefix string) (nam
 	return names, directive
 }
 
-// oneRun is the [cobra.Command.Args] of commands that take the name of a run, or its beginning.
-func oneRun(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("takes one argument, the name of a run or its beginning, not %d: coordinator runs lists the runs", len(args))
-	}
-	return checkRun(args[0])
-}
+// What commands take.
+const runArgument = "one argument, the name of a run or its beginning"
 
-// oneRunOrNone is the [cobra.Command.Args] of commands that take the name of a run, or choose one.
-func oneRunOrNone(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+var (
+	oneN         = cli.Arguments(1, 1, "one argument, the side N of the board")
+	oneRun       = cli.Arguments(1, 1, runArgument)
+	oneRunOrNone = cli.Arguments(0, 1, runArgument+", or none")
+)
+
+// shareFlag registers a flag for a share of the tasks, such as 1%.
+func shareFlag(flags *pflag.FlagSet, p *float64, name, usage string) {
+	cli.Checked(flags, name, "1%", usage, func(text string) error {
+		number, isPercent := strings.CutSuffix(text, "%")
+		percent, err := strconv.ParseFloat(number, 64)
+		if err != nil || !isPercent && percent != 0 || !(percent >= 0 && percent <= 100) {
+			return fmt.Errorf("must be a share from 0%% to 100%%, such as 1%%, not %q", text)
+		}
+		*p = percent / 100
 		return nil
-	}
-	return oneRun(cmd, args)
-}
-
-func checkRun(name string) error {
-	if err := queens.ValidateRun(name); err != nil {
-		return cli.Usagef("%w: coordinator runs lists the runs", err)
-	}
-	return nil
-}
-
-// placeFlag is --place: the queens placed beforehand, as a person writes them.
-type placeFlag []string
-
-func (p *placeFlag) register(flags *pflag.FlagSet) {
-	flags.StringArrayVar((*[]string)(p), "place", nil, "put a queen on `ROW,COLUMN` beforehand, from 0,0 at the top left; repeatable")
-}
-
-// squares returns the squares on a board of side n, sorted. A value may have several, since the environment has room for one
-// value only.
-func (p placeFlag) squares(n int) ([]queens.Square, error) {
-	squares, err := queens.ParsePlaced(n, p...)
-	if err != nil {
-		return nil, cli.Usagef("--place: %w", err)
-	}
-	return squares, nil
+	})
 }

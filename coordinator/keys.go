@@ -24,12 +24,7 @@ the old tokens are worth nothing. The comments of nats.conf say how to bind a ma
   (cd keys && nats-server -c nats.conf)
   coordinator count 20 --join keys/coordinator.token
   worker --join keys/join.token`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return cli.Usagef("takes one argument, the folder of the files, not %q", args)
-			}
-			return nil
-		},
+		Args: cli.Arguments(1, 1, "one argument, the folder of the files"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(hosts) == 0 {
 				return cli.Usagef("--host is missing: a name or address under which others reach the server, such as --host 192.0.2.1")

@@ -39,12 +39,9 @@ type process struct {
 // buildPrograms builds the commands, a worker that lies and a nats-server into a folder.
 func buildPrograms(t testing.TB) (folder string) {
 	folder = t.TempDir()
-	for _, args := range [][]string{
-		{folder + "/", ".", "../worker", "github.com/nats-io/nats-server/v2"}, {folder + "/liar", "-tags=liar", "../worker"},
-	} {
-		if out, err := exec.Command("go", append([]string{"build", "-o"}, args...)...).CombinedOutput(); err != nil {
-			t.Fatalf("build %v: %v\n%s", args, err, out)
-		}
+	build := exec.Command("go", "build", "-o", folder+"/", ".", "../worker", "../pkg/testkit/liar", "github.com/nats-io/nats-server/v2")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", build, err, out)
 	}
 	return folder
 }

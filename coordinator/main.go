@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
@@ -24,7 +23,7 @@ func main() {
 // newProgram returns the commands of this program.
 func newProgram() (*cobra.Command, *cli.App) {
 	root := &cobra.Command{
-		Use:   "coordinator",
+		Use:   "coordinator COMMAND",
 		Short: "Count the solutions of the N-queens problem, exactly, on one machine or many",
 		Long: `Count exactly in how many ways N queens can stand on a board of side N so that none attacks another: on
 this machine with one command, or with workers on many. An interrupted count resumes where it stopped.`,
@@ -33,16 +32,8 @@ this machine with one command, or with workers on many. An interrupted count res
   coordinator runs`,
 	}
 	app := cli.New(root)
-	cli.FlagGroup(root.Flags(), cli.Common, func(flags *pflag.FlagSet) { // for its help
-		new(bus.Flags).Register(flags, "the NATS server at this `URL`, or several, with commas")
-		new(dataFlag).register(flags)
-	})
-	cli.AddGroups(root,
-		cli.Group{Title: "Count", Commands: []*cobra.Command{countCommand(app), estimateCommand(), solveCommand(app)}},
-		cli.Group{Title: "Runs", Commands: []*cobra.Command{
-			runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app), ledgerCommand(app), reportCommand(app), rmCommand(app),
-		}},
-	)
+	app.Add("Count", countCommand(app), estimateCommand(), solveCommand(app))
+	app.Add("Runs", runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app), ledgerCommand(), reportCommand(), rmCommand(app))
 	root.AddCommand(keysCommand(), healthCommand(), recountCommand(), cli.VersionCommand(app, fmt.Sprintf("protocol %d, ledger format %d", bus.Protocol, ledger.Format)))
 	return root, app
 }
@@ -50,7 +41,7 @@ this machine with one command, or with workers on many. An interrupted count res
 // recountCommand is the child process of a recount.
 func recountCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: recount.Command, Hidden: true, Args: cli.NoArguments,
+		Use: recount.Command, Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return recount.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 		},
@@ -65,15 +56,10 @@ func healthCommand() *cobra.Command {
 		Short:   "Ask a process that was started with --http whether it is well",
 		Long:    "Ask a process that was started with --http whether it is well: exit 0, or 1 with the reason.",
 		Example: "  coordinator health --http 127.0.0.1:8080",
-		Args:    cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.CheckAddress("http", address, defaultPage); err != nil {
-				return err
-			}
-			return page.Probe(cmd.Context(), address)
-		},
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return page.Probe(cmd.Context(), address) },
 	}
-	cmd.Flags().StringVar(&address, "http", defaultPage, "`ADDR` that the process was given by its --http")
+	cli.Address(cmd.Flags(), &address, "http", defaultPage, "`ADDR` that the process was given by its --http", defaultPage)
 	return cmd
 }
 

@@ -225,27 +225,18 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 
 // connect connects to the server that flags name.
 func connect(app *cli.App, server *bus.Flags, name string) (*bus.Bus, error) {
-	options, err := serverOptions(server, name)
+	options, err := server.Options(name)
 	if err != nil {
-		return nil, err
+		return nil, cli.Usagef("%w", err)
 	}
 	options.Log = app.Log
 	return bus.Connect(options)
 }
 
-// serverOptions returns the options of a connection. A token file that is damaged is no error of the command line.
-func serverOptions(server *bus.Flags, name string) (bus.Options, error) {
-	options, err := server.Options(name)
-	if err != nil && !errors.Is(err, queens.ErrNoConnection) {
-		err = cli.Usagef("%w", err)
-	}
-	return options, err
-}
-
 // rmCommand is coordinator rm: it removes runs of this machine.
 func rmCommand(app *cli.App) *cobra.Command {
 	var data dataFlag
-	var olderThan age
+	var olderThan time.Duration
 	var dryRun, yes bool
 	cmd := &cobra.Command{
 		Use:   "rm RUN... | --older-than D",
@@ -260,11 +251,6 @@ would be removed, and --yes removes it.`,
 			if (len(args) == 0) == (olderThan == 0) {
 				return cli.Usagef("takes the names of runs, or --older-than with a time such as 30d: one of the two")
 			}
-			for _, name := range args {
-				if err := checkRun(name); err != nil {
-					return err
-				}
-			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -275,7 +261,7 @@ would be removed, and --yes removes it.`,
 			if err != nil {
 				return err
 			}
-			names, err := toRemove(store, args, time.Duration(olderThan))
+			names, err := toRemove(store, args, olderThan)
 			if err != nil {
 				return err
 			}
@@ -296,10 +282,10 @@ would be removed, and --yes removes it.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(&olderThan, "older-than", "remove the runs that were written last before this `TIME`, such as 30d or 12h")
+	cli.Duration(flags, &olderThan, "older-than", "remove the runs that were written last before this `TIME`, such as 30d or 12h")
 	flags.BoolVar(&dryRun, "dry-run", false, "say what would be removed, and remove nothing")
 	flags.BoolVar(&yes, "yes", false, "remove with --older-than")
-	commonFlags(flags, nil, &data)
+	data.register(flags)
 	return cmd
 }
 
@@ -320,34 +306,4 @@ func toRemove(store *runs.Store, beginnings []string, olderThan time.Duration) (
 		}
 	}
 	return names, err
-}
-
-// age is the value of a flag that takes a time in days, hours, minutes or seconds: 30d, 12h.
-type age time.Duration
-
-func (a *age) String() string {
-	if *a == 0 {
-		return ""
-	}
-	return time.Duration(*a).String()
-}
-
-// Type names the values in help.
-func (a *age) Type() string { return "age" }
-
-// Set reads an age.
-func (a *age) Set(text string) error {
-	days, isDays := strings.CutSuffix(text, "d")
-	if isDays {
-		text = days + "h"
-	}
-	d, err := time.ParseDuration(text)
-	if isDays {
-		d *= 24
-	}
-	if err != nil || d <= 0 || d > 100*365*24*time.Hour {
-		return fmt.Errorf("must be a time such as 30d, 12h or 90m, not %.80q", text)
-	}
-	*a = age(d)
-	return nil
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/bus"
@@ -48,20 +48,17 @@ func (o *sessionFlags) registerUnique(flags *pflag.FlagSet) {
 
 func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.flags = flags
-	cli.FlagGroup(flags, "Workers", func(flags *pflag.FlagSet) {
-		flags.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "count on `K` threads of this process, 0 to 4096")
-		cli.DefaultIs(flags, "workers", cli.OnePerCore+", or 0 with --nats or --join")
-		flags.StringVar(&o.listen, "listen", "", "`ADDR` at which workers of other machines join, such as 0.0.0.0:4222")
-		flags.StringVar(&o.advertise, "advertise", "", "`HOST` or host:port for the join token, in place of the addresses of this machine")
-		flags.Var(cli.NewEnum(&o.kernel, kernel.Auto, kernel.Names()...), "kernel", "kernel of the threads")
-		_ = flags.MarkHidden("kernel") // fails only for unknown flags
-		flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine (default the boot id of its kernel)")
-	})
-	cli.FlagGroup(flags, "Output", func(flags *pflag.FlagSet) {
-		flags.StringVar(&o.http, "http", "", "`ADDR` of a live page, its JSON, /metrics and /healthz, such as "+defaultPage)
-		flags.DurationVar(&o.linger, "linger", 0, "keep the page this `LONG` after the total, such as 1h; Ctrl-C ends it")
-		flags.BoolVar(&o.json, "json", false, "print one JSON object")
-	})
+	cli.Threads(flags, &o.workers, "workers", 0, cli.MaxThreads, "count on `K` threads of this process").DefValue += ", or 0 with --nats or --join"
+	cli.Address(flags, &o.listen, "listen", "", "`ADDR` at which workers of other machines join, such as 0.0.0.0:4222", "0.0.0.0:4222")
+	flags.StringVar(&o.advertise, "advertise", "", "`HOST` or host:port for the join token, in place of the addresses of this machine")
+	cli.Enum(flags, &o.kernel, "kernel", kernel.Auto, "kernel of the threads", kernel.Names()...)
+	flags.Lookup("kernel").Hidden = true
+	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine (default the boot id of its kernel)")
+	cli.Heading(flags, "Workers", "workers")
+	cli.Address(flags, &o.http, "http", "", "`ADDR` of a live page, its JSON, /metrics and /healthz, such as "+defaultPage, defaultPage)
+	cli.Duration(flags, &o.linger, "linger", "keep the page this `LONG` after the total, such as 1h; Ctrl-C ends it")
+	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	cli.Heading(flags, "Output", "http")
 	commonFlags(flags, &o.server, &o.data)
 }
 
@@ -78,12 +75,8 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 		return cfg, cli.Usagef("--listen opens the server of this process, --nats and --join name another: give one of them")
 	case o.advertise != "" && o.listen == "":
 		return cfg, cli.Usagef("--advertise is for the token of --listen: give both")
-	case o.linger < 0 || o.linger > 0 && o.http == "":
-		return cfg, cli.Usagef("--linger must be a time such as 1h, and needs --http")
-	}
-	if err := errors.Join(cli.CheckRange("workers", o.workers, 0, cli.MaxThreads), cli.CheckAddress("listen", o.listen, "0.0.0.0:4222"),
-		cli.CheckAddress("http", o.http, defaultPage)); err != nil {
-		return cfg, err
+	case o.linger > 0 && o.http == "":
+		return cfg, cli.Usagef("--linger keeps a page: give its address with --http")
 	}
 	if cfg.Kernel, err = kernel.Choose(o.kernel); err != nil {
 		return cfg, cli.Usagef("--kernel: %v", err)
@@ -92,29 +85,18 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 		return cfg, err
 	}
 	if outside {
-		options, err := serverOptions(&o.server, "nqueens coordinator")
+		options, err := o.server.Options("nqueens coordinator")
 		if err != nil {
-			return cfg, err
+			return cfg, cli.Usagef("%w", err)
 		}
 		cfg.Server = &options
 	}
-	if cfg.Machine, err = machine(o.machine, cfg.Store.Path()); err != nil {
+	if cfg.Machine, err = cli.MachineName(o.machine); err != nil {
 		return cfg, err
 	}
 	cfg.Threads, cfg.Listen, cfg.Advertise, cfg.Unique = o.workers, o.listen, o.advertise, o.unique
 	cfg.Version, cfg.Log, cfg.Recount = cli.Version(), app.Log, recountTask
 	return cfg, nil
-}
-
-// machine returns the name of this machine: the given one, or else that of the system.
-func machine(given, state string) (string, error) {
-	if given == "" {
-		return cli.MachineName(state)
-	}
-	if err := queens.ValidateMachine(given); err != nil {
-		return "", cli.Usagef("--machine: %w", err)
-	}
-	return given, nil
 }
 
 // recountTask counts a task in a child process on all cores.
@@ -128,11 +110,15 @@ func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bo
 // does: the total is the last line there.
 const logDelay = 100 * time.Millisecond
 
-// run runs a session and prints its result.
-func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config, open func(cfg session.Config) (*session.Session, error), stdout io.Writer) (err error) {
-	u := newUI(app)
+// run runs the session that open opens, and prints its result.
+func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open func(context.Context, session.Config) (*session.Session, error)) (err error) {
+	cfg, err := o.config(app)
+	if err != nil {
+		return err
+	}
+	ctx, u := cmd.Context(), newUI(app)
 	cfg.OnStart, cfg.OnSnapshot = func(string) { u.start() }, u.show
-	s, err := open(cfg)
+	s, err := open(ctx, cfg)
 	if errors.Is(err, session.ErrAlone) {
 		return cli.Usagef("%w", err)
 	} else if err != nil {
@@ -179,7 +165,7 @@ func (o *sessionFlags) run(ctx context.Context, app *cli.App, cfg session.Config
 		case <-time.After(logDelay):
 		}
 	}
-	err = errors.Join(err, result.Write(stdout, o.json))
+	err = errors.Join(err, result.Write(cmd.OutOrStdout(), o.json))
 	if closed := s.Close(ctx); !errors.Is(err, ledger.ErrFailed) { // that a ledger failed is said once
 		err = errors.Join(err, closed)
 	}

@@ -19,7 +19,7 @@ import (
 
 // solveCommand is coordinator solve: it prints the solutions themselves.
 func solveCommand(app *cli.App) *cobra.Command {
-	var limit int
+	var limit uint
 	var unique, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "solve N",
@@ -30,13 +30,11 @@ line separates boards. With --json, a board is a line with the column of each ro
 		Example: `  coordinator solve 4
   coordinator solve 8 --unique --json
   coordinator solve 27 --limit 1`,
+		Args: oneN,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := cli.ParseN(args)
+			n, err := cli.ParseN(args[0])
 			if err != nil {
 				return err
-			}
-			if limit < 0 {
-				return cli.Usagef("--limit must be 0, for all, or more, not %d", limit)
 			}
 			boards := allBoards(cmd.Context(), n)
 			if unique {
@@ -57,7 +55,7 @@ line separates boards. With --json, a board is a line with the column of each ro
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&limit, "limit", 0, "print at most `N` boards; 0 prints all")
+	flags.UintVar(&limit, "limit", 0, "print at most `N` boards; 0 prints all")
 	flags.BoolVar(&asJSON, "json", false, "print a board as a JSON array a line")
 	flags.BoolVar(&unique, "unique", false,
 		"print the first board of each family of rotations and reflections, and how many images it has")
@@ -76,7 +74,7 @@ func allBoards(ctx context.Context, n int) iter.Seq2[[]int, int] {
 }
 
 // writeBoards writes boards until there are no more, or as many as a limit that is not 0. It returns their number.
-func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit int, asJSON bool) (written int, err error) {
+func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON bool) (written uint, err error) {
 	for columns, images := range boards {
 		text := boardText(columns, images)
 		if written > 0 {

@@ -24,7 +24,7 @@ import (
 // verifyCommand is coordinator verify: it audits a run, and counts a sample of its tasks again.
 func verifyCommand(app *cli.App) *cobra.Command {
 	var data dataFlag
-	var sample string
+	var share float64
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
@@ -38,15 +38,7 @@ another symmetry. A difference is exit 3. Ctrl-C ends the recount and prints wha
 		Args:              oneRun,
 		ValidArgsFunction: data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			share, err := cli.ParseShare("sample", sample)
-			if err != nil {
-				return err
-			}
-			store, err := data.open()
-			if err != nil {
-				return err
-			}
-			name, err := store.Find(args[0])
+			store, name, err := data.find(args, "")
 			if err != nil {
 				return err
 			}
@@ -69,9 +61,9 @@ another symmetry. A difference is exit 3. Ctrl-C ends the recount and prints wha
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&sample, "sample", "1%", "`SHARE` of the tasks to count again, 0% to 100%; at least one task")
+	shareFlag(flags, &share, "sample", "`SHARE` of the tasks to count again, 0% to 100%; at least one task")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
-	commonFlags(flags, nil, &data)
+	data.register(flags)
 	return cmd
 }
 
@@ -110,7 +102,7 @@ func logRecount(app *cli.App) func(done, of uint64) {
 }
 
 // ledgerCommand is coordinator ledger: it exports the tasks and counts of a run.
-func ledgerCommand(*cli.App) *cobra.Command {
+func ledgerCommand() *cobra.Command {
 	var data dataFlag
 	cmd := &cobra.Command{
 		Use:   "ledger RUN",
@@ -122,18 +114,14 @@ without this program. It may be called while the run counts.`,
 		Args:              oneRun,
 		ValidArgsFunction: data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := data.open()
-			if err != nil {
-				return err
-			}
-			name, err := store.Find(args[0])
+			store, name, err := data.find(args, "")
 			if err != nil {
 				return err
 			}
 			return ignoreEPIPE(audit.Export(cmd.Context(), store.Ledger(name), cmd.OutOrStdout()))
 		},
 	}
-	commonFlags(cmd.Flags(), nil, &data)
+	data.register(cmd.Flags())
 	return cmd
 }
 
@@ -146,7 +134,7 @@ func ignoreEPIPE(err error) error {
 }
 
 // reportCommand is coordinator report: it writes a page to keep.
-func reportCommand(*cli.App) *cobra.Command {
+func reportCommand() *cobra.Command {
 	var data dataFlag
 	cmd := &cobra.Command{
 		Use:               "report RUN",
@@ -156,18 +144,14 @@ func reportCommand(*cli.App) *cobra.Command {
 		Args:              oneRun,
 		ValidArgsFunction: data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := data.open()
-			if err != nil {
-				return err
-			}
-			name, err := store.Find(args[0])
+			store, name, err := data.find(args, "")
 			if err != nil {
 				return err
 			}
 			return ignoreEPIPE(writeReport(cmd.Context(), cmd.OutOrStdout(), store.Ledger(name)))
 		},
 	}
-	commonFlags(cmd.Flags(), nil, &data)
+	data.register(cmd.Flags())
 	return cmd
 }
 

@@ -37,7 +37,7 @@ ledger is shown. Ctrl-C ends the watching, not the run.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v := &watcher{app: app, ui: newUI(app), stdout: cmd.OutOrStdout(), json: asJSON}
 			defer v.close()
-			if err := v.find(cmd.Context(), &server, &data, strings.Join(args, "")); err != nil {
+			if err := v.find(cmd.Context(), &server, &data, args); err != nil {
 				return err
 			}
 			return v.follow(cmd.Context())
@@ -69,8 +69,9 @@ func (v *watcher) close() {
 }
 
 // find finds the run and its server.
-func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, beginning string) error {
+func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, args []string) (err error) {
 	if server.IsSet() {
+		beginning := strings.Join(args, "") // one or none
 		snapshots, err := askServer(ctx, v.app, server)
 		if err != nil {
 			return err
@@ -87,11 +88,8 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, b
 		v.bus, err = connect(v.app, server, "nqueens watch")
 		return err
 	}
-	var err error
-	if v.store, err = data.open(); err != nil {
-		return err
-	}
-	if v.name, err = newest(v.store, beginning); err != nil {
+	isActive, isReadable := func(r *runs.Run) bool { return r.Active != nil }, func(*runs.Run) bool { return true }
+	if v.store, v.name, err = data.find(args, "to watch", isActive, isReadable); err != nil {
 		return err
 	}
 	r := v.store.Inspect(v.name)
@@ -107,25 +105,6 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, b
 		v.app.Log.Debug().Err(err).Msg("the coordinator's server can't be asked: its ledger is read")
 	}
 	return nil
-}
-
-// newest returns the run that the beginning of its name names, or else the newest one, those that count first.
-func newest(store *runs.Store, beginning string) (string, error) {
-	if beginning != "" {
-		return store.Find(beginning)
-	}
-	list, err := store.List()
-	if err != nil {
-		return "", err
-	}
-	for _, wanted := range []func(*runs.Run) bool{func(r *runs.Run) bool { return r.Active != nil }, func(r *runs.Run) bool { return r.Err == nil }} {
-		for i := range list {
-			if wanted(&list[i]) {
-				return list[i].Name, nil
-			}
-		}
-	}
-	return "", fmt.Errorf("there is no run in %s: coordinator count N starts one, --nats or --join names the server of one elsewhere", store.Path())
 }
 
 // ownToken returns how a process of the same user connects to a server of this machine.

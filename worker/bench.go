@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/count"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 )
 
 // benchReport is what bench prints.
@@ -35,35 +35,24 @@ server, and print the total and the time of the search. Exit 3 if the total is n
 published one.`,
 		Example: `  worker bench 16
   worker bench 14 --kernel generic --threads 1 --json`,
+		Args: cli.Arguments(1, 1, "one argument, the side N of the board"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n, err := cli.ParseN(args)
-			if err != nil {
-				return err
-			}
-			chosen, threads, err := search.choose()
+			n, err := cli.ParseN(args[0])
 			if err != nil {
 				return err
 			}
 			start := time.Now()
-			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: chosen, Threads: threads}
+			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: search.kernel, Threads: search.threadCount()}
 			total, err := count.Run(cmd.Context(), job)
-			elapsed := time.Since(start)
 			if err != nil {
 				return err
 			}
-			if known, ok := queens.KnownTotal(n); ok && total.Cmp(known) != 0 {
-				return fmt.Errorf("%w: kernel %s counted %d, the published total is %d", queens.ErrContradiction, chosen.Name, total, known)
-			}
-			r := benchReport{
-				N:        n,
-				Total:    total.String(),
-				Seconds:  elapsed.Seconds(),
-				Kernel:   chosen.Name,
-				Threads:  threads,
-				Symmetry: job.Symmetry,
+			r := benchReport{N: n, Total: total.String(), Seconds: time.Since(start).Seconds(), Kernel: job.Kernel.Name, Threads: job.Threads, Symmetry: job.Symmetry}
+			if queens.Compare(n, nil, total) == queens.Mismatch {
+				return fmt.Errorf("%w: kernel %s counted %d, which is not the published total", queens.ErrContradiction, r.Kernel, total)
 			}
 			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(r)
+				return report.WriteJSON(cmd.OutOrStdout(), r)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "n=%d total=%s seconds=%.3f kernel=%s threads=%d symmetry=%s\n",
 				r.N, r.Total, r.Seconds, r.Kernel, r.Threads, r.Symmetry)
@@ -71,8 +60,8 @@ published one.`,
 		},
 	}
 	flags := cmd.Flags()
-	search.register(flags)
-	flags.Var(cli.SymmetryFlag(&symmetry), "symmetry", "how to cut the count")
+	search.register(cmd)
+	cli.Symmetry(flags, &symmetry, "how the count is cut into classes")
 	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

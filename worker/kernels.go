@@ -1,9 +1,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -11,30 +9,14 @@ import (
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/opencl"
+	"nqueens/pkg/report"
 )
 
-// kernelReport is what kernels prints for each kernel.
-type kernelReport struct {
-	Kernel string `json:"kernel"`           // its name, for --kernel
-	Auto   bool   `json:"auto"`             // whether --kernel auto chooses it
-	Device string `json:"device,omitempty"` // name of the device, by its driver
-	Vendor string `json:"vendor,omitempty"` // its maker
-	Units  int    `json:"units,omitempty"`  // its compute units: multiprocessors of a GPU, threads of a CPU
-	Memory uint64 `json:"memory,omitempty"` // its memory, bytes
-	Driver string `json:"driver,omitempty"` // platform and version of its driver
-}
-
-// write prints the report on a line.
-func (r *kernelReport) write(out io.Writer, asJSON bool) error {
-	if asJSON {
-		return json.NewEncoder(out).Encode(r)
-	}
-	line := r.Kernel
-	if r.Device != "" {
-		line += fmt.Sprintf("  %s, %s, %s, %s", r.Device, humanize.Plural(r.Units, "unit"), humanize.Bytes(r.Memory), r.Driver)
-	}
-	_, err := fmt.Fprintln(out, line)
-	return err
+// listedKernel is what kernels prints for each kernel.
+type listedKernel struct {
+	Kernel        string `json:"kernel"` // its name, for --kernel
+	Auto          bool   `json:"auto"`   // whether --kernel auto selects it
+	opencl.Device        // of the kernels that have one
 }
 
 func kernelsCommand(app *cli.App) *cobra.Command {
@@ -42,32 +24,33 @@ func kernelsCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "List the kernels that this machine can run, the fastest (auto) first",
-		Long: `List the kernels, the implementations of the search, that this machine can run, the fastest
-first: --kernel auto selects it. The kernel generic runs on any machine. A worker built with
-OpenCL lists the devices of this machine too; auto never selects one.`,
+		Long: `List the kernels, the implementations of the search, that this machine can run, the fastest first:
+--kernel auto selects that one. The kernel generic runs on any machine. A worker that was built with OpenCL also
+lists the devices of this machine; auto never selects one.`,
 		Example: `  worker kernels
   worker kernels --json`,
-		Args: cli.NoArguments,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			out := cmd.OutOrStdout()
+			var list []listedKernel
 			for i, k := range kernel.Available() {
-				r := kernelReport{Kernel: k.Name, Auto: i == 0}
-				if err := r.write(out, asJSON); err != nil {
-					return err
-				}
-			}
-			if _, err := opencl.Kernel(0); err != nil { // built without OpenCL
-				return nil
+				list = append(list, listedKernel{Kernel: k.Name, Auto: i == 0})
 			}
 			devices, err := opencl.Devices()
 			if err != nil {
 				app.Log.Warn().Err(err).Msg("no device is listed")
 			}
-			for _, d := range devices {
-				r := kernelReport{
-					Kernel: fmt.Sprint(opencl.Prefix, d.Index), Device: d.Name, Vendor: d.Vendor, Units: d.Units, Memory: d.Memory, Driver: d.Driver,
+			for i, d := range devices {
+				list = append(list, listedKernel{Kernel: fmt.Sprint(opencl.Prefix, i), Device: d})
+			}
+			if asJSON {
+				return report.WriteJSON(cmd.OutOrStdout(), list...)
+			}
+			for _, k := range list {
+				line := k.Kernel
+				if k.Name != "" {
+					line += fmt.Sprintf("  %s, %s, %s, %s", k.Name, humanize.Plural(k.Units, "unit"), humanize.Bytes(k.Memory), k.Driver)
 				}
-				if err := r.write(out, asJSON); err != nil {
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), line); err != nil {
 					return err
 				}
 			}

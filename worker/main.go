@@ -22,11 +22,8 @@ func newProgram() (*cobra.Command, *cli.App) {
 	var app *cli.App
 	root := runCommand(&app)
 	app = cli.New(root)
-	cli.AddGroups(root,
-		cli.Group{Title: "Without a server", Commands: []*cobra.Command{benchCommand(), kernelsCommand(app), taskCommand()}},
-		cli.Group{Title: "With one", Commands: []*cobra.Command{healthCommand()}},
-	)
-	root.AddCommand(cli.VersionCommand(app, fmt.Sprintf("protocol %d", bus.Protocol)))
+	app.Add("Without a server", benchCommand(), kernelsCommand(app), taskCommand())
+	root.AddCommand(healthCommand(), cli.VersionCommand(app, fmt.Sprintf("protocol %d", bus.Protocol)))
 	return root, app
 }
 
@@ -41,14 +38,9 @@ func healthCommand() *cobra.Command {
 		Short:   "Ask a worker that was started with --http whether it is well",
 		Long:    "Ask a worker that was started with --http whether it is well: exit 0, or 1 with the reason.",
 		Example: "  worker health --http 127.0.0.1:8080",
-		Args:    cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cli.CheckAddress("http", address, defaultPage); err != nil {
-				return err
-			}
-			return page.Probe(cmd.Context(), address)
-		},
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return page.Probe(cmd.Context(), address) },
 	}
-	cmd.Flags().StringVar(&address, "http", defaultPage, "`ADDR` that the worker was given by its --http")
+	cli.Address(cmd.Flags(), &address, "http", defaultPage, "`ADDR` that the worker was given by its --http", defaultPage)
 	return cmd
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
@@ -46,37 +43,26 @@ nothing is lost.`,
 		Example: `  worker
   worker --join join.token
   worker --nats nats://127.0.0.1:4222 --threads 4`,
-		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), *app) },
 	}
-	cli.FlagGroup(cmd.Flags(), "Search", func(flags *pflag.FlagSet) {
-		o.search.register(flags)
-		flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine, which is what can count wrong as one (default the boot id of its kernel)")
-		flags.DurationVar(&o.idle, "idle-exit", 0, "exit after this `DURATION` without work, such as 5m; 0 is never")
-		flags.StringVar(&o.http, "http", "", "`ADDR` of /metrics and /healthz, such as "+defaultPage)
-	})
-	cli.FlagGroup(cmd.Flags(), "Server", func(flags *pflag.FlagSet) {
-		o.server.Register(flags, "use the NATS server at this `URL`, or several, with commas")
-	})
-	registerCompletion(cmd)
+	flags := cmd.Flags()
+	o.search.register(cmd)
+	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine, which is what can count wrong as one (default the boot id of its kernel)")
+	cli.Duration(flags, &o.idle, "idle-exit", "exit after this `DURATION` without work, such as 5m; 0 is never")
+	cli.Address(flags, &o.http, "http", "", "`ADDR` of /metrics and /healthz, such as "+defaultPage, defaultPage)
+	cli.Heading(flags, "Search", "threads")
+	o.server.Register(flags, "use the NATS server at this `URL`, or several, with commas")
+	cli.Heading(flags, "Server", "nats")
 	return cmd
 }
 
 func (o *runFlags) run(ctx context.Context, app *cli.App) error {
-	k, threads, err := o.search.choose()
+	k, threads := o.search.kernel, o.search.threadCount()
+	machine, err := cli.MachineName(o.machine)
 	if err != nil {
 		return err
 	}
-	if err := cli.CheckAddress("http", o.http, defaultPage); err != nil {
-		return err
-	}
-	if o.idle < 0 {
-		return cli.Usagef("--idle-exit must be a time such as 5m, or 0, not %v", o.idle)
-	}
-	process, err := o.process()
-	if err != nil {
-		return err
-	}
+	process := worker.NewProcess(machine)
 	options, err := o.options(process, app.Log)
 	if err != nil {
 		return err
@@ -96,7 +82,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	}
 	defer b.Close()
 	w := worker.New(worker.Config{
-		Process: process, Version: cli.Version(), Kernel: counting(k), Threads: threads, IdleExit: o.idle, Log: app.Log,
+		Process: process, Version: cli.Version(), Kernel: k, Threads: threads, IdleExit: o.idle, Log: app.Log,
 	}, b)
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
@@ -119,23 +105,6 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	return group.Wait()
 }
 
-// process returns who this worker is. Dots of a name, as of nodes of Kubernetes, become dashes.
-func (o *runFlags) process() (queens.Process, error) {
-	if o.machine != "" {
-		name := strings.ReplaceAll(o.machine, ".", "-")
-		if err := queens.ValidateMachine(name); err != nil {
-			return queens.Process{}, cli.Usagef("--machine: %w", err)
-		}
-		return worker.NewProcess(name), nil
-	}
-	state, err := durable.StateFolder()
-	if err != nil {
-		return queens.Process{}, fmt.Errorf("%w: name this machine with --machine", err)
-	}
-	name, err := cli.MachineName(state)
-	return worker.NewProcess(name), err
-}
-
 // options returns how to connect: by the flags, or else by the token of this user's own server.
 func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options bus.Options, err error) {
 	if !o.server.IsSet() {
@@ -150,10 +119,7 @@ func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options 
 		o.server.Join = path
 	}
 	if options, err = o.server.Options("nqueens worker " + process.Machine); err != nil {
-		if !errors.Is(err, queens.ErrNoConnection) { // which a damaged token is
-			err = cli.Usagef("%w", err)
-		}
-		return options, err
+		return options, cli.Usagef("%w", err)
 	}
 	options.Wait, options.Log = true, log
 	return options, nil

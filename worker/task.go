@@ -23,18 +23,9 @@ that agrees with the exported one. Exit 3 if one does not.`,
 		Example: `  coordinator ledger n14-20261120-153012-ab12 | worker task --kernel generic
   worker task subtotals.jsonl
   grep '"task":17,' subtotals.jsonl | worker task`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return cli.Usagef("takes one argument, the file to read, not %d: %q", len(args), args)
-			}
-			return nil
-		},
+		Args: cli.Arguments(0, 1, "one argument, the file to read, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			chosen, threads, err := search.choose()
-			if err != nil {
-				return err
-			}
-			if err := kernel.SelfTest(cmd.Context(), chosen); err != nil {
+			if err := kernel.SelfTest(cmd.Context(), search.kernel); err != nil {
 				return err
 			}
 			name, in := "standard input", cmd.InOrStdin()
@@ -46,13 +37,12 @@ that agrees with the exported one. Exit 3 if one does not.`,
 				defer func() { _ = file.Close() }() // read only: nothing is lost
 				name, in = args[0], file
 			}
-			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), chosen, threads); err != nil {
+			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), search.kernel, search.threadCount()); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil
 		},
 	}
-	search.register(cmd.Flags())
-	cmd.Flag("kernel").Usage += "; generic is the reference"
+	search.register(cmd)
 	return cmd
 }

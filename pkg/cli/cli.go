@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"nqueens/pkg/queens"
 )
@@ -21,7 +21,8 @@ type App struct {
 	NoProgress bool           // the person wants no progress
 
 	root    *cobra.Command
-	out     *logSwitch
+	stderr  io.Writer
+	out     *logSwitch // of the log, on stderr
 	level   string
 	format  string
 	color   string
@@ -34,17 +35,14 @@ func New(root *cobra.Command) *App {
 	a := &App{root: root, out: new(logSwitch), Log: zerolog.Nop()}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{explain(err)} })
-	if !root.Runnable() {
-		root.Args = NoArguments
-		root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	}
-	FlagGroup(root.PersistentFlags(), "Flags of all commands", func(flags *pflag.FlagSet) {
-		flags.Var(NewEnum(&a.level, "info", "debug", "info", "warn", "error"), "log-level", "lowest level to log")
-		flags.Var(NewEnum(&a.format, "auto", "auto", "json"), "log-format", "auto is lines for people, json is an object a line")
-		flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
-		flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress and log errors only")
-		flags.Var(NewEnum(&a.color, "auto", "auto", "always", "never"), "color", "colors on stderr")
-	})
+	root.Flags().SortFlags = false
+	flags := root.PersistentFlags()
+	Enum(flags, &a.level, "log-level", "info", "lowest level to log", "debug", "info", "warn", "error")
+	Enum(flags, &a.format, "log-format", "auto", "auto is lines for people, json is an object a line", "auto", "json")
+	flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress and log errors only")
+	Enum(flags, &a.color, "color", "auto", "colors on stderr", "auto", "always", "never")
+	Heading(flags, "Flags of all commands", "log-level")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Name() == cobra.ShellCompRequestCmd {
 			return nil // its flags are those of the command to complete
@@ -56,7 +54,9 @@ func New(root *cobra.Command) *App {
 		a.started = true
 		return nil
 	}
-	customizeHelp(root)
+	cobra.EnableCommandSorting = false // commands and flags stand in the order in which they were added
+	cobra.AddTemplateFunc("flagsOf", flagsOf)
+	root.SetHelpTemplate(help)
 	return a
 }
 
@@ -65,7 +65,7 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Usagef returns an error that says what is wrong with the command line: exit 2.
+// Usagef returns an error that says what is wrong with the command line: exit 2, unless it wraps an error with a code of its own.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // Exit codes; docs/reference.md has their meanings.
@@ -84,18 +84,17 @@ const (
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
-	a.root.InitDefaultHelpCmd()
-	a.root.InitDefaultCompletionCmd()
 	cmd, err := a.root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
 	}
-	code := a.exitCode(err)
-	text := queens.Sanitize(strings.ReplaceAll(err.Error(), "\n", "; ")) // of errors.Join
+	code, signal := a.exitCode(err), Signal{}
+	// Lines are those of errors.Join, or what cobra suggests in place of an unknown command.
+	text := queens.Sanitize(strings.NewReplacer("\n\n", ": ", "\n\t", " ", "\n", "; ").Replace(strings.TrimSpace(err.Error())))
 	switch {
 	case code == exitUsage:
-		cmd.PrintErrf("%s: %s%s\n", cmd.CommandPath(), text, environmentOf(cmd.Flags(), text))
-	case isOnlySignal(err): // who sent it knows
+		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), text)
+	case errors.As(err, &signal) && text == signal.Error(): // who sent it knows
 	default:
 		a.Log.Error().Int("exit", code).Msg(text)
 	}
@@ -105,16 +104,16 @@ func (a *App) Main() int {
 func (a *App) exitCode(err error) int {
 	var signal Signal
 	switch {
-	case errors.As(err, new(usageError)), !a.started:
-		return exitUsage
 	case errors.Is(err, queens.ErrContradiction):
 		return exitContradiction
 	case errors.As(err, &signal):
-		return exitSignal + int(signal.Number)
+		return exitSignal + int(signal.Signal)
 	case errors.Is(err, queens.ErrIncomplete):
 		return exitIncomplete
 	case errors.Is(err, queens.ErrNoConnection):
 		return exitNoConnection
+	case errors.As(err, new(usageError)), !a.started:
+		return exitUsage
 	}
 	return exitFailed
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,7 +36,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		}
 		_ = flags.SetAnnotation(f.Name, setByEnv, []string{EnvVar(f.Name)}) // fails only for unknown flags
 		if err := flags.Set(f.Name, value); err != nil {
-			failed = usageError{explain(err)}
+			failed = Usagef("%w (set by %s)", explain(err), EnvVar(f.Name))
 		}
 	})
 	return failed
@@ -42,27 +44,6 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 
 // SetByEnvironment reports whether a variable has set a flag, and not the command line.
 func SetByEnvironment(f *pflag.Flag) bool { return f.Annotations[setByEnv] != nil }
-
-// environmentOf says which variables set the flags that a text names.
-func environmentOf(flags *pflag.FlagSet, text string) string {
-	var variables []string
-	flags.VisitAll(func(f *pflag.Flag) {
-		if SetByEnvironment(f) && slices.Contains(strings.FieldsFunc(text, notInFlag), "--"+f.Name) {
-			variables = append(variables, EnvVar(f.Name))
-		}
-	})
-	if len(variables) == 0 {
-		return ""
-	}
-	return " (set by " + strings.Join(variables, " and ") + ")"
-}
-
-func notInFlag(r rune) bool { return r != '-' && (r < 'a' || r > 'z') }
-
-// valueNames says what the value of a flag must be, by its type in pflag.
-var valueNames = map[string]string{
-	"int": "a whole number", "uint64": "a whole number from 0", "bool": "true or false", "duration": "a duration, such as 90s or 5m",
-}
 
 // explain says what is wrong with a flag, where pflag says how parsing failed.
 func explain(err error) error {
@@ -84,103 +65,114 @@ func explain(err error) error {
 	return fmt.Errorf("--%s %w", flag.Name, errors.Unwrap(invalid))
 }
 
-// Enum is a flag whose value is one of a few words. The help lists them.
-type Enum struct {
-	value   *string
-	allowed []string
+// valueNames says what the value of a flag must be, by its type in pflag.
+var valueNames = map[string]string{"bool": "true or false", "uint": "a whole number from 0"}
+
+// Checked registers a flag whose values, and first its default, go to set, which stores them. An error of set says what the value
+// must be: it is an error of the command line.
+func Checked(flags *pflag.FlagSet, name, value, usage string, set func(text string) error) *pflag.Flag {
+	_ = set(value) // a default is valid
+	flags.Func(name, usage, set)
+	flag := flags.Lookup(name)
+	flag.DefValue = value
+	return flag
 }
 
-// NewEnum returns a flag that stores its value, by default the one given, in *p. There must be at least two words.
-func NewEnum(p *string, value string, allowed ...string) *Enum {
-	*p = value
-	return &Enum{value: p, allowed: allowed}
-}
-
-// String returns the value.
-func (e *Enum) String() string { return *e.value }
-
-// Type returns the words, which the help shows as the name of the flag's value.
-func (e *Enum) Type() string { return strings.Join(e.allowed, "|") }
-
-// Set sets the value.
-func (e *Enum) Set(value string) error {
-	if !slices.Contains(e.allowed, value) {
-		last := len(e.allowed) - 1
-		return fmt.Errorf("must be %s or %s, not %q", strings.Join(e.allowed[:last], ", "), e.allowed[last], value)
-	}
-	*e.value = value
-	return nil
-}
-
-// SymmetryFlag returns the flag that selects the symmetry of a count.
-func SymmetryFlag(p *string) *Enum {
-	return NewEnum(p, string(queens.Full), string(queens.Full), string(queens.Mirror), string(queens.None))
-}
-
-// MaxThreads is the greatest number of threads that flags accept. It is far beyond any machine: more is a typing error.
-const MaxThreads = 4096
-
-// DefaultIs says in help what the default of a flag is, in words.
-func DefaultIs(flags *pflag.FlagSet, name, words string) { flags.Lookup(name).DefValue = words }
-
-// OnePerCore is the default of flags for numbers of threads, whatever number that is on this machine.
-const OnePerCore = "one for each core"
-
-// CheckRange validates the number of a flag, which must be from low to high.
-func CheckRange(flag string, value, low, high int) error {
-	if value < low || value > high {
-		return Usagef("--%s must be from %d to %d, not %d", flag, low, high, value)
-	}
-	return nil
-}
-
-// ParseShare parses a percentage from 0% to 100%, or a number from 0 up to, but not including, 1. Whether 1 is 1% or all
-// would not be clear.
-func ParseShare(flag, text string) (float64, error) {
-	number, percent := strings.CutSuffix(text, "%")
-	share, err := strconv.ParseFloat(number, 64)
-	if percent {
-		share /= 100
-	}
-	if err != nil || !(share >= 0 && share <= 1) || !percent && share == 1 {
-		return 0, Usagef("--%s must be a share from 0%% to 100%%, such as 1%%, not %q", flag, text)
-	}
-	return share, nil
-}
-
-// CheckAddress validates the host:port of a flag on which to listen; its error gives the example. An empty address is valid.
-func CheckAddress(flag, address, example string) error {
-	if address == "" {
+// Enum registers a flag whose value is one of two words or more. Help lists them.
+func Enum(flags *pflag.FlagSet, p *string, name, value, usage string, words ...string) {
+	flag := Checked(flags, name, value, usage, func(text string) error {
+		if last := len(words) - 1; !slices.Contains(words, text) {
+			return fmt.Errorf("must be %s or %s, not %q", strings.Join(words[:last], ", "), words[last], text)
+		}
+		*p = text
 		return nil
-	}
-	host, port, err := net.SplitHostPort(address)
-	if _, notPort := strconv.ParseUint(port, 10, 16); err != nil || notPort != nil || strings.ContainsAny(host, " \t\n/@") {
-		return Usagef("--%s must be host:port, such as %s, not %q", flag, example, address)
-	}
-	return nil
+	})
+	flag.Value = oneOf{flag.Value, strings.Join(words, "|")}
 }
 
-// ParseN parses the only argument of a command, N: the side of the board.
-func ParseN(args []string) (int, error) {
-	if len(args) != 1 {
-		return 0, Usagef("takes one argument, the side N of the board, from 1 to %d, not %d: %q", queens.MaxN, len(args), args)
-	}
-	n, err := strconv.Atoi(args[0])
-	if err != nil || queens.ValidateN(n) != nil {
-		return 0, Usagef("N must be a whole number from 1 to %d, not %q", queens.MaxN, args[0])
+// oneOf is a flag that help shows with all its values.
+type oneOf struct {
+	pflag.Value
+	values string
+}
+
+func (o oneOf) Type() string { return o.values }
+
+// Symmetry registers the flag that selects the symmetry of a count.
+func Symmetry(flags *pflag.FlagSet, p *string, usage string) {
+	Enum(flags, p, "symmetry", string(queens.Full), usage, string(queens.Full), string(queens.Mirror), string(queens.None))
+}
+
+// Int registers a flag whose value is a whole number from low to high, which help says.
+func Int(flags *pflag.FlagSet, p *int, name string, value, low, high int, usage string) *pflag.Flag {
+	return Checked(flags, name, strconv.Itoa(value), fmt.Sprintf("%s, %d to %d", usage, low, high), func(text string) (err error) {
+		*p, err = wholeNumber(text, low, high)
+		return err
+	})
+}
+
+func wholeNumber(text string, low, high int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < low || n > high {
+		return 0, fmt.Errorf("must be a whole number from %d to %d, not %q", low, high, text)
 	}
 	return n, nil
 }
 
-// NoArguments is the [cobra.Command.Args] of commands without arguments. Where a subcommand may be meant, its error
-// suggests one.
-func NoArguments(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
+// MaxThreads is the greatest number of threads of a process that flags accept. It is far beyond any machine: more is a typing error.
+const MaxThreads = 4096
+
+// Threads registers a flag for a number of threads, by default one for each core.
+func Threads(flags *pflag.FlagSet, p *int, name string, low, high int, usage string) *pflag.Flag {
+	flag := Int(flags, p, name, runtime.GOMAXPROCS(0), low, high, usage)
+	flag.DefValue = "one for each core" // whatever number that is on this machine
+	return flag
+}
+
+// Duration registers a flag for a time from 0, the default, to a hundred years, also in days.
+func Duration(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
+	Checked(flags, name, "0", usage, func(text string) error {
+		number, isDays := strings.CutSuffix(text, "d")
+		unit := time.Duration(1)
+		if isDays {
+			number, unit = number+"h", 24
+		}
+		d, err := time.ParseDuration(number)
+		if err != nil || d < 0 || d > 100*365*24*time.Hour/unit {
+			return fmt.Errorf("must be a time such as 90s, 5m, 12h or 30d, not %.80q", text)
+		}
+		*p = d * unit
+		return nil
+	})
+}
+
+// Address registers a flag for the host:port at which to listen, of which help gives an example. It may be empty.
+func Address(flags *pflag.FlagSet, p *string, name, value, usage, example string) {
+	Checked(flags, name, value, usage, func(text string) error {
+		host, port, err := net.SplitHostPort(text)
+		if _, notPort := strconv.ParseUint(port, 10, 16); text != "" && (err != nil || notPort != nil || strings.ContainsAny(host, " \t\n/@")) {
+			return fmt.Errorf("must be host:port, such as %s, not %q", example, text)
+		}
+		*p = text
+		return nil
+	})
+}
+
+// ParseN parses the argument N of a command, the side of the board.
+func ParseN(text string) (int, error) {
+	n, err := wholeNumber(text, 1, queens.MaxN)
+	if err != nil {
+		return 0, Usagef("N %w", err)
+	}
+	return n, nil
+}
+
+// Arguments is the [cobra.Command.Args] of a command that takes from least to most arguments, which are what.
+func Arguments(least, most int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return Usagef("takes %s, not %d arguments", what, len(args))
+		}
 		return nil
 	}
-	cmd.SuggestionsMinimumDistance = 2
-	if found := cmd.SuggestionsFor(args[0]); len(found) > 0 {
-		return Usagef("unknown command or argument %q: did you mean %s?", args[0], found[0])
-	}
-	return Usagef("unknown command or argument %q: see %s --help", args[0], cmd.CommandPath())
 }

@@ -16,25 +16,24 @@ import (
 
 // logSwitch writes the lines of the log to stderr, or to a writer that shows them together with something else there.
 type logSwitch struct {
-	mu         sync.Mutex
-	stderr     io.Writer
-	redirected io.Writer // nil: to stderr
+	mu sync.Mutex
+	to io.Writer
 }
 
 func (s *logSwitch) Write(line []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.redirected != nil {
-		return s.redirected.Write(line)
-	}
-	return s.stderr.Write(line)
+	return s.to.Write(line)
 }
 
 // RedirectLog sends the log, a whole line a call, to a writer other than stderr; nil sends it to stderr again.
 func (a *App) RedirectLog(to io.Writer) {
+	if to == nil {
+		to = a.stderr
+	}
 	a.out.mu.Lock()
 	defer a.out.mu.Unlock()
-	a.out.redirected = to
+	a.out.to = to
 }
 
 func (a *App) openLog(stderr io.Writer) {
@@ -42,7 +41,7 @@ func (a *App) openLog(stderr io.Writer) {
 	if a.quiet {
 		level, a.NoProgress = zerolog.ErrorLevel, true
 	}
-	a.out.stderr = stderr
+	a.stderr, a.out.to = stderr, stderr
 	var out io.Writer = a.out
 	if a.isForPeople() {
 		out = forPeople(out, a.Colors(), level == zerolog.DebugLevel)
@@ -89,23 +88,21 @@ func forPeople(w io.Writer, color, fieldsToo bool) io.Writer {
 // TTY returns the terminal on stderr for a live display. It returns nil if stderr is not a terminal, or if the
 // terminal can't move its cursor; also with a log in JSON and with --no-progress.
 func (a *App) TTY() *os.File {
-	if !isTerminal(a.out.stderr) || !a.isForPeople() || a.NoProgress || isDumb() {
+	if !a.isForPeople() || a.NoProgress {
 		return nil
 	}
-	f, _ := a.out.stderr.(*os.File)
-	return f
+	return a.terminal()
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd())
-}
-
-// isDumb reports whether the environment says that the terminal understands no control sequences. On Windows it says
-// nothing, and the console understands them.
-func isDumb() bool {
+// terminal returns stderr if it is a terminal that understands control sequences, or nil. The environment says so, but on
+// Windows it says nothing, and the console understands them.
+func (a *App) terminal() *os.File {
+	f, ok := a.stderr.(*os.File)
 	kind := os.Getenv("TERM")
-	return kind == "dumb" || kind == "" && runtime.GOOS != "windows"
+	if !ok || !isatty.IsTerminal(f.Fd()) || kind == "dumb" || kind == "" && runtime.GOOS != "windows" {
+		return nil
+	}
+	return f
 }
 
 // Colors reports whether what goes to stderr has colors: as --color says, and with auto where the terminal shows them and
@@ -114,5 +111,5 @@ func (a *App) Colors() bool {
 	if a.color != "auto" {
 		return a.color == "always"
 	}
-	return os.Getenv("NO_COLOR") == "" && isTerminal(a.out.stderr) && !isDumb()
+	return os.Getenv("NO_COLOR") == "" && a.terminal() != nil
 }

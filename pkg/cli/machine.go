@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"nqueens/pkg/durable"
 	"nqueens/pkg/queens"
@@ -17,17 +18,25 @@ import (
 // bootID is where Linux says which boot of a kernel this is: all containers of a host have one.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// MachineName returns the name of what can be wrong as one: on Linux the boot id of the kernel, elsewhere a random name that
-// is kept in a file below the user's folder of states.
-func MachineName(state string) (string, error) {
-	return machineName(bootID, filepath.Join(state, "machine"))
+// MachineName returns the name of what can be wrong as one: the given one, in which dots, as of nodes of Kubernetes, become
+// dashes; or else on Linux the boot id of the kernel, elsewhere a random name that is kept in the user's state folder.
+func MachineName(given string) (string, error) {
+	if given == "" {
+		state, _ := durable.StateFolder() // without one, a name can't be kept
+		return machineName(bootID, state)
+	}
+	name := strings.ReplaceAll(given, ".", "-")
+	if err := queens.ValidateMachine(name); err != nil {
+		return "", Usagef("--machine: %w", err)
+	}
+	return name, nil
 }
 
-func machineName(boot, kept string) (string, error) {
+func machineName(boot, state string) (string, error) {
 	text, err := os.ReadFile(boot)
-	if err != nil {
-		err = os.MkdirAll(filepath.Dir(kept), 0o700)
-		if err == nil {
+	if err != nil && state != "" {
+		kept := filepath.Join(state, "machine")
+		if err = os.MkdirAll(state, 0o700); err == nil {
 			err = durable.WriteNew(kept, []byte(rand.Text()+"\n"))
 		}
 		if err == nil || errors.Is(err, fs.ErrExist) { // from an earlier process

@@ -11,7 +11,7 @@ import (
 
 // The name of a machine is the boot id of its kernel; without one, a name that is kept.
 func TestMachineName(t *testing.T) {
-	boot, kept := filepath.Join(t.TempDir(), "boot_id"), filepath.Join(t.TempDir(), "state", "machine")
+	boot, kept := filepath.Join(t.TempDir(), "boot_id"), filepath.Join(t.TempDir(), "state")
 	name, err1 := machineName(boot, kept)
 	again, err2 := machineName(boot, kept)
 	if err := errors.Join(err1, err2, queens.ValidateMachine(name)); err != nil || name != again {

@@ -2,35 +2,15 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 )
 
 // Signal is the cause of a context that SIGINT, as by Ctrl-C, SIGTERM or SIGHUP has ended.
-type Signal struct{ Number syscall.Signal }
+type Signal struct{ syscall.Signal }
 
-func (s Signal) Error() string {
-	if s.Number == syscall.SIGINT {
-		return "interrupted"
-	}
-	return "terminated"
-}
-
-// isOnlySignal reports whether an error says nothing but that a signal has ended the program, which the sender of the signal
-// knows.
-func isOnlySignal(err error) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !isOnlySignal(err) })
-	}
-	if wrapped := errors.Unwrap(err); wrapped != nil {
-		return isOnlySignal(wrapped)
-	}
-	_, ok := err.(Signal) //nolint:errorlint // it wraps nothing
-	return ok
-}
+func (s Signal) Error() string { return "stopped by a signal: " + s.String() }
 
 // withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [Signal] as its cause. The second ends
 // the process at once, with its exit code, also after stop. If SIGHUP is ignored at the start, as under nohup, it stays so.

@@ -186,6 +186,20 @@ func (s *Store) List() ([]Run, error) {
 	return list, nil
 }
 
+// Newest returns the name of the newest run for which the first of wanted holds, or else the second, and so on. It leaves out runs
+// that can't be read. The error wraps [ErrNoRun], and says the purpose: "to resume"; or [ErrFolder].
+func (s *Store) Newest(purpose string, wanted ...func(*Run) bool) (string, error) {
+	list, err := s.List()
+	for _, holds := range wanted {
+		for i := range list {
+			if list[i].Err == nil && holds(&list[i]) {
+				return list[i].Name, nil
+			}
+		}
+	}
+	return "", cmp.Or(err, fmt.Errorf("%w %s in %s", ErrNoRun, purpose, s.path))
+}
+
 // Run is what the header and the last mark of a ledger tell, without the counts.
 type Run struct {
 	Name   string

@@ -4,6 +4,8 @@ package opencl
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/opencl/internal/cl"
@@ -11,7 +13,7 @@ import (
 )
 
 // Devices loads the drivers of this machine and returns their devices, in an order that does not
-// change until drivers or devices do. The error says why there is none.
+// change until drivers or devices do: that is the index of a device. The error says why there is none.
 func Devices() ([]Device, error) {
 	found, err := cl.Devices()
 	if err != nil {
@@ -20,18 +22,22 @@ func Devices() ([]Device, error) {
 	devices := make([]Device, len(found))
 	for i, f := range found {
 		devices[i] = Device{
-			Index: i, Name: queens.Sanitize(f.Name), Vendor: queens.Sanitize(f.Vendor), Units: f.Units, Memory: f.Memory,
+			Name: queens.Sanitize(f.Name), Vendor: queens.Sanitize(f.Vendor), Units: f.Units, Memory: f.Memory,
 			Driver: queens.Sanitize(f.Driver),
 		}
 	}
 	return devices, nil
 }
 
-// Kernel returns the kernel that counts on the device of that index, from 0, which is named after it:
-// opencl:0. It loads no driver. The kernel's New returns an error if there is no such device or it can't run the kernel.
-// Its counters count many tasks at once, see [kernel.BatchCounter].
-func Kernel(index int) (kernel.Kernel, error) {
-	return kernel.Kernel{Name: fmt.Sprint(Prefix, index), AtOnce: atOnce, New: func() (kernel.Counter, error) { return open(index, settings{}) }}, nil
+// Kernel returns the kernel of a name such as opencl:0, which counts on the device of that index. It loads no driver; the error
+// is about a name that no device can have. The kernel's New returns an error if there is no such device or it can't run the
+// kernel. Its counters count many tasks at once, see [kernel.BatchCounter].
+func Kernel(name string) (kernel.Kernel, error) {
+	index, err := strconv.ParseUint(strings.TrimPrefix(name, Prefix), 10, 16)
+	if err != nil {
+		return kernel.Kernel{}, fmt.Errorf("the name of a device is as in %s0, not %q", Prefix, name)
+	}
+	return kernel.Kernel{Name: fmt.Sprint(Prefix, index), AtOnce: atOnce, New: func() (kernel.Counter, error) { return open(int(index), settings{}) }}, nil
 }
 
 // atOnce is the number of tasks that keep a GPU busy for about a second in one call of CountTasks, if the

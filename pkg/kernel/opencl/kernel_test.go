@@ -23,7 +23,7 @@ func firstDevice(t testing.TB) kernel.Kernel {
 		t.Fatalf("these tests need a device (Debian: apt-get install pocl-opencl-icd ocl-icd-libopencl1): %v", err)
 	}
 	t.Logf("device: %+v", devices[0])
-	k, err := Kernel(0)
+	k, err := Kernel("opencl:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package opencl counts on GPUs and other devices of OpenCL 1.2. It is for binaries that are built
-// with the tag opencl on Linux; in all others, Devices and Kernel say how to get one. It does not
+// with the tag opencl on Linux; in all others there is no device, and Kernel says how to get such a binary. It does not
 // choose a device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the
 // kernel.
 //
@@ -23,10 +23,9 @@ const Prefix = "opencl:"
 
 // Device describes a device that [Kernel] can count on.
 type Device struct {
-	Index  int    // from 0, in the order of the platforms and their devices
-	Name   string // as its driver names it, printable
-	Vendor string // printable
-	Units  int    // compute units: multiprocessors of a GPU, threads of a CPU
-	Memory uint64 // bytes of global memory
-	Driver string // platform and version of the driver, printable
+	Name   string `json:"device,omitempty"` // as its driver names it, printable
+	Vendor string `json:"vendor,omitempty"` // its maker, printable
+	Units  int    `json:"units,omitempty"`  // its compute units: multiprocessors of a GPU, threads of a CPU
+	Memory uint64 `json:"memory,omitempty"` // its global memory, bytes
+	Driver string `json:"driver,omitempty"` // platform and version of its driver, printable
 }

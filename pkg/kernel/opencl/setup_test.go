@@ -174,6 +174,11 @@ func TestSetupErrors(t *testing.T) {
 			t.Errorf("%s: %d objects of OpenCL after the error, %d before", name, live, before)
 		}
 	}
+	for _, name := range []string{"opencl:-1", "opencl:65536", "opencl:x", "opencl:", "avx2"} {
+		if _, err := Kernel(name); err == nil {
+			t.Errorf("Kernel(%q) returns no error", name)
+		}
+	}
 }
 
 // Close releases all objects of OpenCL, after a count and after a cancelled one.

@@ -11,8 +11,8 @@ import (
 // errWithout says how to get a binary with OpenCL.
 var errWithout = errors.New("this binary is built without OpenCL: use the image worker-opencl, or build on Linux with go build -tags opencl ./worker")
 
-// Devices returns an error: this binary is built without OpenCL.
-func Devices() ([]Device, error) { return nil, errWithout }
+// Devices returns no device: this binary is built without OpenCL.
+func Devices() ([]Device, error) { return nil, nil }
 
 // Kernel returns an error: this binary is built without OpenCL.
-func Kernel(index int) (kernel.Kernel, error) { return kernel.Kernel{}, errWithout }
+func Kernel(string) (kernel.Kernel, error) { return kernel.Kernel{}, errWithout }

@@ -1,0 +1,59 @@
+// Command liar is a worker that adds one to every fourth count. Tests show with it that a worker that counts wrong does not make
+// a total wrong. It understands the flags --join, --nats, --machine, --threads and --kernel of the worker.
+package main
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"sync/atomic"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/worker"
+)
+
+func main() {
+	log := zerolog.New(os.Stderr).With().Timestamp().Logger()
+	var server bus.Flags
+	flags := pflag.NewFlagSet("liar", pflag.ExitOnError)
+	server.Register(flags, "")
+	machine := flags.String("machine", "liar", "")
+	threads := flags.Int("threads", 1, "")
+	name := flags.String("kernel", kernel.Auto, "")
+	_ = flags.Parse(os.Args[1:]) // it exits if that fails
+	options, err1 := server.Options("nqueens liar")
+	k, err2 := kernel.Choose(*name)
+	if err := cmp.Or(err1, err2); err != nil {
+		log.Fatal().Err(err).Send()
+	}
+	honest := k.New
+	k.New = func() (kernel.Counter, error) {
+		c, err := honest()
+		return &liar{Counter: c}, err
+	}
+	options.Wait, options.Log = true, log
+	b, err := bus.Connect(options)
+	if err == nil {
+		err = worker.New(worker.Config{Process: worker.NewProcess(*machine), Version: "devel", Kernel: k, Threads: *threads, Log: log}, b).Run(context.Background())
+	}
+	log.Fatal().Err(err).Msg("the worker ended")
+}
+
+// liar adds one to every fourth count.
+type liar struct {
+	kernel.Counter
+	counts int
+}
+
+func (l *liar) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+	count, err := l.Counter.Count(ctx, b, prefixes, pulse)
+	if l.counts++; err == nil && l.counts%4 == 0 {
+		count++
+	}
+	return count, err
+}
