@@ -10,9 +10,9 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/count"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/page"
-	"nqueens/pkg/recount"
 )
 
 func main() {
@@ -41,9 +41,9 @@ this machine with one command, or with workers on many. An interrupted count res
 // recountCommand is the child process of a recount.
 func recountCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: recount.Command, Hidden: true, Args: cobra.NoArgs,
+		Use: count.RecountCommand, Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return recount.Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
+			return count.ServeRecount(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 }

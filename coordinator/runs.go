@@ -91,9 +91,6 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 		r := &list[i]
 		s := r.Snapshot()
 		if asJSON {
-			if s.Confirmed != nil && s.Level != queens.Published {
-				s.Confirmed = nil // an audit says what confirms the total
-			}
 			listed := listedRun{Snapshot: s, Status: r.Status(), Ledger: store.Folder(r.Name), Bytes: r.Bytes}
 			if r.Active != nil {
 				listed.Server = r.Active.Holder.Server
@@ -136,7 +133,7 @@ func writeSnapshots(w io.Writer, snapshots []queens.Snapshot, asJSON bool) error
 	rows := [][]string{{"RUN", "STATE", "DONE", "RATE", "THREADS", "TIME TO GO"}}
 	for i := range snapshots {
 		s := &snapshots[i]
-		rows = append(rows, []string{s.Run, string(s.State), totalOf(s, true), humanize.Rate(s.Rate), humanize.Int(s.Threads), report.Remaining(s)})
+		rows = append(rows, []string{s.Run, string(s.State), totalOf(s, true), humanize.Rate(s.Rate), humanize.Int(s.Threads), report.TimeToGo(s)})
 	}
 	if len(rows) == 1 {
 		return nil

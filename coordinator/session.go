@@ -14,13 +14,13 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/count"
 	"nqueens/pkg/display"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"
-	"nqueens/pkg/recount"
 	"nqueens/pkg/report"
 	"nqueens/pkg/session"
 )
@@ -101,9 +101,8 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 
 // recountTask counts a task in a child process on all cores.
 func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
-	return recount.Run(ctx, recount.Task{
-		Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper, Threads: runtime.GOMAXPROCS(0),
-	})
+	r := count.Recount{Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper, Threads: runtime.GOMAXPROCS(0)}
+	return r.InChild(ctx)
 }
 
 // logDelay is the time between the last line of the log and the total where a service manager merges both streams, as Docker

@@ -37,7 +37,6 @@ type Recounts struct {
 	Differing   uint64       `json:"differing"`   // recounted tasks whose recount contradicts the ledger
 	Differences []Difference `json:"differences"` // at most 100 of these tasks, those that were found first, by task
 	Share       float64      `json:"share"`       // of the recounted tasks in the estimated work of the run, 0 to 1
-	Seed        uint64       `json:"seed,string"` // of the sample
 	Kernels     []string     `json:"kernels"`     // that counted the sample
 }
 
@@ -79,7 +78,7 @@ type sampling struct {
 // is returned with any error.
 func recount(ctx context.Context, s *ledger.State, sample Sample) (Recounts, error) {
 	m := &s.Header().Manifest
-	r := &sampling{state: s, sample: sample, shares: split.Shares(m), kernels: make(map[string]bool), found: Recounts{Seed: sample.Seed}}
+	r := &sampling{state: s, sample: sample, shares: split.Shares(m), kernels: make(map[string]bool)}
 	var err error
 	if r.index, err = split.NewIndex(ctx, m); err != nil {
 		return r.found, err

@@ -43,7 +43,6 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 	}
 	m := &s.Header().Manifest
 	v := Verification{Run: s.Header().Run, N: m.N, Placed: m.Placed, Done: s.NumberDone(), Tasks: m.Tasks, Dropped: len(notes.Dropped)}
-	v.Seed = sample.Seed
 	found, noTotal := final(ctx, path, s)
 	if noTotal != nil && !errors.Is(noTotal, queens.ErrIncomplete) && !errors.Is(noTotal, queens.ErrContradiction) {
 		return v, noTotal

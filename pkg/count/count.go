@@ -1,5 +1,6 @@
 // Package count counts tasks in this process, on a pool of threads: the tasks of a whole
-// board, exported tasks, or any others. It knows neither transport nor ledger.
+// board, exported tasks, or any others; and a task of which a coordinator makes a recount, in a child process. It knows neither
+// transport nor ledger.
 package count
 
 import (

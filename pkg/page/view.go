@@ -77,7 +77,7 @@ func (v *view) Ended() bool { return v.Snapshot != nil && v.State != queens.Runn
 func (v *view) Share() string { return report.Share(v.Snapshot) }
 
 // Remaining is how long the run still takes, or what it waits for.
-func (v *view) Remaining() string { return strings.TrimSuffix(report.Remaining(v.Snapshot), " to go") }
+func (v *view) Remaining() string { return report.TimeToGo(v.Snapshot) }
 
 // Confirmation says what confirms the total.
 func (v *view) Confirmation() string {

@@ -71,7 +71,12 @@ func ConfirmedBy(c *queens.Confirmed) string {
 	return "nothing confirms it"
 }
 
-// Remaining says in a few words how long a run still takes, or what it waits for.
+// TimeToGo says what [Remaining] says, below a heading: 1m20s to 2m.
+func TimeToGo(s *queens.Snapshot) string {
+	return strings.TrimPrefix(strings.TrimSuffix(Remaining(s), " to go"), "time to go ")
+}
+
+// Remaining says in a few words how long a run still takes, or what it waits for: 1m20s to 2m to go.
 func Remaining(s *queens.Snapshot) string {
 	switch {
 	case s.State != queens.Running:

@@ -6,8 +6,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Snapshot returns what the ledger of a run tells by its header and last mark, without rates and workers. Only the
-// published total can confirm a complete run here: an audit says what else does.
+// Snapshot returns what the ledger of a run tells by its header and last mark, without rates and workers. Only a published
+// total is confirmed here: an audit says what confirms another.
 func (r *Run) Snapshot() queens.Snapshot {
 	s := queens.Snapshot{Run: r.Name, State: r.State, At: r.Modified, Solutions: (*queens.Decimal)(new(big.Int))}
 	if r.Header == nil {
@@ -22,7 +22,10 @@ func (r *Run) Snapshot() queens.Snapshot {
 	s.At, s.Done, s.WorkDone, s.Solutions = r.Mark.At, r.Mark.Done, queens.Fraction(r.Mark.Work), r.Mark.Solutions
 	s.Elapsed.Duration = r.Mark.Wall
 	if total := r.Total(); total != nil {
-		s.SetTotal(total, queens.Confirmation{Tasks: m.Tasks, Published: queens.Compare(m.N, m.Placed, total) == queens.Match})
+		s.SetTotal(total, queens.Confirmation{Tasks: m.Tasks, Published: true})
+		if s.Known() != queens.Match {
+			s.Confirmed = nil
+		}
 	}
 	return s
 }

@@ -1,7 +1,4 @@
-// Package recount counts a task in a process of its own, on all cores: a task that kills processes, by a kernel in
-// assembly or a lack of memory, kills only that one. The coordinator's recounts are the only judge of workers, see
-// docs/correctness.md.
-package recount
+package count
 
 import (
 	"bufio"
@@ -22,11 +19,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Command is the name of the subcommand that [Run] starts. It is for no person.
-const Command = "recount-task"
+// RecountCommand is the name of the subcommand that [Recount.InChild] starts. It is for no person.
+const RecountCommand = "recount-task"
 
-// Task is what is counted, and how.
-type Task struct {
+// Recount is a task of which a coordinator makes a recount, the only judge of workers, and how: see docs/correctness.md.
+type Recount struct {
 	Board    queens.Board    `json:"allow"`
 	Prefixes []queens.Prefix `json:"prefixes"`
 	Kernel   string          `json:"kernel"`
@@ -44,20 +41,21 @@ type answer struct {
 // be busy.
 const stalled = 2 * time.Minute
 
-// Run counts a task in a new process of this program. The error says how that process ended.
-func Run(ctx context.Context, t Task) (uint64, error) {
+// InChild counts the task in a new process of this program: a task that kills processes, by a kernel in assembly or a lack of
+// memory, kills only that one. The error says how that process ended.
+func (r *Recount) InChild(ctx context.Context) (uint64, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return 0, fmt.Errorf("find this program: %w", err)
 	}
-	job, err := json.Marshal(t)
+	job, err := json.Marshal(r)
 	if err != nil {
 		return 0, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, program, Command)
+	cmd := exec.CommandContext(ctx, program, RecountCommand)
 	cmd.Stderr = &stderr
 	in, err := cmd.StdinPipe() // stays open: its end tells the child that this process has ended
 	if err != nil {
@@ -68,21 +66,21 @@ func Run(ctx context.Context, t Task) (uint64, error) {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return 0, fmt.Errorf("start %s %s: %w", program, Command, err)
+		return 0, fmt.Errorf("start %s %s: %w", program, RecountCommand, err)
 	}
 	watch := time.AfterFunc(stalled, func() { stop(fmt.Errorf("its search made no progress for %v", stalled)) })
 	defer watch.Stop()
 	_, failed := in.Write(append(job, '\n'))
-	count, readErr := read(out, func() { watch.Reset(stalled) })
+	count, readErr := readAnswer(out, func() { watch.Reset(stalled) })
 	if err := cmd.Wait(); err != nil || failed != nil || readErr != nil {
 		said := bytes.TrimSpace(stderr.Bytes())
-		return 0, fmt.Errorf("a recount by kernel %s: %w %s", t.Kernel, errors.Join(context.Cause(ctx), err, failed, readErr), said[max(0, len(said)-200):])
+		return 0, fmt.Errorf("a recount by kernel %s: %w %s", r.Kernel, errors.Join(context.Cause(ctx), err, failed, readErr), said[max(0, len(said)-200):])
 	}
 	return count, nil
 }
 
-// read reads the lines of a child to its count.
-func read(out io.Reader, progress func()) (count uint64, err error) {
+// readAnswer reads the lines of a child to its count.
+func readAnswer(out io.Reader, progress func()) (count uint64, err error) {
 	var last uint64
 	var found *uint64
 	decoder := json.NewDecoder(out)
@@ -102,16 +100,16 @@ func read(out io.Reader, progress func()) (count uint64, err error) {
 	}
 }
 
-// Serve is the child. It reads a task from in and counts it. It writes its progress to out every second, and the count at the
+// ServeRecount is the child. It reads a task from in and counts it. It writes its progress to out every second, and the count at the
 // end. It ends early when in is closed, because then the process that started it has ended.
-func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+func ServeRecount(ctx context.Context, in io.Reader, out io.Writer) error {
 	reader := bufio.NewReader(in)
 	line, err := reader.ReadBytes('\n')
 	if err != nil {
 		return fmt.Errorf("standard input has no task: %w", err)
 	}
-	var t Task
-	if err := json.Unmarshal(line, &t); err != nil {
+	var r Recount
+	if err := json.Unmarshal(line, &r); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -126,7 +124,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		count, err = Count(ctx, &t, &pulse)
+		count, err = r.Run(ctx, &pulse)
 		done <- err
 	}()
 	tick := time.NewTicker(time.Second)
@@ -146,23 +144,23 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// Count counts a task in this process on t.Threads threads.
-func Count(ctx context.Context, t *Task, pulse *atomic.Uint64) (uint64, error) {
-	k, err := kernel.Choose(t.Kernel)
+// Run counts the task in this process on r.Threads threads.
+func (r *Recount) Run(ctx context.Context, pulse *atomic.Uint64) (uint64, error) {
+	k, err := kernel.Choose(r.Kernel)
 	if err != nil {
 		return 0, err
 	}
-	if err := t.Board.Validate(); err != nil {
+	if err := r.Board.Validate(); err != nil {
 		return 0, err
 	}
-	if err := queens.ValidatePrefixes(&t.Board, 0, t.Prefixes); err != nil {
+	if err := queens.ValidatePrefixes(&r.Board, 0, r.Prefixes); err != nil {
 		return 0, err
 	}
-	prefixes := t.Prefixes
-	if t.Deeper {
-		prefixes = deeper(&t.Board, prefixes)
+	prefixes := r.Prefixes
+	if r.Deeper {
+		prefixes = deeper(&r.Board, prefixes)
 	}
-	threads := max(1, min(t.Threads, len(prefixes)))
+	threads := max(1, min(r.Threads, len(prefixes)))
 	var total atomic.Uint64
 	group, ctx := errgroup.WithContext(ctx)
 	for thread := range threads {
@@ -172,7 +170,7 @@ func Count(ctx context.Context, t *Task, pulse *atomic.Uint64) (uint64, error) {
 				if len(part) == 0 {
 					return nil
 				}
-				n, err := c.Count(ctx, &t.Board, part, pulse)
+				n, err := c.Count(ctx, &r.Board, part, pulse)
 				total.Add(n)
 				return err
 			})
