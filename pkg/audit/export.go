@@ -80,15 +80,15 @@ func attribute(path string, s *ledger.State) (*attribution, error) {
 		}
 		return ids[of]
 	}
-	_, err := ledger.Read(path, func(r ledger.Record) error {
+	err := ledger.Read(path, func(r ledger.Record) error {
 		result, ok := r.(*ledger.Result)
-		if !ok || result.Validate(tasks) != nil || s.Banned(result.Machine) {
+		if !ok || s.Banned(result.Machine) {
 			return nil
 		}
 		by := id(result.Machine, result.Kernel)
 		for i, count := range result.Counts {
 			task := result.First + uint64(i)
-			if c, done := s.Count(task); done && c == count && a.counts[task].source == 0 {
+			if o := s.Task(task); o.Done && o.Count == count && a.counts[task].source == 0 {
 				a.counts[task] = attributed{count, by, float32(result.Searched.Seconds() / float64(len(result.Counts)))}
 			}
 		}
@@ -98,12 +98,8 @@ func attribute(path string, s *ledger.State) (*attribution, error) {
 		if a.counts[task].source != 0 {
 			continue
 		}
-		if count, done := s.Count(task); done {
-			kernel := ""
-			for _, r := range s.RecountsOf(task) {
-				kernel = r.Kernel
-			}
-			a.counts[task] = attributed{count: count, source: id("", kernel)}
+		if o := s.Task(task); o.Done {
+			a.counts[task] = attributed{count: o.Count, source: id("", s.Counts(task)[0].Kernel)}
 		}
 	}
 	return a, err

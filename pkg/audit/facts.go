@@ -22,8 +22,6 @@ func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 	if err != nil {
 		return snapshot, err
 	}
-	c := s.Confirmation()
-	c.Published = queens.Compare(snapshot.N, snapshot.Placed, found) == queens.Match
-	snapshot.SetTotal(found, c)
+	snapshot.SetTotal(found, s.Confirmation(found))
 	return snapshot, nil
 }

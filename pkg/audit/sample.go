@@ -68,7 +68,7 @@ type sampling struct {
 	of     uint64 // tasks of the sample
 	shares []float64
 
-	mu      sync.Mutex // of all below, and of state
+	mu      sync.Mutex // of all below
 	kernels map[string]bool
 	found   Recounts
 }
@@ -105,10 +105,7 @@ func (r *sampling) draw(tasks uint64) iter.Seq[uint64] {
 		for left := r.of; left > 0; {
 			task := rng.Uint64N(tasks)
 			word, bit := &drawn[task/64], uint64(1)<<(task%64)
-			r.mu.Lock()
-			skip := *word&bit != 0 || !r.state.Done(task)
-			r.mu.Unlock()
-			if skip {
+			if *word&bit != 0 || !r.state.Task(task).Done {
 				continue
 			}
 			if !yield(task) {
@@ -126,16 +123,14 @@ func (r *sampling) count(ctx context.Context, id uint64) (none struct{}, err err
 	if len(tasks) == 0 {
 		return none, fmt.Errorf("%w: the split has no task %d", queens.ErrContradiction, id)
 	}
-	r.mu.Lock()
-	recorded, _ := r.state.Count(id)
+	recorded := r.state.Task(id).Count
 	var kernels, machines []string
 	for _, c := range r.state.Counts(id) {
 		kernels = append(kernels, c.Kernel)
-		if c.Count == recorded && !slices.Contains(machines, c.Machine) {
+		if c.Count == recorded && c.Machine != "" && !slices.Contains(machines, c.Machine) {
 			machines = append(machines, c.Machine)
 		}
 	}
-	r.mu.Unlock()
 	again, err := count.One(ctx, kernel.Differing(kernels...), &tasks[0])
 	if err != nil {
 		return none, err

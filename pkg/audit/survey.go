@@ -13,12 +13,11 @@ import (
 func Snapshot(s *ledger.State) queens.Snapshot {
 	h := s.Header()
 	m := &h.Manifest
-	disputes, _ := s.Disputes()
 	snapshot := queens.Snapshot{
 		Run: h.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: queens.Stopped, At: h.Created,
 		Done: s.NumberDone(), Tasks: m.Tasks, Solutions: (*queens.Decimal)(s.Solutions()),
 		WorkDone:   queens.Fraction(split.WorkDone(m, nil, s.DoneByClass())),
-		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: s.Checked(), Disputes: disputes,
+		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: s.Checked(), Disputes: s.Disputes(),
 		Recounts: s.Recounts(), Recounting: uint64(len(s.Unsettled())), Recorded: s.Results(),
 	}
 	if bans := s.Bans(); len(bans) > 0 {
@@ -36,7 +35,7 @@ func Snapshot(s *ledger.State) queens.Snapshot {
 // History returns how the run of the ledger at path went, by its marks, as far as the ledger can be read.
 func History(path string) []progress.Point {
 	var h progress.History
-	_, _ = ledger.Read(path, func(r ledger.Record) error {
+	_ = ledger.Read(path, func(r ledger.Record) error {
 		if m, ok := r.(*ledger.Mark); ok {
 			solutions, _ := (*big.Int)(m.Solutions).Float64()
 			h.Add(progress.Point{Elapsed: m.Wall, Work: m.Work, Solutions: solutions})
@@ -50,7 +49,7 @@ func History(path string) []progress.Point {
 // at path can be read.
 func Workers(path string) int {
 	processes, banned := make(map[queens.Process]bool), make(map[string]bool)
-	_, _ = ledger.Read(path, func(r ledger.Record) error {
+	_ = ledger.Read(path, func(r ledger.Record) error {
 		switch r := r.(type) {
 		case *ledger.Result:
 			processes[queens.Process{Machine: r.Machine, Name: r.Process}] = true

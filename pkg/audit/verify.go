@@ -61,8 +61,7 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 	v.Verified, v.Stopped = err == nil, ctx.Err() != nil
 	v.Known, v.Seconds = queens.Compare(m.N, m.Placed, found), time.Since(begun).Seconds()
 	if noTotal == nil && !errors.Is(err, queens.ErrContradiction) && (v.Verified || v.Stopped) {
-		c := s.Confirmation()
-		c.Published = v.Known == queens.Match
+		c := s.Confirmation(found)
 		v.Total, v.Confirmed = (*queens.Decimal)(found), &queens.Confirmed{Level: c.Level(), By: c}
 	}
 	return v, err

@@ -73,18 +73,14 @@ func (j *judge) counts(machine string, task uint64) {
 
 // settle returns what a task needs, after what is recorded of it has changed.
 func (j *judge) settle(task uint64) need {
-	done := j.state.Done(task)
-	if !done {
-		if _, recount := j.state.NeedsRecount(task); recount {
-			j.unsettled[task] = true
-			return needRecount
-		}
+	outcome := j.state.Task(task)
+	if outcome.NeedsRecount {
+		j.unsettled[task] = true
+		return needRecount
 	}
 	delete(j.unsettled, task)
-	if done && j.checks[task] {
-		if _, verdict := j.state.Verdict(task); verdict || j.state.Agreeing(task) >= 2 {
-			delete(j.checks, task)
-		}
+	if outcome.Checked() {
+		delete(j.checks, task)
 	}
 	return j.need(task)
 }
@@ -94,7 +90,7 @@ func (j *judge) need(task uint64) need {
 	switch {
 	case j.unsettled[task]:
 		return needRecount
-	case !j.state.Done(task):
+	case !j.state.Task(task).Done:
 		return needCount
 	case j.checks[task]:
 		return needCheck
@@ -115,8 +111,8 @@ func (j *judge) news(machine string, task, count uint64) (isNew, tooMany bool) {
 		differs := !slices.Contains(own, count)
 		return differs && len(own) < 2, differs && len(own) >= 2
 	}
-	known, done := j.state.Count(task)
-	return !done || count != known || j.need(task) != needNothing, false
+	known := j.state.Task(task)
+	return !known.Done || count != known.Count || j.need(task) != needNothing, false
 }
 
 // next returns the task to recount now: the lowest that needs it, or else the lowest of those that workers have lost.
@@ -127,7 +123,7 @@ func (j *judge) next(lost []uint64) (task uint64, why ledger.Why, found bool) {
 		}
 	}
 	switch {
-	case found && len(j.state.Counts(task)) == 0:
+	case found && !slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return c.Machine != "" }):
 		why = ledger.LostWorkers
 	case !found && len(lost) > 0:
 		task, why, found = slices.Min(lost), ledger.LostWorkers, true
@@ -139,16 +135,14 @@ func (j *judge) next(lost []uint64) (task uint64, why ledger.Why, found bool) {
 // generic one row deeper. It returns false if children have died in all of these ways.
 func (j *judge) way(task uint64, why ledger.Why) (Recount, bool) {
 	ways := make([]Recount, 0, len(j.kernels)+2)
-	used := j.state.RecountsOf(task)
+	counts := j.state.Counts(task)
 	for _, kernel := range j.kernels {
-		counted := slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return c.Kernel == kernel })
-		recounted := slices.ContainsFunc(used, func(r ledger.Recount) bool { return r.Kernel == kernel })
-		if kernel != generic && !counted && !recounted {
+		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Kernel == kernel }) {
 			ways = append(ways, Recount{Task: task, Kernel: kernel, Why: why})
 		}
 	}
 	for _, deeper := range []bool{false, true} {
-		if !slices.ContainsFunc(used, func(r ledger.Recount) bool { return r.Kernel == generic && r.Deeper == deeper }) {
+		if !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Machine == "" && c.Kernel == generic && c.Deeper == deeper }) {
 			ways = append(ways, Recount{Task: task, Kernel: generic, Deeper: deeper, Why: why})
 		}
 	}

@@ -157,27 +157,23 @@ func (c *Core) checkMachine(now time.Duration) {
 
 // fill lets every task wait that needs a count by a worker and that nobody holds.
 func (c *Core) fill() {
-	one := c.state.Header().Redundancy == 1
-	for r := range c.state.Undone() {
-		waits, group := queens.Range{First: r.First}, counters{}
-		for task := r.First; task < r.End(); task++ {
-			by := counters{}
-			if !one {
-				by = c.state.Counters(task)
-			}
-			skip := c.judge.unsettled[task] || c.queue.held(task)
-			if skip || by != group {
-				c.queue.wait(waits, group)
-				waits, group = queens.Range{First: task}, by
-			}
-			if skip {
-				waits.First++
-			} else {
-				waits.Tasks++
-			}
+	h := c.state.Header()
+	waits, group := queens.Range{}, counters{}
+	for task := range h.Manifest.Tasks {
+		if c.state.Task(task).Done || c.judge.unsettled[task] || c.queue.held(task) {
+			continue
 		}
-		c.queue.wait(waits, group)
+		by := counters{}
+		if h.Redundancy > 1 {
+			by = c.state.Counters(task)
+		}
+		if task != waits.End() || by != group {
+			c.queue.wait(waits, group)
+			waits, group = queens.Range{First: task}, by
+		}
+		waits.Tasks++
 	}
+	c.queue.wait(waits, group)
 	for task := range c.judge.checks {
 		if c.judge.need(task) == needCheck && !c.queue.held(task) {
 			c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counters(task))

@@ -247,9 +247,7 @@ func (s *Coordinator) loop(ctx context.Context) error {
 func (s *Coordinator) snapshot(now time.Duration) {
 	latest := s.core.Snapshot(now)
 	if total := (*big.Int)(latest.Total); total != nil {
-		c := s.State.Confirmation()
-		c.Published = queens.Compare(latest.N, latest.Placed, total) == queens.Match
-		latest.SetTotal(total, c)
+		latest.SetTotal(total, s.State.Confirmation(total))
 	}
 	s.OnSnapshot(&latest)
 	s.latest.Store(&latest)

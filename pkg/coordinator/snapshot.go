@@ -12,14 +12,13 @@ import (
 // what confirms the total: it takes a pass over all tasks.
 func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	h := c.state.Header()
-	all, _ := c.state.Disputes()
 	s := queens.Snapshot{
 		Run: h.Run, N: h.Manifest.N, Symmetry: h.Manifest.Symmetry, Placed: h.Manifest.Placed, State: queens.Running, At: c.at(now),
 		Done: c.state.NumberDone(), Tasks: h.Manifest.Tasks, WorkDone: queens.Fraction(c.workDone()),
 		Solutions: (*queens.Decimal)(c.state.Solutions()), Elapsed: queens.Seconds{Duration: c.clock.wall},
 		Waiting: c.queue.waits(), Held: uint64(len(c.queue.holders)), Machines: len(c.fleet.machines()),
 		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: c.state.Checked(),
-		Disputes: all, Recounts: c.state.Recounts(), Recounting: uint64(len(c.judge.unsettled)),
+		Disputes: c.state.Disputes(), Recounts: c.state.Recounts(), Recounting: uint64(len(c.judge.unsettled)),
 		Recorded: c.state.Results(), Repeated: c.numbers.repeated, Refused: c.numbers.refused, Lost: c.numbers.lost,
 		Notice: c.notice,
 	}

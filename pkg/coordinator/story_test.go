@@ -99,7 +99,7 @@ func testShares(m *queens.Manifest) []float64 {
 func (s *story) start() {
 	s.state = ledger.NewState(s.header)
 	for _, r := range s.records {
-		if err := s.state.Add(r); err != nil {
+		if _, err := s.state.Apply(r); err != nil {
 			s.t.Fatal(err)
 		}
 	}

@@ -15,10 +15,10 @@ func coordinatorWith(t *testing.T, instance uint64, results int) *Core {
 	state := ledger.NewState(&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: 1})
 	records := []ledger.Record{&ledger.Start{Number: 1}}
 	for i := range results {
-		records = append(records, &ledger.Result{Machine: "m", Kernel: generic, Range: queens.Range{First: uint64(i), Tasks: 1}, Counts: []uint64{1}})
+		records = append(records, &ledger.Result{Machine: "m", Kernel: generic, Range: queens.Range{First: uint64(i), Tasks: 1}, Counts: []uint64{1}, At: time.UnixMilli(0)})
 	}
 	for _, r := range records {
-		if err := state.Add(r); err != nil {
+		if _, err := state.Apply(r); err != nil {
 			t.Fatal(err)
 		}
 	}

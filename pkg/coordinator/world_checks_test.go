@@ -3,6 +3,7 @@ package coordinator
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math/big"
 	"slices"
 	"time"
@@ -54,7 +55,7 @@ func (w *world) check() {
 				w.fail("the banned machine %s holds task %d", h.holder.Machine, task)
 			}
 		}
-		if c.state.Done(task) {
+		if c.state.Task(task).Done {
 			continue
 		}
 		undone++
@@ -66,7 +67,7 @@ func (w *world) check() {
 		case len(holds) > 0:
 			held++
 		}
-		if _, recount := c.state.NeedsRecount(task); recount != (need == needRecount) {
+		if recount := c.state.Task(task).NeedsRecount; recount != (need == needRecount) {
 			w.fail("task %d needs a recount: %v, and awaits one: %v", task, recount, !recount)
 		}
 	}
@@ -267,16 +268,17 @@ func (w *world) checkRecount(h *host, r *Recount) {
 			w.fail("task %d is recounted by kernel %s, which machine %s has used", r.Task, r.Kernel, c.Machine)
 		}
 	}
-	if slices.Contains(h.state.RecountsOf(r.Task), ledger.Recount{Task: r.Task, Kernel: r.Kernel, Deeper: r.Deeper, Count: w.truth[r.Task]}) {
+	recounts := slices.DeleteFunc(h.state.Counts(r.Task), func(c ledger.Count) bool { return c.Machine != "" })
+	if slices.Contains(recounts, ledger.Count{Kernel: r.Kernel, Deeper: r.Deeper, Count: w.truth[r.Task]}) {
 		w.fail("task %d is recounted twice by %s", r.Task, r.way())
 	}
-	if r.Why != ledger.LostWorkers || len(h.state.RecountsOf(r.Task)) > 0 {
+	if r.Why != ledger.LostWorkers || len(recounts) > 0 {
 		return
 	}
 	for _, set := range h.core.queue.groups {
 		for _, waits := range *set {
 			for task := waits.First; task < waits.End(); task++ {
-				if h.core.queue.losses[task] < lostAlone && !h.state.Done(task) {
+				if h.core.queue.losses[task] < lostAlone && !h.state.Task(task).Done {
 					w.fail("lost task %d is recounted while task %d waits", r.Task, task)
 				}
 			}
@@ -287,8 +289,9 @@ func (w *world) checkRecount(h *host, r *Recount) {
 // checkDisk checks that a log has every count for which a worker has a receipt.
 func (w *world) checkDisk(state *ledger.State) {
 	for _, f := range w.acked {
-		count, done := state.Count(f.task)
-		if !(done && count == f.count) && !slices.ContainsFunc(state.Counts(f.task), func(c ledger.Count) bool { return c.Count == f.count }) {
+		o := state.Task(f.task)
+		recorded := slices.ContainsFunc(state.Counts(f.task), func(c ledger.Count) bool { return c.Count == f.count && c.Machine != "" })
+		if !(o.Done && o.Count == f.count) && !recorded {
 			w.fail("a receipt was given for task %d by %s: %d, and the log does not have that count", f.task, f.machine, f.count)
 		}
 	}
@@ -299,7 +302,7 @@ func (w *world) checkEnd() {
 	if w.failure != "" {
 		return
 	}
-	state, notes, err := ledger.Fold(bytes.NewReader(w.disk), int64(len(w.disk)), "the world's")
+	state, notes, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
 	if err != nil || notes.Torn > 0 {
 		w.fail("the log of the end can't be read: %v", err)
 		return
@@ -318,15 +321,16 @@ func (w *world) checkEnd() {
 			w.fail("the total %v contradicts the published one", w.end.Total)
 		}
 		for task := range w.truth {
-			if count, done := state.Count(uint64(task)); !done {
+			if o := state.Task(uint64(task)); !o.Done {
 				w.fail("the run is complete without task %d", task)
-			} else if count != w.truth[task] && w.mustBeExact() {
-				w.fail("task %d has %d", task, count)
-			} else if _, verdict := state.Verdict(uint64(task)); !verdict {
+			} else if o.Count != w.truth[task] && w.mustBeExact() {
+				w.fail("task %d has %d", task, o.Count)
+			} else if !o.Verdict {
 				machines := map[string]bool{}
 				for _, c := range state.Counts(uint64(task)) {
-					machines[c.Machine] = c.Count == count
+					machines[c.Machine] = c.Count == o.Count
 				}
+				delete(machines, "") // recounts
 				for _, b := range state.Bans() {
 					delete(machines, b.Machine)
 				}
@@ -339,7 +343,7 @@ func (w *world) checkEnd() {
 			w.fail("nothing was checked")
 		}
 		if w.header.Redundancy > 1 {
-			if c := state.Confirmation(); c.Checked != c.Tasks {
+			if c := state.Confirmation(nil); c.Checked != c.Tasks {
 				w.fail("%d of %d tasks are confirmed", c.Checked, c.Tasks)
 			}
 		}

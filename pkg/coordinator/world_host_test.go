@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"slices"
 	"time"
@@ -35,7 +36,7 @@ type host struct {
 
 // startHost starts a coordinator on what is on the disk.
 func (w *world) startHost() {
-	state, notes, err := ledger.Fold(bytes.NewReader(w.disk), int64(len(w.disk)), "the world's")
+	state, notes, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
 	if err != nil || len(notes.Dropped) > 0 {
 		w.fail("the log can't be read: %v, %v", err, notes)
 		return
@@ -310,7 +311,7 @@ func (h *host) total() {
 	if h.dead {
 		return
 	}
-	state, _, err := ledger.Fold(bytes.NewReader(w.disk), int64(len(w.disk)), "the world's")
+	state, _, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
 	if err != nil {
 		w.fail("the log can't be read: %v", err)
 		return

@@ -24,15 +24,15 @@ import (
 	"fmt"
 	"slices"
 
-	"nqueens/pkg/queens"
+	"nqueens/pkg/symmetry"
 )
 
-// State is what follows from the records of a log. It is not safe for concurrent use.
+// State is what follows from the records of a log. Any number of goroutines may read it while no record is applied.
 type State struct {
 	header *Header
 	facts  facts
 	totals totals
-	stale  bool // totals and bans are to be derived from the facts again
+	stale  bool // totals are to be derived from the facts again
 
 	starts  int
 	results uint64
@@ -42,11 +42,11 @@ type State struct {
 	changed []uint64 // the tasks of a [Change]
 }
 
-// totals are sums over all tasks of what their facts say.
+// totals are sums over all tasks of their outcomes.
 type totals struct {
-	done, checked, verdicts, disputed, differed uint64
-	doneOf                                      []uint64     // done tasks of each class
-	sums                                        []queens.Sum // of their counts
+	done, checked, unsettled, differed uint64
+	doneOf                             []uint64 // done tasks of each class
+	sums                               symmetry.Sums
 }
 
 // Change says what a record changed.
@@ -58,25 +58,20 @@ type Change struct {
 
 // NewState returns the state of a log that has a header only.
 func NewState(h *Header) *State {
-	return &State{header: h, facts: newFacts(h), stale: true}
+	return &State{header: h, facts: newFacts(h), totals: totals{doneOf: make([]uint64, len(h.Manifest.Classes))}}
 }
 
-// Add applies a record without saying what it changes: for many records at once. The error says that the record can't
-// be of this log; then the state is as before.
-func (s *State) Add(r Record) error {
-	s.stale = true
-	return s.apply(r)
-}
-
-// Apply applies a record. The error is that of [State.Add].
+// Apply applies a record. The error says that the record can't be of this log; then the state is as before.
 func (s *State) Apply(r Record) (Change, error) {
-	s.settle()
-	before := s.facts.bans
-	s.changed = s.changed[:0]
-	if err := s.apply(r); err != nil {
+	if err := validate(r, s.header.Manifest.Tasks); err != nil {
 		return Change{}, err
 	}
-	c := Change{Tasks: s.changed, All: s.facts.stale}
+	if r.kind() == headerKind {
+		return Change{}, fmt.Errorf("%w: a second header", errRecord)
+	}
+	before := s.facts.bans
+	s.apply(r)
+	c := Change{Tasks: s.changed, All: s.stale}
 	s.settle()
 	for name := range s.facts.bans {
 		if _, known := before[name]; !known {
@@ -87,103 +82,81 @@ func (s *State) Apply(r Record) (Change, error) {
 	return c, nil
 }
 
-// apply applies a record. The totals and s.changed follow unless they are stale.
-func (s *State) apply(r Record) error {
-	m := &s.header.Manifest
+// apply applies a valid record, and leaves totals stale that change as a whole.
+func (s *State) apply(r Record) {
+	s.changed = s.changed[:0]
 	switch r := r.(type) {
 	case *Result:
-		if err := r.Validate(m.Tasks); err != nil {
-			return err
-		}
-		source, err := s.facts.source(r.Machine, r.Kernel)
-		if err != nil {
-			return err
-		}
 		s.results++
+		source := s.facts.source(r.Machine, r.Kernel, false)
 		for i, count := range r.Counts {
-			s.change(r.First+uint64(i), func(task uint64) bool { return s.facts.addCount(task, source, count) })
+			s.add(r.First+uint64(i), source, count)
 		}
 	case *Recount:
-		if r.Task >= m.Tasks {
-			return fmt.Errorf("a recount of task %d of %d", r.Task, m.Tasks)
-		}
-		s.change(r.Task, func(task uint64) bool { return s.facts.addRecount(task, recount{r.Count, r.Kernel, r.Deeper}) })
+		s.add(r.Task, s.facts.source("", r.Kernel, r.Deeper), r.Count)
 	case *Ban:
-		if r.Task >= m.Tasks {
-			return fmt.Errorf("a ban for task %d of %d", r.Task, m.Tasks)
-		}
-		s.facts.addBan(r.Ban)
-		s.facts.judge()
+		keepFirst(s.facts.records, r.Ban)
+		s.stale = s.facts.judge() || s.stale
 	case *Start:
 		s.starts = max(s.starts, r.Number)
 	case *Mark:
-		if r.Done > m.Tasks {
-			return fmt.Errorf("a mark with %d of %d tasks done", r.Done, m.Tasks)
-		}
 		s.last = r
-	default:
-		return fmt.Errorf("a second header, or no record: %T", r)
 	}
 	_, s.isLast = r.(*Mark)
-	return nil
 }
 
-// change lets add change the facts of a task, and keeps the totals right.
-func (s *State) change(task uint64, add func(task uint64) bool) {
-	if s.stale {
-		add(task)
-		return
-	}
+// add adds a count of a task to the facts, and keeps the totals right.
+func (s *State) add(task uint64, source uint32, count uint64) {
 	before := s.facts.outcome(task)
-	if add(task) {
-		s.changed = append(s.changed, task)
-	}
-	after := s.facts.outcome(task)
-	class := s.header.Manifest.ClassOf(task)
-	s.totals.add(class, &before, -1)
-	s.totals.add(class, &after, 1)
-	if len(s.facts.recounts) > 0 && s.facts.recounts[task] != nil {
-		s.facts.judge()
-	}
-}
-
-// settle derives bans and totals from the facts. It takes 0.1 s for 10^7 tasks.
-func (s *State) settle() {
-	if !s.stale && !s.facts.stale {
+	if !s.facts.add(task, source, count) {
 		return
 	}
-	s.facts.judge()
-	s.facts.void()
-	m := &s.header.Manifest
-	s.totals = totals{doneOf: make([]uint64, len(m.Classes)), sums: make([]queens.Sum, len(m.Classes))}
-	for class := range m.Classes {
-		first := m.Classes[class].First
-		for task := first; task < first+m.TasksOf(class); task++ {
-			o := s.facts.outcome(task)
-			s.totals.add(class, &o, 1)
-		}
+	s.changed = append(s.changed, task)
+	after := s.facts.outcome(task)
+	if !s.stale {
+		class := s.header.Manifest.ClassOf(task)
+		s.sum(class, &before, -1)
+		s.sum(class, &after, 1)
 	}
-	s.stale = false
+	if before.Verdict || after.Verdict {
+		s.stale = s.facts.judge() || s.stale
+	}
 }
 
-// add adds what the facts of a task of a class say, or takes it away if times is -1.
-func (t *totals) add(class int, o *outcome, times int) {
+// sum adds the outcome of a task of a class to the totals, or takes it away if times is -1.
+func (s *State) sum(class int, o *Outcome, times int) {
+	t := &s.totals
 	note := func(total *uint64, holds bool) {
 		if holds {
 			*total += uint64(times)
 		}
 	}
-	note(&t.done, o.done)
-	note(&t.doneOf[class], o.done)
-	note(&t.checked, o.checked())
-	note(&t.verdicts, o.verdict)
-	note(&t.disputed, o.disputed)
-	note(&t.differed, o.differed)
-	switch {
-	case !o.done:
+	note(&t.done, o.Done)
+	note(&t.doneOf[class], o.Done)
+	note(&t.checked, o.Checked())
+	note(&t.unsettled, o.NeedsRecount)
+	note(&t.differed, o.Differed)
+	switch sum := &t.sums[s.header.Manifest.Classes[class].Weight]; {
+	case !o.Done:
 	case times > 0:
-		t.sums[class].Add(o.count)
+		sum.Add(o.Count)
 	default:
-		t.sums[class].Subtract(o.count)
+		sum.Subtract(o.Count)
 	}
+}
+
+// settle derives stale totals. It takes 0.1 s for 10^7 tasks.
+func (s *State) settle() {
+	if !s.stale {
+		return
+	}
+	m := &s.header.Manifest
+	s.totals = totals{doneOf: make([]uint64, len(m.Classes))}
+	for class := range m.Classes {
+		for task := range m.TasksOf(class) {
+			o := s.facts.outcome(m.Classes[class].First + task)
+			s.sum(class, &o, 1)
+		}
+	}
+	s.stale = false
 }

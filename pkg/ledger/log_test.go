@@ -142,7 +142,7 @@ func TestAppendKeepsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := uint64(0)
-	_, err := Scan(bytes.NewReader(m.written), int64(len(m.written)), "log", func(r Record) error {
+	_, err := scan(section(m.written, len(m.written)), "log", func(r Record) error {
 		if r, ok := r.(*Result); ok {
 			if r.Counts[0] != next || told[next] != next {
 				return fmt.Errorf("result %d is at %d", r.Counts[0], next)
@@ -190,7 +190,7 @@ func TestCreateWriteRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	last, err := ReadLast(path)
-	if err != nil || last.Ended != queens.Complete || last.Mark.Total.String() != total(s) || last.Header.Run != "n7-a" {
+	if err != nil || last.State != queens.Complete || last.Mark.Total.String() != total(s) || last.Header.Run != "n7-a" {
 		t.Errorf("%+v %v", last, err)
 	}
 	if err := l.Close(); err != nil {
@@ -215,7 +215,7 @@ func TestOpenCutsTornGroup(t *testing.T) {
 	if err = errors.Join(err, file.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if last, err := ReadLast(path); err != nil || last.Mark != nil || last.Ended != "" {
+	if last, err := ReadLast(path); err != nil || last.Mark != nil || last.State != queens.Running {
 		t.Error(last, err)
 	}
 	l, _, notes, err := Open(path)
@@ -229,7 +229,7 @@ func TestOpenCutsTornGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, notes, err := Load(path)
-	if err != nil || notes.Torn != 0 || !s.Done(0) || s.Done(1) || !s.Done(2) {
+	if err != nil || notes.Torn != 0 || !s.Task(0).Done || s.Task(1).Done || !s.Task(2).Done {
 		t.Error(notes, err)
 	}
 }

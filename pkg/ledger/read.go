@@ -40,27 +40,39 @@ var (
 	errHeader = errors.New("it does not begin with one header")
 )
 
-// Read reads the log of a run from its start, and calls each with every record, the header first. A record is valid
-// until the next. It needs no lock: beside a writer it reads what was written when it began. The error is a
-// [DamagedError], that of each, or of the file system.
-func Read(path string, each func(Record) error) (Notes, error) {
+// Load reads and folds the log of a run. It needs no lock: beside a writer it reads what was written when it began. The error
+// is a [DamagedError], or of the file system, or says that the log is of another run.
+func Load(path string) (s *State, n Notes, err error) {
+	err = view(path, func(log *io.SectionReader) error {
+		if s, n, err = Fold(log, path); err != nil {
+			return err
+		}
+		return checkFolder(path, s.header)
+	})
+	return s, n, err
+}
+
+// Read calls each with every record of a log, the header first. A record is valid, and is overwritten by the next. The error
+// is that of [Load], but for the run, or that of each.
+func Read(path string, each func(Record) error) error {
+	return view(path, func(log *io.SectionReader) error {
+		_, err := scan(log, path, each)
+		return err
+	})
+}
+
+// view calls f with a log as it is now.
+func view(path string, f func(log *io.SectionReader) error) error {
 	file, err := os.Open(path)
 	if err != nil {
-		return Notes{}, err
+		return err
 	}
 	defer func() { _ = file.Close() }() // it is only read
 	info, err := file.Stat()
 	if err != nil {
-		return Notes{}, err
+		return err
 	}
-	return Scan(file, info.Size(), path, func(r Record) error {
-		if h, ok := r.(*Header); ok {
-			if err := checkFolder(path, h); err != nil {
-				return err
-			}
-		}
-		return each(r)
-	})
+	return f(io.NewSectionReader(file, 0, info.Size()))
 }
 
 // checkFolder returns an error unless a log is in the folder of its run.
@@ -72,106 +84,98 @@ func checkFolder(path string, h *Header) error {
 	return err
 }
 
-// Scan does what [Read] does, with a log of that size that is nowhere in particular; errors contain its name.
-func Scan(log io.ReaderAt, size int64, name string, each func(Record) error) (n Notes, err error) {
-	const largest = frameSize + maxPayload
-	in := bufio.NewReaderSize(io.NewSectionReader(log, 0, size), int(min(2*largest, size)))
-	decoder := new(decoder)
-	for n.Size < size {
+// Fold does what [Load] does, with a log that is nowhere in particular; errors contain its name.
+func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
+	var s *State
+	n, err := scan(log, name, func(r Record) error {
+		if h, ok := r.(*Header); ok {
+			s = NewState(h)
+			s.stale = true // until all records are applied
+		} else {
+			s.apply(r)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, n, err
+	}
+	s.settle()
+	return s, n, nil
+}
+
+// largest is the size of the largest frame.
+const largest = frameSize + maxPayload
+
+// scan does what [Read] does. It is the only place that tells damage from an end.
+func scan(log *io.SectionReader, name string, each func(Record) error) (n Notes, err error) {
+	size := log.Size()
+	in := bufio.NewReaderSize(log, int(min(2*largest, size)))
+	d := newDecoder()
+	for {
 		next, err := in.Peek(int(min(largest, size-n.Size)))
 		if err != nil {
 			return n, fmt.Errorf("read the ledger %s: %w", name, err)
 		}
-		f, ok := parseFrame(next)
-		if !ok || !f.checks() {
-			torn, err := isTorn(log, n.Size, size)
-			if torn || err != nil {
-				n.Torn = size - n.Size
-				return n, wrapDamage(name, n.Size, err)
-			}
-			if !ok || f.kind != resultKind {
-				return n, wrapDamage(name, n.Size, errFrame)
-			}
-			n.Dropped = append(n.Dropped, n.Size)
-		} else {
-			r, err := decoder.decode(f.kind, f.payload)
+		f, whole := parseFrame(next)
+		if whole && f.checks {
+			var r Record
+			r, err = d.decode(f)
 			if (n.Size == 0) != (f.kind == headerKind) {
 				err = errHeader
 			}
-			if err != nil {
-				return n, wrapDamage(name, n.Size, err)
+			if err == nil {
+				if err := each(r); err != nil {
+					return n, err
+				}
 			}
-			if err := each(r); err != nil {
-				return n, err
-			}
+		} else {
+			err = n.judge(log, &f, whole)
+		}
+		switch {
+		case errors.Is(err, ErrFormat):
+			return n, fmt.Errorf("the ledger %s: %w", name, err)
+		case err != nil:
+			return n, &DamagedError{name, n.Size, err}
+		case n.Torn > 0:
+			return n, nil
 		}
 		n.Size += f.size()
 		_, _ = in.Discard(int(f.size())) // it is in the buffer
+		if n.Size == size {
+			return n, nil
+		}
 	}
-	if n.Size == 0 {
-		return n, wrapDamage(name, 0, errHeader)
-	}
-	return n, nil
 }
 
-// wrapDamage returns a [DamagedError], unless err is nil or says that the log has another format.
-func wrapDamage(name string, offset int64, err error) error {
+// judge notes what a frame that does not check means, and returns an error if nothing may be read any more. If no whole frame
+// ends the log, the bytes from this frame on are a group that was not written as a whole. Otherwise a result is left out.
+func (n *Notes) judge(log *io.SectionReader, f *frame, whole bool) error {
+	left := log.Size() - n.Size
+	end, err := tail(log, min(left, largest))
+	if err != nil {
+		return err
+	}
+	_, hasEnd := parseLast(end)
 	switch {
-	case errors.Is(err, ErrFormat):
-		return fmt.Errorf("the ledger %s: %w", name, err)
-	case err != nil:
-		return &DamagedError{name, offset, err}
+	case n.Size == 0 && !hasEnd:
+		return errHeader
+	case left > maxGroup && !hasEnd:
+		return errTorn
+	case !hasEnd:
+		n.Torn = left
+	case whole && f.kind == resultKind:
+		n.Dropped = append(n.Dropped, n.Size)
+	default:
+		return errFrame
 	}
 	return nil
 }
 
-// isTorn reports whether no whole frame ends the log. Then the bytes from offset on are a group that was not written as a
-// whole. The error says that they are more than the largest group, or the whole log.
-func isTorn(log io.ReaderAt, offset, size int64) (bool, error) {
-	end := make([]byte, min(size-offset, frameSize+maxPayload))
-	if _, err := log.ReadAt(end, size-int64(len(end))); err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	if _, whole := parseLast(end); whole {
-		return false, nil
-	}
-	if offset == 0 {
-		return false, errHeader
-	}
-	if size-offset > maxGroup {
-		return false, errTorn
-	}
-	return true, nil
-}
-
-// Load reads and folds the log of a run.
-func Load(path string) (*State, Notes, error) {
-	return fold(path, func(each func(Record) error) (Notes, error) { return Read(path, each) })
-}
-
-// Fold does what [Load] does, with a log as [Scan] takes it.
-func Fold(log io.ReaderAt, size int64, name string) (*State, Notes, error) {
-	return fold(name, func(each func(Record) error) (Notes, error) { return Scan(log, size, name, each) })
-}
-
-func fold(name string, read func(each func(Record) error) (Notes, error)) (*State, Notes, error) {
-	var s *State
-	var invalid error
-	notes, err := read(func(r Record) error {
-		if h, ok := r.(*Header); ok {
-			s = NewState(h)
-			return nil
-		}
-		invalid = s.Add(r)
-		return invalid
-	})
-	if invalid != nil {
-		err = wrapDamage(name, notes.Size, invalid)
-	}
-	if err != nil {
-		return nil, notes, err
-	}
-	return s, notes, nil
+// tail returns the last bytes of a log.
+func tail(log *io.SectionReader, size int64) ([]byte, error) {
+	b := make([]byte, size)
+	_, err := io.ReadFull(io.NewSectionReader(log, log.Size()-size, size), b)
+	return b, err
 }
 
 // Last is what a log tells without reading all of it.
@@ -179,80 +183,53 @@ type Last struct {
 	Header *Header
 	// Mark is the last one, among the last million bytes; nil if there is none, as before the first.
 	Mark *Mark
-	// Ended is the state with which the run has ended; empty if the log goes on after the mark, or the mark says running.
-	Ended queens.State
+	// State is that of the mark if the log ends with it, else [queens.Running].
+	State queens.State
 }
+
+// errEnough ends the reading of a log.
+var errEnough = errors.New("the header is read")
 
 // ReadLast reads the header and the last mark of a log. It trusts the checksums, and reads no counts.
 func ReadLast(path string) (l Last, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return l, err
-	}
-	defer func() { _ = file.Close() }() // it is only read
-	info, err := file.Stat()
-	if err != nil {
-		return l, err
-	}
-	f, err := readHeader(file)
-	if err == nil {
-		l.Header, err = decodeHeader(f.payload)
-	}
-	if err != nil {
-		return l, wrapDamage(path, 0, err)
-	}
-	if err := checkFolder(path, l.Header); err != nil {
-		return l, err
-	}
-	for most := int64(1 << 16); l.Mark == nil && most <= 1<<20; most *= 16 {
-		end := make([]byte, min(info.Size()-f.size(), most))
-		if _, err := file.ReadAt(end, info.Size()-int64(len(end))); err != nil {
-			return l, err
+	l.State = queens.Running
+	err = view(path, func(log *io.SectionReader) error {
+		begin := io.NewSectionReader(log, 0, min(log.Size(), largest))
+		_, err := scan(begin, path, func(r Record) error {
+			l.Header = r.(*Header)
+			return errEnough
+		})
+		if !errors.Is(err, errEnough) {
+			return err
+		}
+		end, err := tail(log, min(log.Size(), 1<<20))
+		if err != nil {
+			return err
 		}
 		l.findMark(end)
-	}
-	return l, nil
-}
-
-// readHeader reads the first frame of a log.
-func readHeader(file io.Reader) (f frame, err error) {
-	head := make([]byte, headSize)
-	if _, err := io.ReadFull(file, head); err != nil {
-		return f, errHeader
-	}
-	k, length, ok := parseHead(head)
-	if !ok || k != headerKind {
-		return f, errHeader
-	}
-	rest := make([]byte, length+tailSize)
-	if _, err := io.ReadFull(file, rest); err != nil {
-		return f, errHeader
-	}
-	if f, ok = parseFrame(append(head, rest...)); !ok || !f.checks() {
-		return f, errHeader
-	}
-	return f, nil
+		return checkFolder(path, l.Header)
+	})
+	return l, err
 }
 
 // findMark walks from the end to the last mark, and skips bytes that do not check.
 func (l *Last) findMark(b []byte) {
 	for end := len(b); end >= frameSize; {
 		f, ok := parseLast(b[:end])
-		if !ok {
+		switch {
+		case !ok:
 			end--
-			continue
-		}
-		if f.kind == markKind {
-			m := new(Mark)
-			if decodeJSON(f.payload, m) != nil || m.Done > l.Header.Manifest.Tasks {
-				return
+		case f.kind != markKind:
+			end -= int(f.size())
+		default:
+			d := decoder{header: l.Header}
+			if r, err := d.decode(f); err == nil {
+				l.Mark = r.(*Mark)
 			}
-			l.Mark = m
-			if end == len(b) && m.State != queens.Running {
-				l.Ended = m.State
+			if l.Mark != nil && end == len(b) {
+				l.State = l.Mark.State
 			}
 			return
 		}
-		end -= int(f.size())
 	}
 }

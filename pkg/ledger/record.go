@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,21 +57,8 @@ type Header struct {
 	Depth      int             `json:"depth"` // that was asked for; 0 if the splitter chose
 }
 
-// Secret is a random key. As text it is hexadecimal.
-type Secret [32]byte
-
-// MarshalText returns 64 hexadecimal digits.
-func (s Secret) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
-
-// UnmarshalText decodes 64 hexadecimal digits.
-func (s *Secret) UnmarshalText(text []byte) error {
-	secret, err := hex.DecodeString(string(text))
-	if err != nil || len(secret) != len(s) {
-		return errors.New("the secret of the run is not 32 bytes in hexadecimal")
-	}
-	copy(s[:], secret)
-	return nil
-}
+// Secret is the key of tickets and spot checks.
+type Secret = queens.Bytes32
 
 // Start says that a coordinator has begun to work on the run.
 type Start struct {
@@ -130,24 +116,29 @@ type Mark struct {
 	Total     *queens.Decimal `json:"total"`     // null unless State is [queens.Complete]
 }
 
-// validate returns the first thing wrong with a record, whatever log it is in.
-func validate(r Record) error {
+// validate returns the first thing wrong with a record of a run of that many tasks. The header says itself how many.
+func validate(r Record, tasks uint64) error {
 	switch r := r.(type) {
 	case *Header:
 		return r.validate()
 	case *Start:
 		return queens.ValidateName("a version", r.Version)
+	case *Result:
+		if uint64(len(r.Counts)) != r.Tasks || r.Searched < 0 || r.At.UnixMilli() < 0 {
+			return fmt.Errorf("a result of %d tasks with %d counts, searched %v, at %v", r.Tasks, len(r.Counts), r.Searched, r.At)
+		}
+		return cmp.Or(r.Range.Validate(tasks), queens.ValidateMachine(r.Machine))
 	case *Recount:
 		if r.Why != Dispute && r.Why != SpotCheck && r.Why != LostWorkers {
 			return fmt.Errorf("a recount for the reason %.80q", r.Why)
 		}
-		return queens.ValidateName("a kernel", r.Kernel)
+		return cmp.Or(queens.Range{First: r.Task, Tasks: 1}.Validate(tasks), queens.ValidateName("a kernel", r.Kernel))
 	case *Ban:
-		return queens.ValidateMachine(r.Machine)
+		return cmp.Or(queens.Range{First: r.Task, Tasks: 1}.Validate(tasks), queens.ValidateMachine(r.Machine))
 	case *Mark:
 		switch {
-		case r.Solutions == nil, r.Wall < 0, !(r.Work >= 0 && r.Work <= 1):
-			return errors.New("a mark without a number of solutions, or with a negative time or impossible work")
+		case r.Solutions == nil, r.Wall < 0, !(r.Work >= 0 && r.Work <= 1), r.Done > tasks:
+			return errors.New("a mark without a number of solutions, or with a negative time, impossible work or too many tasks")
 		case (r.Total != nil) != (r.State == queens.Complete):
 			return fmt.Errorf("a mark of state %.80q, and a total: %v", r.State, r.Total != nil)
 		}
@@ -173,59 +164,58 @@ func (h *Header) validate() error {
 // MaxRedundancy is the greatest number of machines that can be asked to agree on each task.
 const MaxRedundancy = 3
 
-// appendPayload appends the encoding of a record: a result in bytes, all others, which are rare, in JSON.
-func appendPayload(b []byte, r Record) ([]byte, error) {
-	if r, ok := r.(*Result); ok {
-		return r.append(b)
-	}
-	if err := validate(r); err != nil {
+// payloadOf returns the encoding of a valid record: a result in bytes, all others, which are rare, in JSON.
+func payloadOf(r Record) ([]byte, error) {
+	if err := validate(r, math.MaxUint64); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(r)
-	return append(b, text...), err
+	if r, ok := r.(*Result); ok {
+		return r.encode()
+	}
+	return json.Marshal(r)
 }
 
-// append appends the encoding of a result: three names, each after its length, the hash in 8 bytes, and numbers of
-// variable length.
-func (r *Result) append(b []byte) ([]byte, error) {
+// encode returns three names, each after its length, the hash in 8 bytes, and numbers of variable length.
+func (r *Result) encode() (b []byte, err error) {
 	for _, name := range []string{r.Machine, r.Process, r.Kernel} {
 		if err := queens.ValidateName("a name", name); err != nil {
 			return nil, err
 		}
 		b = append(append(b, byte(len(name))), name...)
 	}
-	milliseconds := r.At.UnixMilli()
-	if r.Tasks == 0 || uint64(len(r.Counts)) != r.Tasks || r.First > math.MaxUint64-r.Tasks || r.Searched < 0 || milliseconds < 0 {
-		return nil, fmt.Errorf("a result of %d tasks with %d counts, searched %v, at %v", r.Tasks, len(r.Counts), r.Searched, r.At)
-	}
 	b = binary.LittleEndian.AppendUint64(b, r.Hash)
-	for _, number := range []uint64{r.First, r.Tasks, uint64(r.Searched.Microseconds()), uint64(milliseconds)} {
+	for _, number := range append([]uint64{r.First, r.Tasks, uint64(r.Searched.Microseconds()), uint64(r.At.UnixMilli())}, r.Counts...) {
 		b = binary.AppendUvarint(b, number)
-	}
-	for _, count := range r.Counts {
-		b = binary.AppendUvarint(b, count)
 	}
 	return b, nil
 }
 
-// decoder decodes records. It keeps each name once, and overwrites the last result by the next.
+// decoder decodes the records of a log. It keeps each name once, and overwrites the last result by the next.
 type decoder struct {
-	names  map[string]string
-	result Result
+	header  *Header // the last one
+	names   map[string]string
+	numbers []uint64
+	result  Result
+}
+
+// newDecoder returns a decoder of a log whose header is not known, so that a record may name any task.
+func newDecoder() *decoder {
+	return &decoder{header: &Header{Manifest: queens.Manifest{Tasks: math.MaxUint64}}, names: make(map[string]string)}
 }
 
 // errRecord says that a frame that checks holds no record.
 var errRecord = errors.New("a record that can't be decoded")
 
-func (d *decoder) decode(k kind, payload []byte) (Record, error) {
-	var r Record
-	switch k {
-	case resultKind:
-		return &d.result, d.decodeResult(payload)
+// decode returns the record of a frame if it is valid in this log.
+func (d *decoder) decode(f frame) (r Record, err error) {
+	switch f.kind {
 	case headerKind:
-		return decodeHeader(payload)
+		d.header = new(Header)
+		r = d.header
 	case startKind:
 		r = new(Start)
+	case resultKind:
+		r = &d.result
 	case recountKind:
 		r = new(Recount)
 	case banKind:
@@ -233,42 +223,37 @@ func (d *decoder) decode(k kind, payload []byte) (Record, error) {
 	case markKind:
 		r = new(Mark)
 	default:
-		return nil, fmt.Errorf("%w: kind %d", errRecord, k)
+		return nil, fmt.Errorf("%w: kind %d", errRecord, f.kind)
 	}
-	return r, decodeJSON(payload, r)
+	if f.kind == resultKind {
+		err = d.decodeResult(f.payload)
+	} else {
+		err = decodeJSON(f.payload, r)
+	}
+	if err == nil {
+		err = validate(r, d.header.Manifest.Tasks)
+	}
+	return r, err
 }
 
-// decodeHeader reads the format first: another one may have other fields.
-func decodeHeader(payload []byte) (*Header, error) {
-	var first struct{ Format int }
-	if err := json.Unmarshal(payload, &first); err == nil && first.Format != Format {
-		return nil, (&Header{Format: first.Format}).validate()
-	}
-	h := new(Header)
-	return h, decodeJSON(payload, h)
-}
-
-// decodeJSON decodes a valid record, and accepts only the encoding that appendPayload makes of it.
+// decodeJSON decodes a record, and accepts only the encoding of a valid one. A header of another format may have other
+// fields: the error is that of the format.
 func decodeJSON(payload []byte, r Record) error {
-	if err := json.Unmarshal(payload, r); err != nil {
-		return fmt.Errorf("%w: %w", errRecord, err)
-	}
-	again, err := appendPayload(nil, r)
-	if err == nil && !bytes.Equal(again, payload) {
+	failed := json.Unmarshal(payload, r)
+	again, err := payloadOf(r)
+	if err == nil && (failed != nil || !bytes.Equal(again, payload)) {
 		err = errRecord
 	}
 	return err
 }
 
-func (d *decoder) decodeResult(b []byte) error {
+func (d *decoder) decodeResult(b []byte) (err error) {
 	r := &d.result
-	*r = Result{Counts: r.Counts[:0]}
 	for _, name := range []*string{&r.Machine, &r.Process, &r.Kernel} {
 		if len(b) == 0 || len(b) <= int(b[0]) {
 			return errRecord
 		}
 		end := 1 + int(b[0])
-		var err error
 		if *name, err = d.name(b[1:end]); err != nil {
 			return err
 		}
@@ -278,43 +263,29 @@ func (d *decoder) decodeResult(b []byte) error {
 		return errRecord
 	}
 	r.Hash, b = binary.LittleEndian.Uint64(b), b[8:]
-	var searched, at uint64
-	for _, number := range []*uint64{&r.First, &r.Tasks, &searched, &at} {
-		var size int
-		if *number, size = binary.Uvarint(b); size <= 0 {
-			return errRecord
-		}
-		b = b[size:]
-	}
-	if r.Tasks == 0 || r.Tasks > uint64(len(b)) || r.First > math.MaxUint64-r.Tasks || searched > math.MaxInt64/1000 || at > math.MaxInt64/1_000_000 {
-		return errRecord
-	}
-	r.Searched, r.At = time.Duration(searched)*time.Microsecond, time.UnixMilli(int64(at)).UTC()
-	for range r.Tasks {
-		count, size := binary.Uvarint(b)
+	numbers := d.numbers[:0]
+	for len(b) > 0 {
+		number, size := binary.Uvarint(b)
 		if size <= 0 {
 			return errRecord
 		}
-		r.Counts, b = append(r.Counts, count), b[size:]
+		numbers, b = append(numbers, number), b[size:]
 	}
-	if len(b) > 0 {
+	if len(numbers) < 4 || numbers[2] > math.MaxInt64/1000 || numbers[3] > math.MaxInt64/1_000_000 {
 		return errRecord
 	}
+	d.numbers = numbers
+	r.First, r.Tasks, r.Counts = numbers[0], numbers[1], numbers[4:]
+	r.Searched, r.At = time.Duration(numbers[2])*time.Microsecond, time.UnixMilli(int64(numbers[3])).UTC()
 	return nil
 }
 
 // name returns a name of a result, checked when it is first met.
 func (d *decoder) name(b []byte) (string, error) {
-	if name, ok := d.names[string(b)]; ok {
+	if name, known := d.names[string(b)]; known {
 		return name, nil
 	}
-	if d.names == nil {
-		d.names = make(map[string]string)
-	}
 	name := string(b)
-	err := queens.ValidateName("a name", name)
-	if err == nil {
-		d.names[name] = name
-	}
-	return name, err
+	d.names[name] = name
+	return name, queens.ValidateName("a name", name)
 }

@@ -14,6 +14,11 @@ import (
 	"nqueens/pkg/split"
 )
 
+// decode decodes a record of a log whose header is not known.
+func decode(k kind, payload []byte) (Record, error) {
+	return newDecoder().decode(frame{kind: k, payload: payload})
+}
+
 // A record that no program of this format writes is neither written nor read: a change of one field decides.
 func TestInvalidRecords(t *testing.T) {
 	refused := func(name string, ok bool, r Record) {
@@ -24,7 +29,7 @@ func TestInvalidRecords(t *testing.T) {
 		}
 		if result, is := r.(*Result); is {
 			if err == nil {
-				_, err = new(decoder).decode(resultKind, framed[len("before")+headSize:len(framed)-tailSize])
+				_, err = decode(resultKind, framed[len("before")+headSize:len(framed)-tailSize])
 			}
 			if err != nil && ok {
 				t.Errorf("%s: %+v is not read: %v", name, result, err)
@@ -32,7 +37,7 @@ func TestInvalidRecords(t *testing.T) {
 			return
 		}
 		text, _ := json.Marshal(r)
-		if read, err := new(decoder).decode(r.kind(), text); (err == nil) != ok || ok && !reflect.DeepEqual(read, r) {
+		if read, err := decode(r.kind(), text); (err == nil) != ok || ok && !reflect.DeepEqual(read, r) {
 			t.Errorf("%s is read as %+v (error %v)", name, read, err)
 		}
 	}
@@ -101,16 +106,16 @@ func TestInvalidRecords(t *testing.T) {
 
 // A payload is decoded only if it is the encoding of the record that it decodes to.
 func TestInvalidPayloads(t *testing.T) {
-	decode := func(k kind, payload []byte) error {
-		_, err := new(decoder).decode(k, payload)
+	refused := func(k kind, payload []byte) error {
+		_, err := decode(k, payload)
 		return err
 	}
-	whole, err := appendPayload(nil, result("a", 3, 1, 300))
-	if err != nil || decode(resultKind, whole) != nil {
+	whole, err := payloadOf(result("a", 3, 1, 300))
+	if err != nil || refused(resultKind, whole) != nil {
 		t.Fatal(err)
 	}
 	for size := range whole {
-		if decode(resultKind, whole[:size]) == nil {
+		if refused(resultKind, whole[:size]) == nil {
 			t.Errorf("%d of %d bytes of a result are accepted", size, len(whole))
 		}
 	}
@@ -121,7 +126,7 @@ func TestInvalidPayloads(t *testing.T) {
 		}
 		return payload
 	}
-	if err := decode(resultKind, numbers("m", 3, 2, 7, 9, 1, 1)); err != nil {
+	if err := refused(resultKind, numbers("m", 3, 2, 7, 9, 1, 1)); err != nil {
 		t.Fatal(err)
 	}
 	for name, payload := range map[string][]byte{
@@ -129,18 +134,18 @@ func TestInvalidPayloads(t *testing.T) {
 		"more tasks than bytes": numbers("m", 3, 1<<40, 7, 9, 1, 1), "a range that wraps": numbers("m", math.MaxUint64, 2, 7, 9, 1, 1),
 		"a long search": numbers("m", 3, 2, math.MaxInt64/1000+1, 9, 1, 1), "a late time": numbers("m", 3, 2, 7, math.MaxInt64/1_000_000+1, 1, 1),
 	} {
-		if decode(resultKind, payload) == nil {
+		if refused(resultKind, payload) == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
 	for k, text := range map[kind]string{
 		startKind: `{"number":1`, banKind: `{ "machine":"a","task":0,"count":0,"recount":0,"at":"2001-09-09T01:46:40Z"}`, 'X': `{}`, headerKind: `{"format":`,
 	} {
-		if decode(k, []byte(text)) == nil {
+		if refused(k, []byte(text)) == nil {
 			t.Errorf("%c %s is accepted", k, text)
 		}
 	}
-	if err := decode(headerKind, []byte(`{"format":2,"other":[]}`)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "format 2") {
+	if err := refused(headerKind, []byte(`{"format":2,"other":[]}`)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "format 2") {
 		t.Errorf("a header of another format: %v", err)
 	}
 	var s Secret
@@ -153,13 +158,13 @@ func TestInvalidPayloads(t *testing.T) {
 
 // The largest frame is written and read from both ends, and one byte more is refused.
 func TestLargestFrame(t *testing.T) {
-	few, _ := appendPayload(nil, result("a", 0, make([]uint64, 1<<19)...))
+	few, _ := payloadOf(result("a", 0, make([]uint64, 1<<19)...))
 	most := 1<<19 + maxPayload - len(few)
 	framed, err := AppendFrame(nil, result("a", 0, make([]uint64, most)...))
 	if err != nil || len(framed) != maxPayload+frameSize {
 		t.Fatalf("%d bytes, error %v", len(framed), err)
 	}
-	if f, ok := parseFrame(framed); !ok || !f.checks() || f.size() != int64(len(framed)) {
+	if f, ok := parseFrame(framed); !ok || !f.checks || f.size() != int64(len(framed)) {
 		t.Error("it is not read")
 	}
 	if f, ok := parseLast(append([]byte("before"), framed...)); !ok || f.kind != resultKind {

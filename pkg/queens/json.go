@@ -65,18 +65,18 @@ func unmarshalTuple[T any](data []byte, numbers *[]T, length int, what string) e
 	return nil
 }
 
-// ManifestHash is the hash of all tasks of a run; as text it is hexadecimal.
-type ManifestHash [sha256.Size]byte
+// Bytes32 is a hash or a secret; as text it is hexadecimal.
+type Bytes32 [sha256.Size]byte
 
 // MarshalText returns 64 hexadecimal digits.
-func (h ManifestHash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
+func (h Bytes32) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
 
 // UnmarshalText decodes 64 hexadecimal digits.
-func (h *ManifestHash) UnmarshalText(text []byte) error {
-	hash, err := hex.DecodeString(string(text))
-	if err != nil || len(hash) != len(h) {
-		return fmt.Errorf("the hash of the manifest, %.80q, is not %d bytes in hexadecimal", text, len(h))
+func (h *Bytes32) UnmarshalText(text []byte) error {
+	b, err := hex.DecodeString(string(text))
+	if err != nil || len(b) != len(h) {
+		return fmt.Errorf("%d characters are not %d bytes in hexadecimal", len(text), len(h))
 	}
-	copy(h[:], hash)
+	copy(h[:], b)
 	return nil
 }

@@ -21,8 +21,8 @@ type Manifest struct {
 	// Tasks is the number of tasks; their ids are 0..Tasks-1.
 	Tasks uint64 `json:"tasks"`
 	// Hash is SHA-256 over the hashes of all tasks (little endian) in order of id.
-	Hash    ManifestHash `json:"hash"`
-	Classes []ClassPlan  `json:"classes"`
+	Hash    Bytes32     `json:"hash"`
+	Classes []ClassPlan `json:"classes"`
 }
 
 // ClassPlan is a class and how it is split.
@@ -42,7 +42,7 @@ func (m *Manifest) UnmarshalJSON(data []byte) error {
 	type fields Manifest
 	var read struct {
 		fields
-		Hash *ManifestHash `json:"hash"` // instead of that of fields: it must not be missing
+		Hash *Bytes32 `json:"hash"` // instead of that of fields: it must not be missing
 	}
 	if err := json.Unmarshal(data, &read); err != nil {
 		return err

@@ -229,9 +229,8 @@ func (s *Store) Inspect(name string) Run {
 		err = failed
 	}
 	if err == nil {
-		r.Header, r.Mark = last.Header, last.Mark
+		r.Header, r.Mark, r.State = last.Header, last.Mark, last.State
 		r.Modified, r.Bytes = info.ModTime(), info.Size()
-		r.State = cmp.Or(last.Ended, queens.Running)
 		err = r.checkTotal()
 	}
 	if err != nil {

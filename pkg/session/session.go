@@ -5,7 +5,6 @@ package session
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"math/big"
@@ -108,8 +107,7 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 		return nil, err
 	}
 	m.Placed = job.Placed
-	h := ledger.Header{Manifest: m, Redundancy: job.Redundancy, SpotCheck: job.SpotCheck, Depth: job.Depth, Created: begun.UTC()}
-	_, _ = rand.Read(h.Secret[:]) // never fails, see crypto/rand
+	h := ledger.Header{Manifest: m, Redundancy: job.Redundancy, SpotCheck: job.SpotCheck, Depth: job.Depth}
 	log, state, err := cfg.Store.Create(h, begun)
 	if err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func batched(m *queens.Manifest, batch int) *queens.Manifest {
 	return &changed
 }
 
-func hashOf(hashes []uint64) queens.ManifestHash {
+func hashOf(hashes []uint64) queens.Bytes32 {
 	var buf []byte
 	for _, hash := range hashes {
 		buf = binary.LittleEndian.AppendUint64(buf, hash)

@@ -43,7 +43,7 @@ func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task
 }
 
 // hash returns the hash of all tasks for their manifest, and calls each, if it is not nil, with the hashes of single tasks, in order of id.
-func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queens.ManifestHash, err error) {
+func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queens.Bytes32, err error) {
 	hash := sha256.New()
 	var bytes []byte
 	err = InOrder(ctx, x, func(tasks []queens.Task) ([]uint64, error) {
