@@ -114,7 +114,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
 	// A person who sends an empty request gets it too.
-	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":6`) {
+	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":7`) {
 		t.Errorf("an empty status request: %v", err)
 	}
 }
@@ -161,7 +161,7 @@ func TestAnnouncements(t *testing.T) {
 	}
 	stop()
 	b.Close()
-	if n := strings.Count(log.String(), "protocol version 9, this program version 6"); n != 1 {
+	if n := strings.Count(log.String(), "protocol version 9, this program version 7"); n != 1 {
 		t.Errorf("said %d times that the version is another: %s", n, log.String())
 	}
 }

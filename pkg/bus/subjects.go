@@ -8,7 +8,7 @@ import (
 )
 
 // Protocol is the version of the messages that this program writes and reads.
-const Protocol = 6
+const Protocol = 7
 
 // Subjects of messages. A work request or a delivery has that of its process, a status request that of its run.
 const (

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/bits"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -46,31 +48,18 @@ func EncodeWorkReply(r *queens.WorkReply) ([]byte, error) {
 
 // EncodedChunkBytes bounds what a chunk takes in a reply, in bytes, from the number of its tasks and prefixes.
 func EncodedChunkBytes(tasks, prefixes int) int {
-	const fixed, task, prefix = 256, 3, 3*4 + 1
+	const fixed, task, prefix = 256, 3, 3 * 4
 	return fixed + task*tasks + prefix*prefixes
 }
 
 func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
-	n := 0
-	for _, prefixes := range c.Prefixes {
-		n += len(prefixes)
-	}
-	masks := make([]uint32, 3*n)
-	m := &nqueensv1.Chunk{
-		First: c.First, Ticket: c.Ticket[:], Allow: c.Board.Allow[:c.Board.N], Prefixes: make([]uint32, len(c.Prefixes)),
-		Cols: masks[:n], Left: masks[n : 2*n], Right: masks[2*n:],
-	}
-	i, rows, sameRow := 0, make([]uint32, n), true
+	m := &nqueensv1.Chunk{First: c.First, Ticket: c.Ticket[:], Allow: c.Board.Allow[:c.Board.N], Prefixes: make([]uint32, len(c.Prefixes))}
 	for task, prefixes := range c.Prefixes {
 		m.Prefixes[task] = uint32(len(prefixes))
+		m.Masks = slices.Grow(m.Masks, 3*len(prefixes))
 		for _, p := range prefixes {
-			rows[i], m.Cols[i], m.Left[i], m.Right[i] = uint32(p.Row), p.Cols, p.Left, p.Right
-			sameRow = sameRow && rows[i] == rows[0]
-			i++
+			m.Masks = append(m.Masks, p.Cols, p.Left, p.Right)
 		}
-	}
-	if m.Row = rows; sameRow {
-		m.Row = rows[:min(n, 1)]
 	}
 	return m
 }
@@ -94,28 +83,26 @@ func DecodeWorkReply(data []byte) (*queens.WorkReply, error) {
 }
 
 func (d *decoder) chunk(m *nqueensv1.Chunk, c *queens.Chunk) {
-	cols, left, right, rows, sizes := m.GetCols(), m.GetLeft(), m.GetRight(), m.GetRow(), m.GetPrefixes()
-	n := len(cols)
+	sizes, masks := m.GetPrefixes(), m.GetMasks()
 	d.check(len(sizes) <= queens.MaxChunkTasks, "a chunk of %d tasks, more than %d", len(sizes), queens.MaxChunkTasks)
-	d.check(len(left) == n && len(right) == n && (len(rows) == n || len(rows) == 1),
-		"lists of %d, %d and %d attacked columns with %d rows", n, len(left), len(right), len(rows))
 	c.Range, c.Ticket, c.Board.N = d.tasks(m.GetFirst(), uint64(len(sizes))), d.ticket(m.GetTicket()), len(m.GetAllow())
 	copy(c.Board.Allow[:], m.GetAllow())
 	if d.valid(c.Board.Validate()); d.err != nil {
 		return
 	}
-	all := make([]queens.Prefix, n)
+	all := make([]queens.Prefix, len(masks)/3)
 	for i := range all {
-		all[i] = queens.Prefix{Row: int(rows[min(i, len(rows)-1)]), Cols: cols[i], Left: left[i], Right: right[i]}
+		mask := masks[3*i : 3*i+3]
+		all[i] = queens.Prefix{Row: bits.OnesCount32(mask[0]), Cols: mask[0], Left: mask[1], Right: mask[2]}
 	}
 	c.Prefixes = make([][]queens.Prefix, len(sizes))
 	for i, size := range sizes {
 		k := min(int(size), len(all))
-		d.check(k == int(size), "a chunk of %d prefixes, fewer than its tasks have", n)
+		d.check(k == int(size), "a chunk of %d masks, fewer than its tasks have", len(masks))
 		c.Prefixes[i], all = all[:k:k], all[k:]
 		d.valid(queens.ValidatePrefixes(&c.Board, c.First+uint64(i), c.Prefixes[i]))
 	}
-	d.check(len(all) == 0, "%d prefixes of no task", len(all))
+	d.check(len(all) == 0 && len(masks)%3 == 0, "a chunk of %d masks, more than its tasks have", len(masks))
 }
 
 // EncodeDeliveryReply encodes the reply to a delivery.

@@ -137,7 +137,7 @@ func TestVersions(t *testing.T) {
 	for name, decode := range decoders {
 		var version *VersionError
 		if err := decode([]byte{1 << 3, Protocol + 1, 0xff}); !errors.As(err, &version) || version.Version != Protocol+1 ||
-			!strings.Contains(err.Error(), "version 7") || !strings.Contains(err.Error(), "version 6") {
+			!strings.Contains(err.Error(), "version 8") || !strings.Contains(err.Error(), "version 7") {
 			t.Errorf("%s of another version: %v", name, err)
 		}
 		for _, data := range [][]byte{nil, {0x80}, {1 << 3}, {2 << 3, Protocol}, {1<<3 | 2, 1, Protocol}} {
@@ -217,14 +217,10 @@ func TestRefused(t *testing.T) {
 		"an empty task":       chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{3, 0} }),
 		"prefixes of no task": chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{1, 1} }),
 		"too few prefixes":    chunk(func(m *nqueensv1.Chunk) { m.Prefixes = []uint32{2, 1<<32 - 1} }),
-		"uneven masks":        chunk(func(m *nqueensv1.Chunk) { m.Left = m.Left[1:] }),
-		"fewer right masks":   chunk(func(m *nqueensv1.Chunk) { m.Right = m.Right[1:] }),
-		"a row too many":      chunk(func(m *nqueensv1.Chunk) { m.Row = append(m.Row, 0) }),
-		"rows for some":       chunk(func(m *nqueensv1.Chunk) { m.Row = m.Row[1:] }),
-		"a prefix of 5 rows":  chunk(func(m *nqueensv1.Chunk) { m.Row = []uint32{0, 1, 5} }),
-		"a prefix of 2^31 rows": chunk(func(m *nqueensv1.Chunk) {
-			m.Row = []uint32{0, 1, 1 << 31}
-		}),
+		"a mask too few":      chunk(func(m *nqueensv1.Chunk) { m.Masks = m.Masks[1:] }),
+		"a mask too many":     chunk(func(m *nqueensv1.Chunk) { m.Masks = append(m.Masks, 0) }),
+		"a column too many":   chunk(func(m *nqueensv1.Chunk) { m.Masks[0] = 1 << 4 }),
+		"a queen too many":    chunk(func(m *nqueensv1.Chunk) { m.Masks[0] = 31 }),
 	} {
 		if err == nil {
 			t.Errorf("%s is accepted", name)
@@ -288,9 +284,6 @@ func TestBounds(t *testing.T) {
 	edge("tasks of a chunk", on, beyond)
 	if most := EncodedChunkBytes(queens.MaxChunkTasks, queens.MaxChunkTasks); len(data) > most || most > len(data)*5/4 {
 		t.Errorf("a chunk of %d bytes is bounded by %d", len(data), most)
-	}
-	if c := encodeChunk(&someReply.Chunks[1]); len(c.GetRow()) != 1 {
-		t.Errorf("prefixes of one row have %d rows", len(c.GetRow()))
 	}
 
 	text := func(length int) error {
