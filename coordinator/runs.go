@@ -103,7 +103,7 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 			}
 			continue
 		}
-		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s, r.Err == nil), started(r.Created(), time.Now()), took(s.Elapsed.Duration)})
+		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s, r.Err == nil), r.Created().Local().Format("2006-01-02 15:04"), humanize.Duration(s.Elapsed.Duration)})
 		if len(s.Placed) > 0 {
 			notes = append(notes, r.Name+": with queens placed on "+humanize.Squares(s.Placed))
 		}
@@ -150,24 +150,6 @@ func totalOf(s *queens.Snapshot, known bool) string {
 		return s.Total.String()
 	}
 	return report.Share(s)
-}
-
-// started formats a time as ls does: with the time of day, or with the year if it is more than half a year ago.
-func started(at, now time.Time) string {
-	switch {
-	case at.IsZero():
-		return "?"
-	case now.Sub(at).Abs() > 365*24*time.Hour/2:
-		return at.Local().Format("Jan _2  2006")
-	}
-	return at.Local().Format("Jan _2 15:04")
-}
-
-func took(d time.Duration) string {
-	if d == 0 {
-		return "-"
-	}
-	return humanize.Duration(d)
 }
 
 // announceTime is how long a list of runs waits for announcements, which come every 2 s.

@@ -124,12 +124,7 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open func(context.C
 		return err
 	}
 	if o.http != "" {
-		p, err := page.Listen(page.Config{Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History, Snapshot: func() (queens.Snapshot, bool) {
-			if latest := u.latest.Load(); latest != nil {
-				return *latest, true
-			}
-			return queens.Snapshot{}, false
-		}})
+		p, err := page.Listen(page.Config{Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History, Snapshot: u.latest.Load})
 		if err != nil {
 			return errors.Join(err, s.Close(ctx))
 		}

@@ -103,61 +103,29 @@ func logRecount(app *cli.App) func(done, of uint64) {
 
 // ledgerCommand is coordinator ledger: it exports the tasks and counts of a run.
 func ledgerCommand() *cobra.Command {
-	var data dataFlag
-	cmd := &cobra.Command{
+	return writing(&cobra.Command{
 		Use:   "ledger RUN",
 		Short: "Export the tasks of a run and their counts as JSON lines",
 		Long: `Write every task of a run as a line of JSON: its id, the weight of its class, the allowed squares of the board,
 the prefixes, and the count with the machine and kernel that counted it. docs/ledger.md says how to add it up
 without this program. It may be called while the run counts.`,
-		Example:           "  coordinator ledger n14 > n14.jsonl",
-		Args:              oneRun,
-		ValidArgsFunction: data.completeRun,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			store, name, err := data.find(args, "")
-			if err != nil {
-				return err
-			}
-			return ignoreEPIPE(audit.Export(cmd.Context(), store.Ledger(name), cmd.OutOrStdout()))
-		},
-	}
-	data.register(cmd.Flags())
-	return cmd
-}
-
-// ignoreEPIPE returns nil if the reader of a pipe has closed it, as head does.
-func ignoreEPIPE(err error) error {
-	if errors.Is(err, syscall.EPIPE) {
-		return nil
-	}
-	return err
+		Example: "  coordinator ledger n14 > n14.jsonl",
+	}, audit.Export)
 }
 
 // reportCommand is coordinator report: it writes a page to keep.
 func reportCommand() *cobra.Command {
-	var data dataFlag
-	cmd := &cobra.Command{
-		Use:               "report RUN",
-		Short:             "Write a page about a run as one HTML file",
-		Long:              `Write a page about a run, as it is now, as one HTML file that needs nothing else: to keep, or to send.`,
-		Example:           "  coordinator report n20 > n20.html",
-		Args:              oneRun,
-		ValidArgsFunction: data.completeRun,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			store, name, err := data.find(args, "")
-			if err != nil {
-				return err
-			}
-			return ignoreEPIPE(writeReport(cmd.Context(), cmd.OutOrStdout(), store.Ledger(name)))
-		},
-	}
-	data.register(cmd.Flags())
-	return cmd
+	return writing(&cobra.Command{
+		Use:     "report RUN",
+		Short:   "Write a page about a run as one HTML file",
+		Long:    "Write a page about a run, as it is now, as one HTML file that needs nothing else: to keep, or to send.",
+		Example: "  coordinator report n20 > n20.html",
+	}, writeReport)
 }
 
 // writeReport writes the page of the ledger at a path. A run that says that it is complete has a total there only if its
 // ledger bears it out.
-func writeReport(ctx context.Context, w io.Writer, path string) error {
+func writeReport(ctx context.Context, path string, w io.Writer) error {
 	snapshot, err := audit.Facts(ctx, path)
 	if err != nil {
 		return err
@@ -167,4 +135,22 @@ func writeReport(ctx context.Context, w io.Writer, path string) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// writing completes a command that writes to stdout what the ledger of a run at a path has.
+func writing(cmd *cobra.Command, write func(ctx context.Context, path string, w io.Writer) error) *cobra.Command {
+	var data dataFlag
+	cmd.Args, cmd.ValidArgsFunction = oneRun, data.completeRun
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		store, name, err := data.find(args, "")
+		if err != nil {
+			return err
+		}
+		if err = write(cmd.Context(), store.Ledger(name), cmd.OutOrStdout()); errors.Is(err, syscall.EPIPE) {
+			return nil // the reader has enough, as head
+		}
+		return err
+	}
+	data.register(cmd.Flags())
+	return cmd
 }

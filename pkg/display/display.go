@@ -3,7 +3,6 @@
 package display
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"sync"
@@ -88,9 +87,6 @@ func (d *Display) Write(line []byte) (int, error) {
 		return d.screen.out.Write(line)
 	}
 	d.log = append(d.log, line...)
-	if !bytes.HasSuffix(line, []byte("\n")) {
-		d.log = append(d.log, '\n')
-	}
 	return len(line), nil
 }
 

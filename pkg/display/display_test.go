@@ -173,14 +173,14 @@ func TestLogIsCompleteAroundClose(t *testing.T) {
 		})
 	}
 	started.Wait()
-	logLine(t, d, "no end of line") // becomes a line
+	logLine(t, d, "another line\n")
 	time.Sleep(drawInterval + drawInterval/2)
 	d.Close()
 	d.Close()
 	ended.Wait()
 	out.mu.Lock()
 	defer out.mu.Unlock()
-	wantLog(t, e, writers, lines, "no end of line")
+	wantLog(t, e, writers, lines, "another line")
 }
 
 // wantLog checks that a terminal shows all lines of each writer, in order, the others, and

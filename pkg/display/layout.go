@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/big"
 	"strings"
-	"time"
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
@@ -65,8 +64,7 @@ func titleRow(s *queens.Snapshot, width int) line {
 // does not depend on the texts beside it, and less only on narrow terminals.
 func progressRow(s *queens.Snapshot, width int, color bool) line {
 	const gap, minBar = 2, 8
-	done := s.WorkDone >= 1 && s.Done >= s.Tasks
-	percent := humanize.Percent(float64(s.WorkDone), done)
+	percent, done := report.Share(s), s.Done == s.Tasks
 	segments := []segment{
 		{0, line{spaces(len("99.9%") - len(percent)), {percent, bold}}},
 		{2, line{{humanize.Clock(s.Elapsed.Duration), plain}, {" elapsed", faint}}},
@@ -161,7 +159,7 @@ func workerRow(w *queens.Worker, room int) []segment {
 	if w.Held == 0 {
 		held, age = nil, line{{"idle", faint}}
 	}
-	if w.LastSeen.Duration >= silentAfter {
+	if w.IsSilent() {
 		age = line{{"silent for " + humanize.Clock(w.LastSeen.Duration), notice}}
 	}
 	return []segment{
@@ -173,6 +171,3 @@ func workerRow(w *queens.Worker, room int) []segment {
 		{1, age},
 	}
 }
-
-// silentAfter is how long a worker must not have been heard before its row says so.
-const silentAfter = 10 * time.Second

@@ -109,7 +109,7 @@ func TestOnlyACompleteRunIsFull(t *testing.T) {
 	}{
 		{0, 0, 10, false},
 		{0.99999, 9, 10, false},
-		{math.Nextafter(1, 0), 10, 10, false},
+		{math.Nextafter(1, 0), 10, 10, true},
 		{1, 9, 10, false},
 		{7, 9, 10, false},
 		{math.NaN(), 9, 10, false},

@@ -28,7 +28,7 @@ func readDeployed(t *testing.T, name string) []byte {
 // The dashboard, the alerts and the autoscaler name only metrics that a coordinator or a worker has.
 func TestDeployedMetrics(t *testing.T) {
 	s := running()
-	exported := runMetrics(&s, true, "v1") + workerMetrics(Worker{})
+	exported := runMetrics(&s, "v1") + workerMetrics(Worker{})
 	dashboard, alerts := readDeployed(t, "grafana/nqueens.json"), readDeployed(t, "prometheus/alerts.yml")
 	for _, name := range regexp.MustCompile(`nqueens_\w+`).FindAllString(string(dashboard)+string(alerts)+string(readDeployed(t, "autoscale.yaml")), -1) {
 		if !strings.Contains(exported, "# TYPE "+name+" ") {
@@ -42,7 +42,7 @@ func TestDeployedMetrics(t *testing.T) {
 
 func TestGeneratedMetrics(t *testing.T) {
 	s := running()
-	testkit.Generated(t, "metrics of coordinator", metricsTable(runMetrics(&s, true, "v1")))
+	testkit.Generated(t, "metrics of coordinator", metricsTable(runMetrics(&s, "v1")))
 	testkit.Generated(t, "metrics of worker", metricsTable(workerMetrics(Worker{})))
 }
 
@@ -80,7 +80,7 @@ func TestPromtool(t *testing.T) {
 	s := running()
 	for _, c := range []struct{ stdin, command string }{
 		{"", "check rules " + panels}, {"", "check rules alerts.yml"}, {"", "test rules alerts_test.yml"},
-		{runMetrics(&s, true, "v1"), "check metrics"}, {workerMetrics(Worker{Machine: "a", Process: "b"}), "check metrics"},
+		{runMetrics(&s, "v1"), "check metrics"}, {workerMetrics(Worker{Machine: "a", Process: "b"}), "check metrics"},
 	} {
 		cmd := exec.CommandContext(t.Context(), promtool, strings.Fields(c.command)...)
 		cmd.Dir, cmd.Stdin = filepath.Join(deploy, "prometheus"), strings.NewReader(c.stdin)

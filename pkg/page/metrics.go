@@ -31,11 +31,11 @@ func (m *metrics) add(name, help string, value float64, labels ...string) {
 	m.WriteString(" " + strconv.FormatFloat(value, 'g', -1, 64) + "\n")
 }
 
-// runMetrics returns the metrics of a run, or only those of the process before its first snapshot.
-func runMetrics(s *queens.Snapshot, ok bool, version string) string {
+// runMetrics returns the metrics of a run, or only those of the process before its first snapshot, which is nil.
+func runMetrics(s *queens.Snapshot, version string) string {
 	var m metrics
 	m.add("nqueens_build_info", "1; the label is the version of the program.", 1, "version", version)
-	if !ok {
+	if s == nil {
 		return m.String()
 	}
 	m.add("nqueens_run_info", "1; the labels are the run, the side of its board, and its symmetry.", 1,

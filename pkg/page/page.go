@@ -20,11 +20,11 @@ var templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "
 
 // Config says what a page shows. Its functions are called for each drawing, at any time: they must be quick.
 type Config struct {
-	Address  string                         // host:port; port 0 selects a free one
-	Version  string                         // of the program
-	Snapshot func() (queens.Snapshot, bool) // the latest, also the last one of a run that stopped; false before the first
-	History  func() []progress.Point        // how the run went, from the marks of its ledger: see [progress.History]
-	Linger   time.Duration                  // how long the page stays after the end of the run, at least
+	Address  string                  // host:port; port 0 selects a free one
+	Version  string                  // of the program
+	Snapshot func() *queens.Snapshot // the latest, also the last one of a run that stopped; nil before the first
+	History  func() []progress.Point // how the run went, from the marks of its ledger: see [progress.History]
+	Linger   time.Duration           // how long the page stays after the end of the run, at least
 }
 
 // Listen opens the address of a coordinator, and answers:
@@ -45,21 +45,20 @@ func Listen(cfg Config) (*Server, error) {
 	}
 	routes.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	routes.HandleFunc("GET /snapshot.json", func(w http.ResponseWriter, _ *http.Request) {
-		snapshot, ok := cfg.Snapshot()
-		body, err := json.Marshal(&snapshot)
-		if !ok || err != nil {
+		snapshot := cfg.Snapshot()
+		body, err := json.Marshal(snapshot)
+		if snapshot == nil || err != nil {
 			http.Error(w, "the run is not planned yet: ask again", http.StatusServiceUnavailable)
 			return
 		}
 		text(w, "application/json", string(body)+"\n")
 	})
 	routes.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		snapshot, ok := cfg.Snapshot()
-		text(w, metricsType, runMetrics(&snapshot, ok, cfg.Version))
+		text(w, metricsType, runMetrics(cfg.Snapshot(), cfg.Version))
 	})
 	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if snapshot, ok := cfg.Snapshot(); ok && snapshot.State == queens.Running && time.Since(snapshot.At) > stuckAfter {
-			http.Error(w, "the coordinator has made no snapshot since "+snapshot.At.UTC().Format(time.RFC3339), http.StatusServiceUnavailable)
+		if s := cfg.Snapshot(); s != nil && s.State == queens.Running && time.Since(s.At) > stuckAfter {
+			http.Error(w, "the coordinator has made no snapshot since "+s.At.UTC().Format(time.RFC3339), http.StatusServiceUnavailable)
 			return
 		}
 		text(w, "text/plain", "ok\n")
@@ -75,9 +74,9 @@ const (
 // draw answers with a template.
 func (s *Server) draw(w http.ResponseWriter, r *http.Request, cfg *Config, name string) {
 	now := time.Now()
-	v := &view{Live: true, Version: cfg.Version, now: now}
-	if snapshot, ok := cfg.Snapshot(); ok {
-		v.Snapshot, v.Chart = &snapshot, newChart(cfg.History())
+	v := &view{Snapshot: cfg.Snapshot(), Live: true, Version: cfg.Version, now: now}
+	if v.Snapshot != nil {
+		v.Chart = newChart(cfg.History())
 	}
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name, v); err != nil {

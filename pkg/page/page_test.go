@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,27 +181,15 @@ func TestSay(t *testing.T) {
 
 // testRun is what a server shows.
 type testRun struct {
-	mu       sync.Mutex
-	snapshot queens.Snapshot
-	ok       bool
+	latest atomic.Pointer[queens.Snapshot]
 }
 
-func (r *testRun) set(s queens.Snapshot) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.snapshot, r.ok = s, true
-}
-
-func (r *testRun) get() (queens.Snapshot, bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.snapshot, r.ok
-}
+func (r *testRun) set(s queens.Snapshot) { r.latest.Store(&s) }
 
 func serve(t *testing.T, linger time.Duration) (*Server, *testRun) {
 	t.Helper()
 	r := new(testRun)
-	s, err := Listen(Config{Address: "127.0.0.1:0", Version: "v1", Snapshot: r.get, History: history, Linger: linger})
+	s, err := Listen(Config{Address: "127.0.0.1:0", Version: "v1", Snapshot: r.latest.Load, History: history, Linger: linger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +374,7 @@ func TestBrowsers(t *testing.T) {
 // The metrics are those that docs/observe.md describes, 8 to 24, and follow the conventions of Prometheus.
 func TestMetrics(t *testing.T) {
 	s := running()
-	text := runMetrics(&s, true, `v1 "x"`)
+	text := runMetrics(&s, `v1 "x"`)
 	testkit.Golden(t, "testdata/metrics.txt", text)
 	testkit.Golden(t, "testdata/worker-metrics.txt", workerMetrics(Worker{
 		Machine: "node-17", Process: "a1", Kernel: "avx512", Version: "v1", Threads: 8, Busy: 7, Tasks: 123, Connected: true,
@@ -401,7 +389,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	s.TimeToGo, s.Remaining = nil, 0
-	if unknown := runMetrics(&s, true, ""); strings.Contains(unknown, "time_to_go") || strings.Contains(unknown, "remaining") {
+	if unknown := runMetrics(&s, ""); strings.Contains(unknown, "time_to_go") || strings.Contains(unknown, "remaining") {
 		t.Errorf("what is unknown is not absent:\n%s", unknown)
 	}
 }

@@ -97,6 +97,3 @@ func (v *view) Required() string {
 
 // Others is the number of workers that the snapshot does not list.
 func (v *view) Others() int { return max(0, v.Workers-len(v.WorkerList)) }
-
-// IsSilent reports whether a worker was not heard for a while.
-func (v *view) IsSilent(w queens.Worker) bool { return w.LastSeen.Duration >= 10*time.Second }

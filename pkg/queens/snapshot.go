@@ -91,6 +91,9 @@ type Worker struct {
 	LastSeen Seconds `json:"silent_s"`  // since it was heard
 }
 
+// IsSilent reports whether the worker was not heard for so long that something is wrong.
+func (w *Worker) IsSilent() bool { return w.LastSeen.Duration >= 10*time.Second }
+
 // Confirmed says what confirms a total.
 type Confirmed struct {
 	Level Level        `json:"confirmed"`    // "published", "redundant", "sampled" or "none"

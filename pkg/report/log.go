@@ -110,9 +110,6 @@ func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 	}
 }
 
-// silentAfter is the time after which a worker that is gone was silent, and did not leave.
-const silentAfter = 10 * time.Second
-
 // logFleet logs which workers came and went since the snapshot before.
 func (f *Follower) logFleet(s *queens.Snapshot) {
 	now, before := workers(s), workers(f.before)
@@ -126,7 +123,7 @@ func (f *Follower) logFleet(s *queens.Snapshot) {
 		if _, present := now[process]; present {
 			continue
 		}
-		if w.LastSeen.Duration >= silentAfter {
+		if w.IsSilent() { // it did not leave
 			silent = append(silent, nameOf(w))
 		} else {
 			left = append(left, nameOf(w))
