@@ -80,7 +80,7 @@ func recount(ctx context.Context, s *ledger.State, sample Sample) (Recounts, err
 	m := &s.Header().Manifest
 	r := &sampling{state: s, sample: sample, shares: split.Shares(m), kernels: make(map[string]bool)}
 	var err error
-	if r.index, err = split.NewIndex(ctx, m); err != nil {
+	if r.index, err = split.NewIndex(ctx, m.Classes, split.MaxTasks); err != nil {
 		return r.found, err
 	}
 	done := s.NumberDone()

@@ -70,10 +70,7 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSampler(ctx, split.PlanSizes(classes))
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
+	s := newSampler(split.PlanSizes(classes))
 	perNode, deviation, err := s.measure(ctx, job.Kernel, job.Cores)
 	if err != nil {
 		return nil, err

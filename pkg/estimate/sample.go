@@ -55,43 +55,43 @@ type sampler struct {
 	nodes, tasks float64 // of all classes
 }
 
-// newSampler probes the classes. If ctx ends, the sampler is incomplete.
-func newSampler(ctx context.Context, plans []queens.ClassPlan) *sampler {
-	s := new(sampler)
-	_ = parallel.InOrder(ctx, slices.Values(plans), func(_ context.Context, plan queens.ClassPlan) (c stratum, err error) {
-		c = stratum{plan: plan, profile: split.Probe(plan.Board, treeProbes)}
-		c.tasks = math.Ceil(c.profile[plan.Depth] / float64(plan.Batch))
-		c.plan.Depth = c.profile.Depth(plan.Depth, plan.Board.N, runNodes)
-		each := c.profile.NodesBelow(c.plan.Depth) / max(c.profile[c.plan.Depth], 1)
-		c.plan.Batch = int(min(max(runNodes/max(each, 1), 1), float64(plan.Batch)))
-		c.findPaths(rand.NewPCG(1, uint64(plan.Board.N)))
-		return c, nil
-	}, func(c stratum) error {
-		s.strata = append(s.strata, c)
-		s.nodes += c.profile.NodesBelow(0)
-		s.tasks += c.tasks
-		return nil
-	})
+// newSampler probes the classes.
+func newSampler(plans []queens.ClassPlan) *sampler {
+	s := &sampler{strata: parallel.Map(plans, newStratum)}
+	for i := range s.strata {
+		s.nodes += s.strata[i].profile.NodesBelow(0)
+		s.tasks += s.strata[i].tasks
+	}
 	for i := range s.strata {
 		s.strata[i].share = s.strata[i].profile.NodesBelow(0) / s.nodes
 	}
 	return s
 }
 
+// newStratum probes a class.
+func newStratum(plan queens.ClassPlan) stratum {
+	c := stratum{plan: plan, profile: split.Probe(plan.Board, treeProbes)}
+	c.tasks = math.Ceil(c.profile[plan.Depth] / float64(plan.Batch))
+	c.plan.Depth = c.profile.Depth(plan.Depth, plan.Board.N, runNodes)
+	each := c.profile.NodesBelow(c.plan.Depth) / max(c.profile[c.plan.Depth], 1)
+	c.plan.Batch = int(min(max(runNodes/max(each, 1), 1), float64(plan.Batch)))
+	c.findPaths(rand.NewPCG(1, uint64(plan.Board.N)))
+	return c
+}
+
 // findPaths finds where runs may begin, in lexicographic order.
 func (c *stratum) findPaths(source *rand.PCG) {
 	products := map[string]float64{}
 	for range starts {
-		var path []byte
-		product := 1.0
-		for p := (queens.Prefix{}); p.Row < c.plan.Depth && product > 0; {
-			next, choices := split.Step(&c.plan.Board, p, source)
-			path = append(path, byte(bits.TrailingZeros32(next.Cols&^p.Cols)))
-			product *= float64(choices)
-			p = next
-		}
-		if product > 0 {
-			products[string(path)] += product
+		path, cols := []byte{}, uint32(0)
+		for p, product := range split.Descend(&c.plan.Board, queens.Prefix{}, source) {
+			if p.Row > 0 {
+				path = append(path, byte(bits.TrailingZeros32(p.Cols&^cols)))
+			}
+			if cols = p.Cols; p.Row == c.plan.Depth {
+				products[string(path)] += product
+				break
+			}
 		}
 	}
 	sum := 0.0
@@ -173,15 +173,12 @@ func (c *stratum) estimateNodes(run []queens.Prefix, source *rand.PCG) float64 {
 	depth := c.profile.Depth(c.plan.Depth, b.N, subtreeNodes)
 	var sum float64
 	for i := range subtrees {
-		p, weight := run[i*len(run)/subtrees], 1.0
-		for p.Row < depth && weight > 0 {
-			var choices int
+		for p, weight := range split.Descend(b, run[i*len(run)/subtrees], source) {
+			if p.Row >= depth {
+				sum += weight * float64(countNodes(b, p))
+				break
+			}
 			sum += weight
-			p, choices = split.Step(b, p, source)
-			weight *= float64(choices)
-		}
-		if weight > 0 {
-			sum += weight * float64(countNodes(b, p))
 		}
 	}
 	return sum / subtrees * float64(len(run))

@@ -79,6 +79,21 @@ func InOrderOn[In, Out any](
 	return group.Wait()
 }
 
+// Map returns the results of all items. It calls work on GOMAXPROCS threads.
+func Map[In, Out any](items []In, work func(In) Out) []Out {
+	results := make([]Out, len(items))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, item := range items {
+		group.Go(func() error {
+			results[i] = work(item)
+			return nil
+		})
+	}
+	_ = group.Wait() // no error
+	return results
+}
+
 // send reports whether v was taken before ctx ended.
 func send[T any](ctx context.Context, to chan<- T, v T) bool {
 	select {

@@ -48,6 +48,21 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// Map returns the results in the order of the items.
+func TestMap(t *testing.T) {
+	for _, items := range []int{0, 1, 100} {
+		got := parallel.Map(slices.Collect(numbers(items)), func(i int) int {
+			for range rand.IntN(50) {
+				runtime.Gosched()
+			}
+			return i * i
+		})
+		if len(got) != items || slices.ContainsFunc(slices.Collect(numbers(items)), func(i int) bool { return got[i] != i*i }) {
+			t.Errorf("%d items: results %v", items, got)
+		}
+	}
+}
+
 // The error is that of the first item that fails, not of the first call; nothing after it is
 // done.
 func TestFirstError(t *testing.T) {

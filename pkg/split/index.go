@@ -1,11 +1,16 @@
 package split
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"iter"
 	"math/bits"
+	"slices"
 	"sort"
+	"sync"
 
 	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
@@ -22,118 +27,65 @@ type Index struct {
 // queens, a byte for each row.
 type classIndex struct {
 	queens.ClassPlan
-	tasks uint64
-	marks marks
+	tasks, prefixes uint64
+	marks           []uint64 // number of the prefix of each mark, from 0
+	columns         []byte   // Depth bytes for each mark
+	passed          uint64   // a measure of the time of a pass: prefixes, or placements if they are more
 }
 
-// marks are marks of consecutive prefixes.
-type marks struct {
-	prefixes uint64
-	at       []uint64 // number of the prefix of each mark, from 0
-	columns  []byte   // Depth bytes for each mark
-}
+const (
+	// markPrefixes is the greatest number of prefixes from a mark to the next, unless a task has more. More would
+	// save memory, and finding a task would take longer.
+	markPrefixes = 512
+	// rangePrefixes bounds the prefixes of a range of a pass, which then takes about a millisecond in the memory near a core.
+	rangePrefixes = 1 << 14
+)
 
-// markPrefixes is the greatest number of prefixes from a mark to the next, unless a task has more. More would
-// save memory, and finding a task would take longer.
-const markPrefixes = 512
-
-// NewIndex passes over the prefixes of a manifest once, on all cores, which takes half a core-second for 10^7
-// tasks. It numbers the tasks itself. If ctx ends, it returns its cause. The error wraps [ErrTooLarge] if there are
-// too many tasks.
-func NewIndex(ctx context.Context, m *queens.Manifest) (*Index, error) {
-	return newIndex(ctx, m.Classes, MaxTasks)
-}
-
-// newIndex is [NewIndex] of at most that many tasks.
-func newIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Index, error) {
-	x := &Index{classes: make([]classIndex, len(plans))}
-	for i := range plans {
-		x.classes[i].ClassPlan = plans[i]
-	}
-	passed := uint64(0)
-	tooLarge := func() error {
-		return fmt.Errorf("%w: more than %d tasks, or %d prefixes", ErrTooLarge, most, uint64(maxPrefixes))
-	}
-	err := parallel.InOrder(ctx, x.sections(), func(ctx context.Context, s section) (section, error) {
-		plan, next, err := &x.classes[s.class].ClassPlan, uint64(0), error(nil)
-		s.walk = walk{board: &plan.Board, depth: plan.Depth, columns: s.walk.columns, visit: func(_ queens.Prefix, free uint32) bool {
-			if s.marks.prefixes >= next {
-				s.marks.at = append(s.marks.at, s.marks.prefixes)
-				s.marks.columns = append(append(s.marks.columns, s.walk.columns[:plan.Depth-1]...), byte(bits.TrailingZeros32(free)))
-				next += uint64(max(markPrefixes, plan.Batch))
-				if err = context.Cause(ctx); max(s.marks.prefixes, s.walk.steps) > maxPrefixes || s.marks.prefixes > most*uint64(plan.Batch) {
-					err = tooLarge()
-				}
-			}
-			s.marks.prefixes += uint64(bits.OnesCount32(free))
-			return err == nil
-		}}
-		s.walk.below(s.first, nil)
-		return s, err
-	}, func(s section) error {
-		x.classes[s.class].add(&s.marks)
-		x.number()
-		if passed += max(s.marks.prefixes, s.walk.steps); passed > maxPrefixes || x.tasks > most {
-			return tooLarge()
+// NewIndex passes over the prefixes of classes once, several classes at a time, which takes half a core-second for 10^7
+// tasks. It numbers the tasks itself. If ctx ends, it returns its cause. The error wraps [ErrTooLarge] if there are more
+// tasks than most.
+func NewIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Index, error) {
+	x, passed := new(Index), uint64(0)
+	within := func(prefixes, tasks uint64) error {
+		if prefixes > maxPrefixes || tasks > most {
+			return fmt.Errorf("%w: more than %d tasks, or %d prefixes", ErrTooLarge, most, uint64(maxPrefixes))
 		}
 		return nil
+	}
+	err := parallel.InOrder(ctx, slices.Values(plans), func(ctx context.Context, plan queens.ClassPlan) (c classIndex, err error) {
+		c.ClassPlan = plan
+		c.mark(func() bool {
+			err = cmp.Or(context.Cause(ctx), within(c.passed, c.tasks))
+			return err == nil
+		})
+		return c, err
+	}, func(c classIndex) error {
+		c.First = x.tasks
+		x.classes = append(x.classes, c)
+		x.tasks += c.tasks
+		passed += c.passed
+		return within(passed, x.tasks)
 	})
-	x.number()
 	return x, err
 }
 
-// section is the prefixes of a class that begin with first.
-type section struct {
-	class int
-	first queens.Prefix
-	walk  walk
-	marks marks
-}
-
-// sections divides the prefixes of all classes, in order: by the first two queens, unless a pass takes about a millisecond.
-func (x *Index) sections() iter.Seq[section] {
-	return func(yield func(section) bool) {
-		more := true
-		for i := 0; more && i < len(x.classes); i++ {
-			c := &x.classes[i]
-			if c.Depth <= 5 {
-				more = yield(section{class: i})
-				continue
-			}
-			w := walk{board: &c.Board, depth: 2}
-			w.visit = func(p queens.Prefix, free uint32) bool {
-				for ; more && free != 0; free &= free - 1 {
-					w.columns[1] = byte(bits.TrailingZeros32(free))
-					more = yield(section{class: i, first: p.Place(&c.Board, free&-free), walk: walk{columns: w.columns}})
-				}
-				return more
-			}
-			w.below(queens.Prefix{}, nil)
+// mark passes over the prefixes of the class and sets what is in the index. It asks at each mark whether to go on.
+func (c *classIndex) mark(more func() bool) {
+	next, batch := uint64(0), uint64(c.Batch)
+	w := walk{board: &c.Board, depth: c.Depth}
+	w.visit = func(_ queens.Prefix, free uint32) bool {
+		marked := c.prefixes >= next
+		if marked {
+			c.marks = append(c.marks, c.prefixes)
+			c.columns = append(append(c.columns, w.columns[:c.Depth-1]...), byte(bits.TrailingZeros32(free)))
+			next += max(markPrefixes, batch)
 		}
+		c.prefixes += uint64(bits.OnesCount32(free))
+		c.tasks, c.passed = (c.prefixes+batch-1)/batch, max(c.prefixes, w.steps)
+		return !marked || more()
 	}
+	w.below(queens.Prefix{}, nil)
 }
-
-// add adds the prefixes of the next section.
-func (c *classIndex) add(section *marks) {
-	for _, at := range section.at {
-		c.marks.at = append(c.marks.at, c.marks.prefixes+at)
-	}
-	c.marks.columns = append(c.marks.columns, section.columns...)
-	c.marks.prefixes += section.prefixes
-	c.tasks = (c.marks.prefixes + uint64(c.Batch) - 1) / uint64(c.Batch)
-}
-
-// number numbers the tasks.
-func (x *Index) number() {
-	x.tasks = 0
-	for i := range x.classes {
-		x.classes[i].First = x.tasks
-		x.tasks += x.classes[i].tasks
-	}
-}
-
-// end returns the id after the last task of the class.
-func (c *classIndex) end() uint64 { return c.First + c.tasks }
 
 // Tasks returns the number of tasks.
 func (x *Index) Tasks() uint64 { return x.tasks }
@@ -141,15 +93,41 @@ func (x *Index) Tasks() uint64 { return x.tasks }
 // TaskPrefixes returns the most prefixes of a task of a class: fewer than its batch if the class has fewer.
 func (x *Index) TaskPrefixes(class int) int {
 	c := &x.classes[class]
-	return int(min(uint64(c.Batch), c.marks.prefixes))
+	return int(min(uint64(c.Batch), c.prefixes))
 }
 
 // Range returns up to that many tasks from the id first on, with Run empty: fewer where the tasks of the manifest
 // end. Tasks may share an array of prefixes, which no later call overwrites.
 func (x *Index) Range(first uint64, tasks int) []queens.Task {
-	var b buffer
-	if tasks > 0 && first < x.tasks {
-		b.fill(x, first, first+min(uint64(tasks), x.tasks-first))
+	first = min(first, x.tasks)
+	return new(buffer).fill(x, queens.Range{First: first, Tasks: min(uint64(max(tasks, 0)), x.tasks-first)})
+}
+
+// buffer holds consecutive tasks and their prefixes.
+type buffer struct {
+	tasks    []queens.Task
+	prefixes []queens.Prefix
+}
+
+// fill returns the tasks of a range, which must exist, in the memory of the tasks before.
+func (b *buffer) fill(x *Index, r queens.Range) []queens.Task {
+	b.tasks, b.prefixes = slices.Grow(b.tasks[:0], int(r.Tasks)), b.prefixes[:0]
+	first := r.First
+	class := sort.Search(len(x.classes), func(i int) bool { return x.classes[i].First+x.classes[i].tasks > first })
+	for ; first < r.End(); class++ {
+		c := &x.classes[class]
+		tasks := min(r.End(), c.First+c.tasks) - first
+		if tasks == 0 {
+			continue
+		}
+		prefix := (first - c.First) * uint64(c.Batch)
+		mark := sort.Search(len(c.marks), func(i int) bool { return c.marks[i] > prefix }) - 1
+		count, begin := int(min(tasks*uint64(c.Batch), c.prefixes-prefix)), len(b.prefixes)
+		b.prefixes = take(slices.Grow(b.prefixes, count), begin+count, &c.Board, c.columns[mark*c.Depth:][:c.Depth], int(prefix-c.marks[mark]))
+		for batch := range slices.Chunk(b.prefixes[begin:], c.Batch) {
+			b.tasks = append(b.tasks, queens.Task{ID: first, Board: c.Board, Prefixes: batch})
+			first++
+		}
 	}
 	return b.tasks
 }
@@ -167,45 +145,106 @@ func (x *Index) All() iter.Seq[queens.Task] {
 	}
 }
 
-// buffer holds consecutive tasks.
-type buffer struct {
-	tasks    []queens.Task
-	prefixes []queens.Prefix
-}
-
-// fill makes the tasks from first to before end, which must exist, in the memory of the tasks before.
-func (b *buffer) fill(x *Index, first, end uint64) {
-	b.tasks, b.prefixes = room(b.tasks[:0], int(end-first)), b.prefixes[:0]
-	class := sort.Search(len(x.classes), func(i int) bool { return x.classes[i].end() > first })
-	for ; first < end; class++ {
-		c := &x.classes[class]
-		batch, last := uint64(c.Batch), min(end, c.end())
-		if first == last {
-			continue // a class without tasks
-		}
-		prefix := (first - c.First) * batch
-		count := int(min((last-c.First)*batch, c.marks.prefixes) - prefix)
-		b.prefixes = room(b.prefixes, count)
-		mark := sort.Search(len(c.marks.at), func(i int) bool { return c.marks.at[i] > prefix }) - 1
-		begin := len(b.prefixes)
-		b.prefixes = take(b.prefixes, begin+count, &c.Board, c.marks.columns[mark*c.Depth:][:c.Depth], int(prefix-c.marks.at[mark]))
-		for ; first < last; first++ {
-			end := min(begin+c.Batch, len(b.prefixes))
-			b.tasks = append(b.tasks, queens.Task{ID: first, Board: c.Board, Prefixes: b.prefixes[begin:end:end]})
-			begin = end
+// ranges divides the tasks into ranges for a pass, in order.
+func (x *Index) ranges() iter.Seq[queens.Range] {
+	return func(yield func(queens.Range) bool) {
+		for i := range x.classes {
+			c := &x.classes[i]
+			most, end := uint64(max(rangePrefixes/c.Batch, 1)), c.First+c.tasks
+			for first := c.First; first < end; first += most {
+				if !yield(queens.Range{First: first, Tasks: min(most, end-first)}) {
+					return
+				}
+			}
 		}
 	}
 }
 
-// room returns s if it has room for more elements, or an empty slice that has.
-func room[E any](s []E, more int) []E {
-	if cap(s)-len(s) < more {
-		return make([]E, 0, more)
-	}
-	return s
+// InOrder passes over all tasks on all cores: it calls work with each range of tasks, several at a time, and done with the
+// results in the order of the ids, one call at a time. The tasks are overwritten when work returns. Errors are those of
+// [parallel.InOrder].
+func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task) (T, error), done func(T) error) error {
+	buffers := sync.Pool{New: func() any { return new(buffer) }}
+	return parallel.InOrder(ctx, x.ranges(), func(_ context.Context, r queens.Range) (T, error) {
+		b := buffers.Get().(*buffer)
+		defer buffers.Put(b)
+		return work(b.fill(x, r))
+	}, done)
+}
+
+// hash returns the hash of all tasks for their manifest, and calls each, if it is not nil, with the hashes of single tasks, in order of id.
+func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queens.Bytes32, err error) {
+	hash := sha256.New()
+	err = InOrder(ctx, x, func(tasks []queens.Task) ([]uint64, error) {
+		hashes := make([]uint64, len(tasks))
+		var hasher queens.Hasher
+		for i := range tasks {
+			hashes[i] = hasher.Hash(&tasks[i])
+		}
+		return hashes, nil
+	}, func(hashes []uint64) error {
+		if each != nil {
+			each(hashes)
+		}
+		return binary.Write(hash, binary.LittleEndian, hashes)
+	})
+	hash.Sum(sum[:0])
+	return sum, err
 }
 
 // Batch returns the prefixes of a task that begins with that of the queens on these columns, one in each row.
 func Batch(plan *queens.ClassPlan, columns []byte) []queens.Prefix {
 	return take(nil, plan.Batch, &plan.Board, columns, 0)
+}
+
+// walk enumerates the prefixes of a board in lexicographic order of their columns.
+type walk struct {
+	board *queens.Board
+	depth int // rows of the prefixes, at least 1
+	// visit gets what stands on all rows but the last of some prefixes, and the squares of the last row, at least one. It returns
+	// whether to go on.
+	visit   func(above queens.Prefix, free uint32) bool
+	columns [queens.MaxN]byte // of the queens above
+	steps   uint64            // placements that were passed, a measure of the time
+}
+
+// below visits the prefixes that begin with p, from the one with queens on the columns of path in the next rows on. It returns
+// whether to go on.
+func (w *walk) below(p queens.Prefix, path []byte) bool {
+	free := p.Free(w.board)
+	if len(path) > 0 {
+		free &^= 1<<path[0] - 1
+		path = path[1:]
+	}
+	w.steps++
+	if p.Row == w.depth-1 {
+		return free == 0 || w.visit(p, free)
+	}
+	for ; free != 0; free &= free - 1 {
+		w.columns[p.Row] = byte(bits.TrailingZeros32(free))
+		if !w.below(p.Place(w.board, free&-free), path) {
+			return false
+		}
+		path = nil
+	}
+	return true
+}
+
+// take appends to prefixes, until there are most, those from the one with queens on these columns on, without the first skip.
+func take(prefixes []queens.Prefix, most int, b *queens.Board, columns []byte, skip int) []queens.Prefix {
+	w := walk{board: b, depth: len(columns), visit: func(p queens.Prefix, free uint32) bool {
+		if here := bits.OnesCount32(free); here <= skip {
+			skip -= here
+			return true
+		}
+		for ; skip > 0; skip-- {
+			free &= free - 1
+		}
+		for ; free != 0 && len(prefixes) < most; free &= free - 1 {
+			prefixes = append(prefixes, p.Place(b, free&-free))
+		}
+		return len(prefixes) < most
+	}}
+	w.below(queens.Prefix{}, columns)
+	return prefixes
 }

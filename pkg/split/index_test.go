@@ -130,7 +130,7 @@ func TestEndsWithTheContext(t *testing.T) {
 	if err := split.InOrder(ctx, index, func([]queens.Task) (int, error) { cancel(cause); return 0, nil }, func(int) error { return nil }); !errors.Is(err, cause) {
 		t.Errorf("pass: error %v, want %v", err, cause)
 	}
-	if _, err := split.NewIndex(ctx, &m); !errors.Is(err, cause) {
+	if _, err := split.NewIndex(ctx, m.Classes, split.MaxTasks); !errors.Is(err, cause) {
 		t.Errorf("index: error %v, want %v", err, cause)
 	}
 	if _, _, err := split.Plan(ctx, 12, queens.None, mustClasses(t, 12, queens.None), 6); !errors.Is(err, cause) {
@@ -185,7 +185,7 @@ func BenchmarkIndex(b *testing.B) {
 
 func mustIndex(t testing.TB, m *queens.Manifest) *split.Index {
 	t.Helper()
-	index, err := split.NewIndex(t.Context(), m)
+	index, err := split.NewIndex(t.Context(), m.Classes, split.MaxTasks)
 	if err != nil {
 		t.Fatal(err)
 	}

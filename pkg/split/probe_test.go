@@ -74,31 +74,42 @@ func TestProbeIsPinned(t *testing.T) {
 	}
 }
 
-// A step places a queen on one of the free squares, each of them in turn, and none where there is none.
-func TestStep(t *testing.T) {
+// A descent begins with its prefix, which stands for itself. Each row adds a queen on one of the free squares, each of them in turn, and
+// multiplies the number of prefixes by that of the squares. It ends only where there is no free square.
+func TestDescend(t *testing.T) {
 	source := rand.NewPCG(1, 2)
 	for seed := range uint64(40) {
 		b := randomBoard(rand.New(rand.NewPCG(seed, 1)), 8, int(seed)%4)
-		for _, p := range placements(&b, 4)[:min(8, len(placements(&b, 4)))] {
-			free, reached := p.Free(&b), uint32(0)
+		for _, start := range placements(&b, 4)[:min(8, len(placements(&b, 4)))] {
+			free, reached := start.Free(&b), uint32(0)
 			for range 200 {
-				next, choices := split.Step(&b, p, source)
-				if choices != bits.OnesCount32(free) {
-					t.Fatalf("%d choices on the squares %#x", choices, free)
-				}
-				if choices == 0 {
-					if next != p {
-						t.Fatal("a step without a square moves")
+				var last queens.Prefix
+				stands := 1.0
+				for p, weight := range split.Descend(&b, start, source) {
+					if p.Row == start.Row && p != start {
+						t.Fatalf("a descent from %+v begins with %+v", start, p)
 					}
-					break
+					if p != start {
+						square := p.Cols &^ last.Cols
+						stands *= float64(bits.OnesCount32(last.Free(&b)))
+						if p != last.Place(&b, square) || square&last.Free(&b) == 0 {
+							t.Fatalf("a descent goes from %+v to %+v", last, p)
+						}
+						if p.Row == start.Row+1 {
+							reached |= square
+						}
+					}
+					if weight != stands {
+						t.Fatalf("%+v stands for %v prefixes, want %v", p, weight, stands)
+					}
+					last = p
 				}
-				square := next.Cols &^ p.Cols
-				if reached |= square; next != p.Place(&b, square) {
-					t.Fatalf("a step from %+v to %+v", p, next)
+				if last.Row < b.N && last.Free(&b) != 0 {
+					t.Fatalf("a descent ends with %+v", last)
 				}
 			}
 			if reached != free {
-				t.Fatalf("200 steps reach the squares %#x of %#x", reached, free)
+				t.Fatalf("200 descents reach the squares %#x of %#x", reached, free)
 			}
 		}
 	}

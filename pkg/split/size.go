@@ -1,9 +1,7 @@
 package split
 
 import (
-	"context"
 	"math"
-	"slices"
 
 	"nqueens/pkg/parallel"
 	"nqueens/pkg/queens"
@@ -49,15 +47,11 @@ func probesFor(n int) int { return 1 << min(max(n-10, 6), 12) }
 // PlanSizes chooses depth and batch for each class, as [Plan] does. It numbers no tasks: First
 // is 0 in each plan.
 func PlanSizes(classes []queens.Class) []queens.ClassPlan {
-	var profiles []Profile
-	var nodes float64
-	_ = parallel.InOrder(context.Background(), slices.Values(classes), func(_ context.Context, class queens.Class) (Profile, error) {
-		return Probe(class.Board, probesFor(class.Board.N)), nil
-	}, func(p Profile) error {
-		profiles = append(profiles, p)
-		nodes += p.NodesBelow(0)
-		return nil
-	})
+	profiles := parallel.Map(classes, func(c queens.Class) Profile { return Probe(c.Board, probesFor(c.Board.N)) })
+	nodes := 0.0
+	for i := range profiles {
+		nodes += profiles[i].NodesBelow(0)
+	}
 	plans := make([]queens.ClassPlan, len(classes))
 	rest := nodes // of the class and all after it
 	for i, class := range classes {
@@ -78,15 +72,6 @@ func taskNodes(n int, run, left float64) float64 {
 	return max(min(max(left/leftTasks, least), most), run/maxTasks, minTaskNodes)
 }
 
-// uniformPlans gives every class the same depth, and makes each prefix a task.
-func uniformPlans(classes []queens.Class, depth int) []queens.ClassPlan {
-	plans := make([]queens.ClassPlan, len(classes))
-	for i, class := range classes {
-		plans[i] = queens.ClassPlan{Class: class, Depth: depth, Batch: 1}
-	}
-	return plans
-}
-
 // Depth returns the least depth of a board of side n, from the given one on, whose prefixes cost at most
 // target nodes each. If the probes found no such depth, it returns the deepest that they reached.
 func (p *Profile) Depth(depth, n int, target float64) int {
@@ -98,10 +83,7 @@ func (p *Profile) Depth(depth, n int, target float64) int {
 
 // batch returns the number of prefixes of the given depth that cost target nodes together.
 func (p *Profile) batch(depth int, target float64) int {
-	each := 1.0
-	if p[depth] > 0 {
-		each = p.NodesBelow(depth) / p[depth]
-	}
+	each := p.NodesBelow(depth) / max(p[depth], 1e-9) // 0 if the probes found none
 	return int(min(max(target/each, 1), queens.MaxBatch))
 }
 
@@ -109,21 +91,15 @@ func (p *Profile) batch(depth int, target float64) int {
 // work of the whole run. The shares of all tasks add up to 1. They serve display, forecast and the
 // sizes of chunks only.
 func Shares(m *queens.Manifest) []float64 {
-	shares := make([]float64, 0, len(m.Classes))
+	shares := parallel.Map(m.Classes, func(c queens.ClassPlan) float64 { return searchCost(&c.Board, c.Depth, probesFor(m.N)) })
 	var all float64
-	cost := func(_ context.Context, c queens.ClassPlan) (float64, error) {
-		return searchCost(&c.Board, c.Depth, probesFor(m.N)), nil
-	}
-	_ = parallel.InOrder(context.Background(), slices.Values(m.Classes), cost, func(cost float64) error {
-		i := len(shares)
-		tasks, share := m.TasksOf(i), 0.0
-		if tasks > 0 { // each task takes something
-			share = cost/float64(tasks) + 1
+	for i, cost := range shares {
+		shares[i] = 0
+		if tasks := float64(m.TasksOf(i)); tasks > 0 {
+			shares[i] = cost/tasks + 1 // each task takes something
+			all += shares[i] * tasks
 		}
-		shares = append(shares, share)
-		all += share * float64(tasks)
-		return nil
-	})
+	}
 	for i := range shares {
 		shares[i] /= max(all, 1)
 	}
@@ -133,20 +109,17 @@ func Shares(m *queens.Manifest) []float64 {
 // WorkDone returns the share of a run's estimated work in a number of tasks of each class, 0 to 1: 1 if
 // and only if these are all tasks. The shares are those of [Shares]; if they are nil, WorkDone computes them,
 // which takes half a second for large boards.
-func WorkDone(m *queens.Manifest, shares []float64, tasks []uint64) float64 {
+func WorkDone(m *queens.Manifest, shares []float64, tasks []uint64) (work float64) {
 	var done uint64
 	for _, n := range tasks {
 		done += n
 	}
-	switch {
-	case done == m.Tasks:
+	if done == m.Tasks {
 		return 1
-	case done == 0:
-		return 0
-	case shares == nil:
+	}
+	if shares == nil {
 		shares = Shares(m)
 	}
-	var work float64
 	for i, n := range tasks {
 		work += float64(n) * shares[i]
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"nqueens/pkg/queens"
 )
@@ -28,30 +29,30 @@ var ErrTooLarge = errors.New("the prefixes are too many")
 // and batch for each class, so that tasks have a good size; otherwise each prefix of depth rows is a task. Plan passes over
 // all tasks, on all cores, to number and hash them, which takes six core-seconds for 10^7 tasks. If ctx ends, Plan returns
 // its cause. The error wraps [ErrTooLarge] for a depth with too many prefixes.
-func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (m queens.Manifest, x *Index, err error) {
-	if err := queens.ValidateN(n); err != nil {
-		return m, nil, err
-	}
-	if depth < 0 || depth > n {
-		return m, nil, fmt.Errorf("depth must be from 1 to %d rows, or 0, not %d", n, depth)
-	}
-	for _, class := range classes {
-		if class.Board.N != n {
-			return m, nil, fmt.Errorf("class of side %d in a count of side %d", class.Board.N, n)
+func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, *Index, error) {
+	plans := PlanSizes(classes)
+	for i := range plans {
+		if depth != 0 {
+			plans[i].Depth, plans[i].Batch = depth, 1
 		}
 	}
-	plans := uniformPlans(classes, depth)
-	if depth == 0 {
-		plans = PlanSizes(classes)
+	return complete(ctx, queens.Manifest{SplitVersion: Version, N: n, Symmetry: s, Classes: plans}, MaxTasks, nil)
+}
+
+// complete makes the index of a manifest, and returns the manifest with the number and the hash of the tasks and the first one
+// of each class.
+func complete(ctx context.Context, m queens.Manifest, most uint64, each func(hashes []uint64)) (_ queens.Manifest, x *Index, err error) {
+	if err = m.Validate(); err == nil {
+		x, err = NewIndex(ctx, m.Classes, most)
 	}
-	if x, err = newIndex(ctx, plans, MaxTasks); err != nil {
-		return m, nil, err
+	if err != nil {
+		return queens.Manifest{}, nil, err
 	}
-	for i := range plans {
-		plans[i].First = x.classes[i].First
+	m.Classes, m.Tasks = slices.Clone(m.Classes), x.tasks
+	for i, c := range x.classes {
+		m.Classes[i].First = c.First
 	}
-	m = queens.Manifest{SplitVersion: Version, N: n, Symmetry: s, Classes: plans, Tasks: x.Tasks()}
-	m.Hash, err = x.hash(ctx, nil)
+	m.Hash, err = x.hash(ctx, each)
 	return m, x, err
 }
 
@@ -62,32 +63,21 @@ func Check(ctx context.Context, m *queens.Manifest, each func(hashes []uint64)) 
 	if m.SplitVersion != Version {
 		return nil, fmt.Errorf("the run was split by rules of version %d, this program splits by rules of version %d: resume with the nqueens version that splits by rules of version %[1]d, such as the one that started it", m.SplitVersion, Version)
 	}
-	if err := m.Validate(); err != nil {
-		return nil, err
-	}
-	x, err := newIndex(ctx, m.Classes, min(m.Tasks, MaxTasks))
-	if err != nil && !errors.Is(err, ErrTooLarge) {
-		return nil, err
-	}
-	other := func(format string, args ...any) (*Index, error) {
-		return nil, fmt.Errorf("this program splits the run into other tasks than its manifest says: %s: resume with the program version that started it", fmt.Sprintf(format, args...))
-	}
-	for i := range m.Classes {
-		if got, want := x.classes[i].First, m.Classes[i].First; got != want {
-			return other("class %d begins with task %d, not %d", i, got, want)
-		}
-	}
+	made, x, err := complete(ctx, *m, min(m.Tasks, MaxTasks), each)
+	var other string
 	switch {
-	case err != nil && m.Tasks > MaxTasks:
-		return nil, err
+	case errors.Is(err, ErrTooLarge) && m.Tasks <= MaxTasks:
+		other = fmt.Sprintf("they are more than the %d tasks of the manifest", m.Tasks)
 	case err != nil:
-		return other("they are more than the %d tasks of the manifest", m.Tasks)
-	case x.tasks != m.Tasks:
-		return other("they are %d tasks, not %d", x.tasks, m.Tasks)
+		return nil, err
+	case made.Tasks != m.Tasks:
+		other = fmt.Sprintf("they are %d tasks, not %d", made.Tasks, m.Tasks)
+	case !slices.Equal(made.Classes, m.Classes):
+		other = "its classes begin with other tasks"
+	case made.Hash != m.Hash:
+		other = fmt.Sprintf("they have hash %x, not %x", made.Hash, m.Hash)
+	default:
+		return x, nil
 	}
-	hash, err := x.hash(ctx, each)
-	if err == nil && hash != m.Hash {
-		return other("they have hash %x, not %x", hash, m.Hash)
-	}
-	return x, err
+	return nil, fmt.Errorf("this program splits the run into other tasks than its manifest says: %s: resume with the program version that started it", other)
 }
