@@ -27,11 +27,11 @@ type countFlags struct {
 }
 
 func (o *countFlags) register(flags *pflag.FlagSet) {
-	cli.Symmetry(flags, &o.symmetry, "how the count is cut into classes (none with --place)")
+	cli.Symmetry(flags, &o.symmetry, "count with all eight images of a board, with mirror images or with none (with --place always none)")
 	flags.StringArrayVar(&o.place, "place", nil, "put a queen on `ROW,COLUMN` beforehand, from 0,0 at the top left; repeatable")
 	o.registerUnique(flags)
-	flags.BoolVar(&o.forceNew, "new", false, "count again, whatever runs of this count there are")
-	cli.Int(flags, &o.depth, "depth", 0, 0, queens.MaxN, "make a task of each way to place the first `ROWS` rows").Hidden = true
+	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if there is one of the same count")
+	cli.Int(flags, &o.depth, "depth", 0, 0, queens.MaxN, "make a task of each way to place queens on the first `ROWS` rows").Hidden = true
 	cli.Heading(flags, "What to count", "symmetry")
 	cli.Int(flags, &o.redundancy, "redundancy", 1, 1, ledger.MaxRedundancy, "have each task counted by `R` machines that must agree")
 	shareFlag(flags, &o.spotCheck, "spot-check", "with R = 1, have this `SHARE` of the tasks counted by a second machine")
@@ -69,9 +69,9 @@ func countCommand(app *cli.App) *cobra.Command {
 		Use:   "count [N]",
 		Short: "Count the ways to place N queens on a board of side N",
 		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks another. The same command
-resumes an interrupted count, and prints the total of a complete one again after an audit. Without N, go on with
-the newest unfinished run, or print the newest total. The log says what confirms the total: "published",
-"redundant" (two machines agree on every task), "sampled" (on some tasks) or "none".`,
+resumes an interrupted count; of a complete one it audits the ledger and prints the total again. Without N, it
+resumes the newest unfinished run, or prints the newest total. The log says what confirms the total: "published",
+"redundant" (machines agree on every task), "sampled" (on some tasks) or "none".`,
 		Example: `  coordinator count 18
   coordinator count 8 --place 0,3
   coordinator count 20 --listen 0.0.0.0:4222
@@ -124,9 +124,9 @@ func resumeCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "Resume an interrupted count",
-		Long: `Resume a run where it stopped: the named one, or else the newest unfinished one. What its ledger has is not
-counted again. RUN is the name of a run or its beginning. What the run counts is in its ledger; the flags
-here say with what it goes on.`,
+		Long: `Resume the named run, or else the newest unfinished one, where it stopped. RUN is the name of a run, or its
+beginning. Tasks whose counts are in the ledger are not counted again. The ledger says what is counted; the flags
+say with which workers, and what is printed.`,
 		Example: `  coordinator resume
   coordinator resume n20-20261120-170938-7274 --listen 0.0.0.0:4222`,
 		Args:              oneRunOrNone,

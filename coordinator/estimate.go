@@ -20,9 +20,9 @@ func estimateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "estimate N",
 		Short: "Estimate how long a count takes, before starting it",
-		Long: `Estimate how long it takes to count the ways to place N queens on a board of side N (1 to 32): on
-this machine, and on more threads of cores like those of this machine. It counts a sample of the
-work and probes the search tree at random, which takes about two seconds.`,
+		Long: `Estimate how long it takes to count the ways to place N queens on a board of side N (1 to 32), on this machine
+and on more threads of the same speed. The command counts a sample of the work and probes the search tree at
+random, which takes about two seconds.`,
 		Example: `  coordinator estimate 20
   coordinator estimate 24 --threads 512
   coordinator estimate 18 --json`,
@@ -51,7 +51,7 @@ work and probes the search tree at random, which takes about two seconds.`,
 	}
 	flags := cmd.Flags()
 	cli.Threads(flags, &threads, "threads", 1, 1_000_000, "assume `N` threads")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	flags.BoolVar(&asJSON, "json", false, "print the estimate as a JSON object")
 	return cmd
 }
 

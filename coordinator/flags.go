@@ -24,7 +24,7 @@ func (d *dataFlag) register(flags *pflag.FlagSet) {
 
 // commonFlags registers the flags of commands that use a server or a folder of runs.
 func commonFlags(flags *pflag.FlagSet, server *bus.Flags, data *dataFlag) {
-	server.Register(flags, "the NATS server at this `URL`, or several, with commas")
+	server.Register(flags)
 	data.register(flags)
 	cli.Heading(flags, "Server and runs", "nats")
 }

@@ -16,10 +16,10 @@ func keysCommand() *cobra.Command {
 	var renew bool
 	cmd := &cobra.Command{
 		Use:   "keys DIR --host NAME[,NAME]",
-		Short: "Make the files of a NATS server of your own, and the tokens to join it",
-		Long: `Make in DIR a configuration for any nats-server, with its certificate, and the token files by which a
-coordinator, workers and watchers join it. What is there stays, but the names; --renew makes all again, and
-the old tokens are worth nothing. The comments of nats.conf say how to bind a machine's name to a user.`,
+		Short: "Write the configuration of a NATS server, and the tokens to join it",
+		Long: `Write to DIR a configuration and a certificate for a nats-server, and the token files with which a coordinator,
+workers and watchers join it. Keys and tokens that exist stay valid, with the new names; --renew replaces them,
+and the old tokens no longer work. The comments of nats.conf say how to bind a machine's name to a user.`,
 		Example: `  coordinator keys keys --host 192.0.2.1
   (cd keys && nats-server -c nats.conf)
   coordinator count 20 --join keys/coordinator.token
@@ -43,6 +43,6 @@ the old tokens are worth nothing. The comments of nats.conf say how to bind a ma
 		},
 	}
 	cmd.Flags().StringSliceVar(&hosts, "host", nil, "`NAMES` or addresses under which others reach the server, separated by commas")
-	cmd.Flags().BoolVar(&renew, "renew", false, "make certificate and tokens again: the old ones are worth nothing")
+	cmd.Flags().BoolVar(&renew, "renew", false, "replace the certificate and the tokens: the old ones no longer work")
 	return cmd
 }

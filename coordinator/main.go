@@ -59,7 +59,7 @@ func healthCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return page.Probe(cmd.Context(), address) },
 	}
-	cli.Address(cmd.Flags(), &address, "http", defaultPage, "`ADDR` that the process was given by its --http", defaultPage)
+	cli.Address(cmd.Flags(), &address, "http", defaultPage, "`ADDR` of the --http of that process", defaultPage)
 	return cmd
 }
 

@@ -31,7 +31,7 @@ func runsCommand(app *cli.App) *cobra.Command {
 		Use:        "runs [RUN]",
 		SuggestFor: []string{"list", "ls", "status", "ps"},
 		Short:      "List the runs on this machine, or those on a server",
-		Long: `List the runs under --data, the newest first: the total of each, or the part of its work that is done, when
+		Long: `List the runs under --data, the newest first, each with its total, or the part of its work that is done, when
 it started and how long it took. An "interrupted" run has lost its coordinator: coordinator resume continues
 it. With --nats or --join, list the runs whose coordinators answer on that server.`,
 		Example: `  coordinator runs
@@ -65,7 +65,7 @@ it. With --nats or --join, list the runs whose coordinators answer on that serve
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&asJSON, "json", false, "print a JSON object a line")
+	flags.BoolVar(&asJSON, "json", false, "print each run as a JSON object on a line")
 	commonFlags(flags, &server, &data)
 	return cmd
 }
@@ -220,9 +220,9 @@ func rmCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm RUN... | --older-than D",
 		Short: "Remove runs of this machine",
-		Long: `Remove the named runs, or all that were written last before the time D, such as 30d. Their ledgers are lost:
-copy the folder of a run to keep it. A run that is active is refused. With --older-than, --dry-run shows what
-would be removed, and --yes removes it.`,
+		Long: `Remove the named runs, or all runs whose ledgers have not changed for the time D, such as 30d. The ledgers are
+lost: to keep a run, copy its folder. A run on which a process works is never removed. With --older-than,
+--dry-run shows what would be removed, and --yes removes it.`,
 		Example: `  coordinator rm n14-20261120-153012-ab12
   coordinator rm --older-than 30d --dry-run`,
 		ValidArgsFunction: data.completeRun,
@@ -261,9 +261,9 @@ would be removed, and --yes removes it.`,
 		},
 	}
 	flags := cmd.Flags()
-	cli.Duration(flags, &olderThan, "older-than", "remove the runs that were written last before this `TIME`, such as 30d or 12h")
-	flags.BoolVar(&dryRun, "dry-run", false, "say what would be removed, and remove nothing")
-	flags.BoolVar(&yes, "yes", false, "remove with --older-than")
+	cli.Duration(flags, &olderThan, "older-than", "remove runs whose ledgers have not changed for this `TIME`, such as 30d or 12h")
+	flags.BoolVar(&dryRun, "dry-run", false, "print what would be removed, and remove nothing")
+	flags.BoolVar(&yes, "yes", false, "remove what --older-than finds")
 	data.register(flags)
 	return cmd
 }

@@ -49,15 +49,15 @@ func (o *sessionFlags) registerUnique(flags *pflag.FlagSet) {
 func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.flags = flags
 	cli.Threads(flags, &o.workers, "workers", 0, cli.MaxThreads, "count on `K` threads of this process").DefValue += ", or 0 with --nats or --join"
-	cli.Address(flags, &o.listen, "listen", "", "`ADDR` at which workers of other machines join, such as 0.0.0.0:4222", "0.0.0.0:4222")
-	flags.StringVar(&o.advertise, "advertise", "", "`HOST` or host:port for the join token, in place of the addresses of this machine")
+	cli.Address(flags, &o.listen, "listen", "", "let workers on other machines join at `ADDR`, such as 0.0.0.0:4222", "0.0.0.0:4222")
+	flags.StringVar(&o.advertise, "advertise", "", "put `HOST` or host:port into the join token, in place of the addresses of this machine")
 	cli.Enum(flags, &o.kernel, "kernel", kernel.Auto, "kernel of the threads", kernel.Names()...)
 	flags.Lookup("kernel").Hidden = true
 	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine (default the boot id of its kernel)")
 	cli.Heading(flags, "Workers", "workers")
-	cli.Address(flags, &o.http, "http", "", "`ADDR` of a live page, its JSON, /metrics and /healthz, such as "+defaultPage, defaultPage)
-	cli.Duration(flags, &o.linger, "linger", "keep the page this `LONG` after the total, such as 1h; Ctrl-C ends it")
-	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	cli.Address(flags, &o.http, "http", "", "serve a live page, its JSON, /metrics and /healthz at `ADDR`, such as "+defaultPage, defaultPage)
+	cli.Duration(flags, &o.linger, "linger", "keep the page for this `TIME` after the total, such as 1h; Ctrl-C ends it")
+	flags.BoolVar(&o.json, "json", false, "print the result as a JSON object")
 	cli.Heading(flags, "Output", "http")
 	commonFlags(flags, &o.server, &o.data)
 }

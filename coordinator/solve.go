@@ -24,9 +24,9 @@ func solveCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "solve N",
 		Short: "Print the solutions themselves, in a fixed order",
-		Long: `Print every way to place N queens on a board of side N (1 to 32), in a fixed order: boards whose
-top queen is farthest left come first. As text, a board is N lines of dots and Qs, and an empty
-line separates boards. With --json, a board is a line with the column of each row's queen, from 0.`,
+		Long: `Print every way to place N queens on a board of side N (1 to 32), in a fixed order: boards whose top queen is
+farthest left come first. As text, a board is N lines of dots and Qs, and an empty line separates boards. With
+--json, a board is a line with the column of the queen on each row, counted from 0.`,
 		Example: `  coordinator solve 4
   coordinator solve 8 --unique --json
   coordinator solve 27 --limit 1`,
@@ -56,9 +56,9 @@ line separates boards. With --json, a board is a line with the column of each ro
 	}
 	flags := cmd.Flags()
 	flags.UintVar(&limit, "limit", 0, "print at most `N` boards; 0 prints all")
-	flags.BoolVar(&asJSON, "json", false, "print a board as a JSON array a line")
+	flags.BoolVar(&asJSON, "json", false, "print each board as a JSON array on a line")
 	flags.BoolVar(&unique, "unique", false,
-		"print the first board of each family of rotations and reflections, and how many images it has")
+		"print one board of each family of rotations and reflections, and the number of its images")
 	return cmd
 }
 

@@ -29,10 +29,10 @@ func verifyCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
 		Short: "Audit a run's ledger, and count a sample of its tasks again",
-		Long: `Go through the whole ledger of a run: checksums, missing tasks, whether each result searched what this program
-would search, the total by two routes, and the published total. Then count a sample of the tasks again, each by
-another kernel than the one that counted it. A run of up to 16 queens is also counted again as a whole, by
-another symmetry. A difference is exit 3. Ctrl-C ends the recount and prints what is verified.`,
+		Long: `Audit the whole ledger of a run: checksums, missing tasks, whether each result searched what this program would
+search, the total by two routes, and the published total. Then count a sample of the tasks again, each by another
+kernel than the one that counted it, and a board of up to 16 queens also as a whole, by another symmetry. Exit 3
+says that something differs. Ctrl-C ends the recount and prints what is verified so far.`,
 		Example: `  coordinator verify n14
   coordinator verify n14-20261120-153012-ab12 --sample 100%`,
 		Args:              oneRun,
@@ -61,8 +61,8 @@ another symmetry. A difference is exit 3. Ctrl-C ends the recount and prints wha
 		},
 	}
 	flags := cmd.Flags()
-	shareFlag(flags, &share, "sample", "`SHARE` of the tasks to count again, 0% to 100%; at least one task")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	shareFlag(flags, &share, "sample", "count this `SHARE` of the tasks again, 0% to 100%, but at least one task")
+	flags.BoolVar(&asJSON, "json", false, "print the result as a JSON object")
 	data.register(flags)
 	return cmd
 }
@@ -107,8 +107,8 @@ func ledgerCommand() *cobra.Command {
 		Use:   "ledger RUN",
 		Short: "Export the tasks of a run and their counts as JSON lines",
 		Long: `Write every task of a run as a line of JSON: its id, the weight of its class, the allowed squares of the board,
-the prefixes, and the count with the machine and kernel that counted it. docs/ledger.md says how to add it up
-without this program. It may be called while the run counts.`,
+the prefixes, and the count with the machine and kernel that counted it. docs/ledger.md says how to add up the
+counts without this program. The run may still be counting.`,
 		Example: "  coordinator ledger n14 > n14.jsonl",
 	}, audit.Export)
 }
@@ -117,8 +117,8 @@ without this program. It may be called while the run counts.`,
 func reportCommand() *cobra.Command {
 	return writing(&cobra.Command{
 		Use:     "report RUN",
-		Short:   "Write a page about a run as one HTML file",
-		Long:    "Write a page about a run, as it is now, as one HTML file that needs nothing else: to keep, or to send.",
+		Short:   "Write the page of a run as one HTML file",
+		Long:    "Write the page of a run, as it is now, as one HTML file that needs no other: to keep, or to send.",
 		Example: "  coordinator report n20 > n20.html",
 	}, writeReport)
 }

@@ -26,9 +26,9 @@ func watchCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [RUN]",
 		Short: "Follow a run that counts in another process",
-		Long: `Follow a run until it ends, and print its total: the named one, or else the newest. With --nats or --join the
-run is on that server; otherwise it is on this machine, and if its coordinator does not answer, what is in the
-ledger is shown. Ctrl-C ends the watching, not the run.`,
+		Long: `Follow the named run, or else the newest one, until it ends, and print its total. With --nats or --join, it is
+a run on that server. Otherwise it is a run of this machine; if its coordinator does not answer, watch shows what
+the ledger has. Ctrl-C ends watch, not the run.`,
 		Example: `  coordinator watch
   coordinator watch n20 --json
   coordinator watch --join join.token`,
@@ -44,7 +44,7 @@ ledger is shown. Ctrl-C ends the watching, not the run.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&asJSON, "json", false, "print each snapshot as a JSON object a line")
+	flags.BoolVar(&asJSON, "json", false, "print each snapshot as a JSON object on a line")
 	commonFlags(flags, &server, &data)
 	return cmd
 }

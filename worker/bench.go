@@ -29,10 +29,9 @@ func benchCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bench N",
-		Short: "Time a whole count in this process, without any server",
-		Long: `Count the ways to place N queens on a board of side N (1 to 32) in this process, without any
-server, and print the total and the time of the search. Exit 3 if the total is not the
-published one.`,
+		Short: "Time a count in this process",
+		Long: `Count the ways to place N queens on a board of side N (1 to 32) in this process, without a server, and print the
+total and the time of the search. Exit 3 says that the total is not the published one.`,
 		Example: `  worker bench 16
   worker bench 14 --kernel generic --threads 1 --json`,
 		Args: cli.Arguments(1, 1, "one argument, the side N of the board"),
@@ -61,7 +60,7 @@ published one.`,
 	}
 	flags := cmd.Flags()
 	search.register(cmd)
-	cli.Symmetry(flags, &symmetry, "how the count is cut into classes")
-	flags.BoolVar(&asJSON, "json", false, "print one JSON object")
+	cli.Symmetry(flags, &symmetry, "count with all eight images of a board, with mirror images or with none")
+	flags.BoolVar(&asJSON, "json", false, "print the result as a JSON object")
 	return cmd
 }

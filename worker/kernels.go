@@ -23,10 +23,10 @@ func kernelsCommand(app *cli.App) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "kernels",
-		Short: "List the kernels that this machine can run, the fastest (auto) first",
-		Long: `List the kernels, the implementations of the search, that this machine can run, the fastest first:
---kernel auto selects that one. The kernel generic runs on any machine. A worker that was built with OpenCL also
-lists the devices of this machine; auto never selects one.`,
+		Short: "List the kernels that this machine can run, the fastest first",
+		Long: `List the kernels that this machine can run. A kernel is an implementation of the search; --kernel auto selects
+the first one, which is the fastest. The kernel generic runs on any machine. A worker that was built with OpenCL
+also lists the devices of this machine, which auto never selects.`,
 		Example: `  worker kernels
   worker kernels --json`,
 		Args: cobra.NoArgs,
@@ -57,6 +57,6 @@ lists the devices of this machine; auto never selects one.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print each kernel as a JSON object on a line")
 	return cmd
 }

@@ -36,9 +36,9 @@ func runCommand(app **cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Count for the coordinators on a NATS server",
-		Long: `Ask coordinators on a NATS server for work and count it until stopped. Without --join and --nats, use the token
-that coordinator count --listen of the same user has made. The worker waits for a server and for coordinators.
-Ctrl-C or SIGTERM makes it deliver what is counted and give the rest back, within two seconds; however it ends,
+		Long: `Count for the coordinators on a NATS server until stopped. Without --join and --nats, the worker uses the token
+that coordinator count --listen of the same user has made. It waits until a server and a coordinator are there.
+On Ctrl-C or SIGTERM it delivers what is counted and gives the rest back, within two seconds. However it ends,
 nothing is lost.`,
 		Example: `  worker
   worker --join join.token
@@ -47,11 +47,11 @@ nothing is lost.`,
 	}
 	flags := cmd.Flags()
 	o.search.register(cmd)
-	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine, which is what can count wrong as one (default the boot id of its kernel)")
-	cli.Duration(flags, &o.idle, "idle-exit", "exit after this `DURATION` without work, such as 5m; 0 is never")
-	cli.Address(flags, &o.http, "http", "", "`ADDR` of /metrics and /healthz, such as "+defaultPage, defaultPage)
+	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine, the unit that redundancy counts (default the boot id of its kernel)")
+	cli.Duration(flags, &o.idle, "idle-exit", "exit after this `TIME` without work, such as 5m; 0 is never")
+	cli.Address(flags, &o.http, "http", "", "serve /metrics and /healthz at `ADDR`, such as "+defaultPage, defaultPage)
 	cli.Heading(flags, "Search", "threads")
-	o.server.Register(flags, "use the NATS server at this `URL`, or several, with commas")
+	o.server.Register(flags)
 	cli.Heading(flags, "Server", "nats")
 	return cmd
 }

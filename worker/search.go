@@ -20,7 +20,7 @@ type searchFlags struct {
 
 func (o *searchFlags) register(cmd *cobra.Command) {
 	cli.Threads(cmd.Flags(), &o.threads, "threads", 1, cli.MaxThreads, "count on `T` threads")
-	cli.Checked(cmd.Flags(), "kernel", kernel.Auto, "`KERNEL` that searches: auto is the fastest of the processor; see worker kernels", o.setKernel)
+	cli.Checked(cmd.Flags(), "kernel", kernel.Auto, "search with this `KERNEL`: auto is the fastest of the processor, worker kernels lists all", o.setKernel)
 	_ = cmd.RegisterFlagCompletionFunc("kernel", cobra.FixedCompletions(kernel.Names(), cobra.ShellCompDirectiveNoFileComp)) // fails only for unknown flags
 }
 

@@ -16,13 +16,13 @@ func taskCommand() *cobra.Command {
 	var search searchFlags
 	cmd := &cobra.Command{
 		Use:   "task [FILE]",
-		Short: "Count exported tasks again, without any server",
-		Long: `Count the tasks again that coordinator ledger has exported, from FILE, or from standard input if
-FILE is - or missing. Print a JSON line for each, in the same order, with its count and whether
-that agrees with the exported one. Exit 3 if one does not.`,
+		Short: "Count exported tasks again",
+		Long: `Count tasks again that coordinator ledger has exported. They are read from FILE, or from standard input if FILE
+is - or missing. Print a JSON line for each task, in the same order, with its count, and whether it agrees with
+the exported one. Exit 3 says that a count does not.`,
 		Example: `  coordinator ledger n14-20261120-153012-ab12 | worker task --kernel generic
-  worker task subtotals.jsonl
-  grep '"task":17,' subtotals.jsonl | worker task`,
+  worker task n14.jsonl
+  grep '"task":17,' n14.jsonl | worker task`,
 		Args: cli.Arguments(0, 1, "one argument, the file to read, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := kernel.SelfTest(cmd.Context(), search.kernel); err != nil {

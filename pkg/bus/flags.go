@@ -24,12 +24,12 @@ type Flags struct {
 }
 
 // Register registers the flags.
-func (f *Flags) Register(flags *pflag.FlagSet, usage string) {
-	flags.StringVar(&f.NATS, "nats", "", usage)
-	flags.StringVar(&f.Join, "join", "", "`FILE` of a token, which has address, password and certificate of the server")
-	flags.StringVar(&f.Creds, "creds", "", "`FILE` of NATS credentials")
-	flags.StringVar(&f.NKey, "nkey", "", "`FILE` of the key of a NATS user")
-	flags.StringVar(&f.TLSCA, "tls-ca", "", "`FILE` of the authority of the server's certificate")
+func (f *Flags) Register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.NATS, "nats", "", "`URL` of the NATS server, or several separated by commas")
+	flags.StringVar(&f.Join, "join", "", "token `FILE` with the address, the password and the certificate of the server")
+	flags.StringVar(&f.Creds, "creds", "", "`FILE` with NATS credentials")
+	flags.StringVar(&f.NKey, "nkey", "", "`FILE` with the key of a NATS user")
+	flags.StringVar(&f.TLSCA, "tls-ca", "", "`FILE` with the certificate of the authority that signed the server's")
 }
 
 // IsSet reports whether a server is named.

@@ -38,9 +38,9 @@ func New(root *cobra.Command) *App {
 	root.Flags().SortFlags = false
 	flags := root.PersistentFlags()
 	Enum(flags, &a.level, "log-level", "info", "lowest level to log", "debug", "info", "warn", "error")
-	Enum(flags, &a.format, "log-format", "auto", "auto is lines for people, json is an object a line", "auto", "json")
+	Enum(flags, &a.format, "log-format", "auto", "auto writes lines for people, json an object a line", "auto", "json")
 	flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress and log errors only")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress, and log only errors")
 	Enum(flags, &a.color, "color", "auto", "colors on stderr", "auto", "always", "never")
 	Heading(flags, "Flags of all commands", "log-level")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {

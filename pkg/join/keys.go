@@ -13,8 +13,8 @@ import (
 const DefaultPort = "4222"
 
 // Keys writes the files of a server that is not embedded: nats.conf with its certificate, and a token file for each user. hosts
-// are the names or addresses under which it is reached, with a port or without. What is there stays, but the addresses; with
-// renew all is made again, and old tokens are worth nothing. It returns the paths.
+// are the names or addresses under which it is reached, with a port or without. Keys and tokens that exist stay valid, with the new
+// addresses; with renew all is made again, and old tokens no longer work. It returns the paths.
 func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	pair, err := certificate(dir, renew)
 	if err != nil {

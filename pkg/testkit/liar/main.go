@@ -21,7 +21,7 @@ func main() {
 	log := zerolog.New(os.Stderr).With().Timestamp().Logger()
 	var server bus.Flags
 	flags := pflag.NewFlagSet("liar", pflag.ExitOnError)
-	server.Register(flags, "")
+	server.Register(flags)
 	machine := flags.String("machine", "liar", "")
 	threads := flags.Int("threads", 1, "")
 	name := flags.String("kernel", kernel.Auto, "")
