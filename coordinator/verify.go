@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"runtime"
 	"strings"
 	"syscall"
@@ -46,10 +45,7 @@ says that something differs. Ctrl-C ends the recount and prints what is verified
 				return fmt.Errorf("run %s counts: process %d on %s works on it; coordinator watch follows it, and verify audits it when it has ended",
 					name, r.Active.Holder.PID, r.Active.Holder.Host)
 			}
-			s := audit.Sample{Share: share, Seed: rand.Uint64(), Threads: runtime.GOMAXPROCS(0)}
-			if !app.NoProgress {
-				s.OnProgress = logRecount(app)
-			}
+			s := audit.Sample{Share: share, Threads: runtime.GOMAXPROCS(0), OnProgress: logRecount(app)}
 			v, err := audit.Verify(cmd.Context(), store.Ledger(name), s)
 			if v.Run == "" {
 				return err
@@ -94,7 +90,7 @@ func logRecount(app *cli.App) func(done, of uint64) {
 		switch {
 		case done == 0:
 			logged = time.Now()
-		case time.Since(logged) >= 10*time.Second:
+		case !app.NoProgress && time.Since(logged) >= 10*time.Second:
 			logged = time.Now()
 			app.Log.Info().Uint64("recounted", done).Uint64("of", of).Msg("verifying")
 		}

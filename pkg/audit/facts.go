@@ -2,9 +2,12 @@ package audit
 
 import (
 	"context"
+	"math/big"
 
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/progress"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
 )
 
 // Facts returns the facts of a run on which no coordinator works, with the total of a complete one, which is computed again.
@@ -15,13 +18,44 @@ func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 		return queens.Snapshot{}, err
 	}
 	snapshot := Snapshot(s)
-	if s.Ended() != queens.Complete {
-		return snapshot, nil
+	if s.Ended() == queens.Complete {
+		var found *big.Int
+		if found, err = total(ctx, path, s); err == nil {
+			snapshot.SetTotal(found, s.Confirmation(found))
+		}
 	}
-	found, err := total(ctx, path, s)
-	if err != nil {
-		return snapshot, err
+	return snapshot, err
+}
+
+// Snapshot returns the facts of a run on which no coordinator works, as its ledger has them, without a total.
+func Snapshot(s *ledger.State) queens.Snapshot {
+	h := s.Header()
+	m, bans := &h.Manifest, s.Bans()
+	snapshot := queens.Snapshot{
+		Run: h.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: queens.Stopped, At: h.Created,
+		Done: s.NumberDone(), Tasks: m.Tasks, Solutions: (*queens.Decimal)(s.Solutions()),
+		WorkDone:   queens.Fraction(split.WorkDone(m, nil, s.DoneByClass())),
+		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: s.Checked(), Disputes: s.Disputes(),
+		Recounts: s.Recounts(), Recounting: uint64(len(s.Unsettled())), Recorded: s.Results(), Banned: bans[:min(len(bans), queens.MaxBans)],
 	}
-	snapshot.SetTotal(found, s.Confirmation(found))
-	return snapshot, nil
+	if mark := s.Mark(); mark != nil {
+		snapshot.At, snapshot.Elapsed.Duration = mark.At, mark.Wall
+	}
+	if s.Ended() == queens.Contradicted {
+		snapshot.State = queens.Contradicted
+	}
+	return snapshot
+}
+
+// History returns how the run of the ledger at path went, by its marks, as far as the ledger can be read.
+func History(path string) []progress.Point {
+	var h progress.History
+	_ = ledger.Read(path, func(r ledger.Record) error {
+		if m, ok := r.(*ledger.Mark); ok {
+			solutions, _ := (*big.Int)(m.Solutions).Float64()
+			h.Add(progress.Point{Elapsed: m.Wall, Work: m.Work, Solutions: solutions})
+		}
+		return nil
+	})
+	return h.Points()
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -24,10 +23,9 @@ import (
 // replacement, each with the same chance, and counted by another kernel than those that counted them: see [kernel.Differing].
 type Sample struct {
 	Share   float64 // of the tasks that are done, 0 to 1, rounded up; at least one task
-	Seed    uint64  // of the order: the same seed draws the same tasks in the same order
 	Threads int     // at least 1
-	// OnProgress, if not nil, is called when the recount begins and after each task, one call at a time, with the number of
-	// tasks that are counted again, and of all that were drawn.
+	// OnProgress is called when the recount begins and after each task, one call at a time, with the number of tasks that are
+	// counted again, and of all that are drawn.
 	OnProgress func(done, of uint64)
 }
 
@@ -60,93 +58,80 @@ const (
 	namedInError   = 10
 )
 
-// sampling is a recount in progress, shared by its threads.
-type sampling struct {
-	state  *ledger.State
-	index  *split.Index
-	sample Sample
-	of     uint64 // tasks of the sample
-	shares []float64
-
-	mu      sync.Mutex // of all below
-	kernels map[string]bool
-	found   Recounts
-}
-
 // recount counts a sample of a ledger's tasks again. It goes on after a difference. If there was any, the error wraps
 // [queens.ErrContradiction] and names tasks, also if ctx ends; otherwise it may be the cause of ctx's end. What was counted
 // is returned with any error.
-func recount(ctx context.Context, s *ledger.State, sample Sample) (Recounts, error) {
-	m := &s.Header().Manifest
-	r := &sampling{state: s, sample: sample, shares: split.Shares(m), kernels: make(map[string]bool)}
-	var err error
-	if r.index, err = split.NewIndex(ctx, m.Classes, split.MaxTasks); err != nil {
-		return r.found, err
+func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recounts, err error) {
+	m, done := &s.Header().Manifest, s.NumberDone()
+	index, err := split.NewIndex(ctx, m.Classes, split.MaxTasks)
+	if err != nil {
+		return found, err
 	}
-	done := s.NumberDone()
-	r.of = min(max(uint64(math.Ceil(sample.Share*float64(done)-1e-9)), 1), done)
-	r.progress()
-	err = parallel.InOrderOn(ctx, sample.Threads, r.draw(m.Tasks), r.count, func(struct{}) error { return nil })
-	r.found.Share, r.found.Kernels = min(r.found.Share, 1), slices.Sorted(maps.Keys(r.kernels))
-	slices.SortFunc(r.found.Differences, func(a, b Difference) int { return cmp.Compare(a.Task, b.Task) })
-	return r.found, cmp.Or(r.found.err(), err)
+	shares, of := split.Shares(m), min(max(uint64(math.Ceil(sample.Share*float64(done)-1e-9)), 1), done)
+	sample.OnProgress(0, of)
+	var mu sync.Mutex // of found
+	err = parallel.InOrderOn(ctx, sample.Threads, draw(s, of), func(ctx context.Context, task uint64) (none struct{}, err error) {
+		d, err := countAgain(ctx, s, index, task)
+		if err != nil {
+			return none, err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		found.Recounted++
+		found.Share = min(found.Share+shares[m.ClassOf(task)], 1)
+		if !slices.Contains(found.Kernels, d.Kernel) {
+			found.Kernels = append(found.Kernels, d.Kernel)
+		}
+		if d.Count != d.Recount {
+			found.Differing++
+			if len(found.Differences) < maxDifferences {
+				found.Differences = append(found.Differences, d)
+			}
+		}
+		sample.OnProgress(found.Recounted, of)
+		return none, nil
+	}, func(struct{}) error { return nil })
+	slices.Sort(found.Kernels)
+	slices.SortFunc(found.Differences, func(a, b Difference) int { return cmp.Compare(a.Task, b.Task) })
+	return found, cmp.Or(found.err(), err)
 }
 
-func (r *sampling) progress() {
-	if r.sample.OnProgress != nil {
-		r.sample.OnProgress(r.found.Recounted, r.of)
-	}
-}
-
-// draw yields the tasks of the sample, each once. It holds a bit a task.
-func (r *sampling) draw(tasks uint64) iter.Seq[uint64] {
+// draw yields that many tasks that are done, each once.
+func draw(s *ledger.State, of uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
-		rng, drawn := rand.New(rand.NewPCG(r.sample.Seed, 0)), make([]uint64, tasks/64+1)
-		for left := r.of; left > 0; {
-			task := rng.Uint64N(tasks)
-			word, bit := &drawn[task/64], uint64(1)<<(task%64)
-			if *word&bit != 0 || !r.state.Task(task).Done {
+		tasks := s.Header().Manifest.Tasks
+		drawn := make([]bool, tasks)
+		for of > 0 {
+			task := rand.Uint64N(tasks)
+			if drawn[task] || !s.Task(task).Done {
 				continue
 			}
 			if !yield(task) {
 				return
 			}
-			*word |= bit
-			left--
+			drawn[task] = true
+			of--
 		}
 	}
 }
 
-// count counts a task and compares it with the ledger.
-func (r *sampling) count(ctx context.Context, id uint64) (none struct{}, err error) {
-	tasks := r.index.Range(id, 1)
+// countAgain counts a task, and returns the counts of the ledger and of the recount, which may be equal.
+func countAgain(ctx context.Context, s *ledger.State, index *split.Index, task uint64) (Difference, error) {
+	tasks := index.Range(task, 1)
 	if len(tasks) == 0 {
-		return none, fmt.Errorf("%w: the split has no task %d", queens.ErrContradiction, id)
+		return Difference{}, fmt.Errorf("%w: the split has no task %d", queens.ErrContradiction, task)
 	}
-	recorded := r.state.Task(id).Count
-	var kernels, machines []string
-	for _, c := range r.state.Counts(id) {
+	d := Difference{Task: task, Count: s.Task(task).Count}
+	var kernels []string
+	for _, c := range s.Counts(task) {
 		kernels = append(kernels, c.Kernel)
-		if c.Count == recorded && c.Machine != "" && !slices.Contains(machines, c.Machine) {
-			machines = append(machines, c.Machine)
+		if c.Count == d.Count && c.Machine != "" && !slices.Contains(d.Machines, c.Machine) {
+			d.Machines = append(d.Machines, c.Machine)
 		}
 	}
 	again, err := count.One(ctx, kernel.Differing(kernels...), &tasks[0])
-	if err != nil {
-		return none, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.found.Recounted++
-	r.found.Share += r.shares[r.state.Header().Manifest.ClassOf(id)]
-	r.kernels[again.Kernel] = true
-	if again.Count != recorded {
-		if r.found.Differing++; len(r.found.Differences) < maxDifferences {
-			r.found.Differences = append(r.found.Differences, Difference{id, recorded, machines, again.Count, again.Kernel})
-		}
-	}
-	r.progress()
-	return none, nil
+	d.Recount, d.Kernel = again.Count, again.Kernel
+	return d, err
 }
 
 // err returns an error that names the first differences, or nil if there is none.

@@ -44,21 +44,18 @@ func total(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 		}
 		return nil, err
 	}
-	first := s.Solutions()
+	first, ended, known := s.Solutions(), s.Ended(), m.KnownTotal()
 	second, err := again(ctx, path, s)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if first.Cmp(second) != 0 {
+	case first.Cmp(second) != 0:
 		return nil, fmt.Errorf("%w: the fold of the ledger sums to %d, the tasks to %d", queens.ErrContradiction, first, second)
-	}
-	if s.Ended() == queens.Complete && first.Cmp((*big.Int)(s.Mark().Total)) != 0 {
+	case ended == queens.Complete && first.Cmp((*big.Int)(s.Mark().Total)) != 0:
 		return nil, fmt.Errorf("%w: the counts sum to %d, the ledger says %s", queens.ErrContradiction, first, s.Mark().Total)
-	}
-	if known := m.KnownTotal(); known != nil && first.Cmp(known) != 0 {
+	case known != nil && first.Cmp(known) != 0:
 		return nil, fmt.Errorf("%w: counted %d, the published total for n = %d is %d", queens.ErrContradiction, first, m.N, known)
-	}
-	if s.Ended() == queens.Contradicted {
+	case ended == queens.Contradicted:
 		return nil, fmt.Errorf("%w: the run ended contradicted, although its counts sum to %d", queens.ErrContradiction, first)
 	}
 	return first, nil
@@ -79,13 +76,14 @@ func checkClasses(m *queens.Manifest) error {
 
 // checkDone returns nil if every task is done, and nothing is awaited.
 func checkDone(s *ledger.State) error {
-	if task, broken := s.Broken(); broken {
+	task, broken := s.Broken()
+	unsettled, done, tasks := s.Unsettled(), s.NumberDone(), s.Header().Manifest.Tasks
+	switch {
+	case broken:
 		return fmt.Errorf("%w: two recounts of task %d differ", queens.ErrIncomplete, task)
-	}
-	if tasks := s.Unsettled(); len(tasks) > 0 {
-		return fmt.Errorf("%w: %d tasks need a recount, the first is task %d", queens.ErrIncomplete, len(tasks), tasks[0])
-	}
-	if done, tasks := s.NumberDone(), s.Header().Manifest.Tasks; done < tasks {
+	case len(unsettled) > 0:
+		return fmt.Errorf("%w: %d tasks need a recount, the first is task %d", queens.ErrIncomplete, len(unsettled), unsettled[0])
+	case done < tasks:
 		return fmt.Errorf("%w: %d of %d tasks are done", queens.ErrIncomplete, done, tasks)
 	}
 	return nil
@@ -103,17 +101,23 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 		return nil, fmt.Errorf("%w: %w", queens.ErrContradiction, err)
 	}
 	counts, counted := make([]uint64, m.Tasks), make([]bool, m.Tasks)
+	var sums symmetry.Sums
+	missing := m.Tasks
 	enter := func(task, count uint64) error {
-		if counted[task] && counts[task] != count {
+		switch {
+		case !counted[task]:
+			counts[task], counted[task] = count, true
+			sums.Add(m.Classes[m.ClassOf(task)].Weight, count)
+			missing--
+		case counts[task] != count:
 			return fmt.Errorf("%w: two counts of task %d are left, %d and %d", queens.ErrContradiction, task, counts[task], count)
 		}
-		counts[task], counted[task] = count, true
 		return nil
 	}
 	err = ledger.Read(path, func(r ledger.Record) error {
 		switch r := r.(type) {
 		case *ledger.Result:
-			if queens.HashOfRange(hashes[r.First:r.End()]) != r.Hash {
+			if r.Validate(m.Tasks) != nil || queens.HashOfRange(hashes[r.First:r.End()]) != r.Hash {
 				return fmt.Errorf("%w: machine %s searched something else than tasks %v", queens.ErrContradiction, r.Machine, r.Range)
 			}
 			for i := 0; i < len(r.Counts) && !s.Banned(r.Machine); i++ {
@@ -122,24 +126,15 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 				}
 			}
 		case *ledger.Recount:
-			if err := enter(r.Task, r.Count); err != nil {
-				return err
-			}
+			return enter(r.Task, r.Count)
 		}
 		return context.Cause(ctx)
 	})
 	if err != nil {
 		return nil, err
 	}
-	var sums symmetry.Sums
-	for class := range m.Classes {
-		for task := range m.TasksOf(class) {
-			task += m.Classes[class].First
-			if !counted[task] {
-				return nil, fmt.Errorf("%w: task %d has no count", queens.ErrIncomplete, task)
-			}
-			sums.Add(m.Classes[class].Weight, counts[task])
-		}
+	if missing > 0 {
+		return nil, fmt.Errorf("%w: %d tasks have no count", queens.ErrIncomplete, missing)
 	}
 	return sums.Total(), nil
 }

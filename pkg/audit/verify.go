@@ -43,7 +43,10 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 	}
 	m := &s.Header().Manifest
 	v := Verification{Run: s.Header().Run, N: m.N, Placed: m.Placed, Done: s.NumberDone(), Tasks: m.Tasks, Dropped: len(notes.Dropped)}
-	found, noTotal := final(ctx, path, s)
+	found, noTotal := total(ctx, path, s)
+	if noTotal == nil && s.Ended() != queens.Complete {
+		found, noTotal = nil, fmt.Errorf("%w: all tasks of run %s are done, but its ledger does not say that it is complete: resume it", queens.ErrIncomplete, v.Run)
+	}
 	if noTotal != nil && !errors.Is(noTotal, queens.ErrIncomplete) && !errors.Is(noTotal, queens.ErrContradiction) {
 		return v, noTotal
 	}
@@ -65,15 +68,6 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 		v.Total, v.Confirmed = (*queens.Decimal)(found), &queens.Confirmed{Level: c.Level(), By: c}
 	}
 	return v, err
-}
-
-// final returns the total of a run that has ended.
-func final(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
-	found, err := total(ctx, path, s)
-	if err == nil && s.Ended() != queens.Complete {
-		return nil, fmt.Errorf("%w: all tasks of run %s are done, but its ledger does not say that it is complete: resume it", queens.ErrIncomplete, s.Header().Run)
-	}
-	return found, err
 }
 
 const (

@@ -11,7 +11,7 @@ import (
 // Snapshot returns the facts of the run. Rate, TimeToGo and Remaining are left out: a [progress.Meter] measures them. So is
 // what confirms the total: it takes a pass over all tasks.
 func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
-	h := c.state.Header()
+	h, bans := c.state.Header(), c.state.Bans()
 	s := queens.Snapshot{
 		Run: h.Run, N: h.Manifest.N, Symmetry: h.Manifest.Symmetry, Placed: h.Manifest.Placed, State: queens.Running, At: c.at(now),
 		Done: c.state.NumberDone(), Tasks: h.Manifest.Tasks, WorkDone: queens.Fraction(c.workDone()),
@@ -20,13 +20,10 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: c.state.Checked(),
 		Disputes: c.state.Disputes(), Recounts: c.state.Recounts(), Recounting: uint64(len(c.judge.unsettled)),
 		Recorded: c.state.Results(), Repeated: c.numbers.repeated, Refused: c.numbers.refused, Lost: c.numbers.lost,
-		Notice: c.notice,
+		Notice: c.notice, Banned: bans[:min(len(bans), queens.MaxBans)],
 	}
 	if c.over != nil {
 		s.State, s.Total = c.over.State, (*queens.Decimal)(c.over.Total)
-	}
-	if bans := c.state.Bans(); len(bans) > 0 {
-		s.Banned = bans[:min(len(bans), queens.MaxBans)]
 	}
 	for _, w := range c.fleet.sorted((*worker).takesPart) {
 		shown := c.snapshotOf(now, w)

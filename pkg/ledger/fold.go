@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"slices"
 
+	"nqueens/pkg/queens"
 	"nqueens/pkg/symmetry"
 )
 
@@ -34,10 +35,11 @@ type State struct {
 	totals totals
 	stale  bool // totals are to be derived from the facts again
 
-	starts  int
-	results uint64
-	last    *Mark
-	isLast  bool // the last record is the mark
+	starts    int
+	results   uint64
+	processes map[queens.Process]bool // that have counted
+	last      *Mark
+	isLast    bool // the last record is the mark
 
 	changed []uint64 // the tasks of a [Change]
 }
@@ -58,7 +60,10 @@ type Change struct {
 
 // NewState returns the state of a log that has a header only.
 func NewState(h *Header) *State {
-	return &State{header: h, facts: newFacts(h), totals: totals{doneOf: make([]uint64, len(h.Manifest.Classes))}}
+	return &State{
+		header: h, facts: newFacts(h), totals: totals{doneOf: make([]uint64, len(h.Manifest.Classes))},
+		processes: make(map[queens.Process]bool),
+	}
 }
 
 // Apply applies a record. The error says that the record can't be of this log; then the state is as before.
@@ -88,6 +93,7 @@ func (s *State) apply(r Record) {
 	switch r := r.(type) {
 	case *Result:
 		s.results++
+		s.processes[queens.Process{Machine: r.Machine, Name: r.Process}] = true
 		source := s.facts.source(r.Machine, r.Kernel, false)
 		for i, count := range r.Counts {
 			s.add(r.First+uint64(i), source, count)

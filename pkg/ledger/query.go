@@ -96,6 +96,16 @@ func (s *State) Results() uint64 { return s.results }
 // Recounts returns the number of recounts.
 func (s *State) Recounts() uint64 { return uint64(len(s.facts.recounted)) }
 
+// Workers returns the number of worker processes that have counted, those of banned machines left out.
+func (s *State) Workers() (n int) {
+	for p := range s.processes {
+		if !s.Banned(p.Machine) {
+			n++
+		}
+	}
+	return n
+}
+
 // Starts returns the number of the last start; 0 before the first.
 func (s *State) Starts() int { return s.starts }
 

@@ -251,7 +251,7 @@ func (s *Session) Run(ctx context.Context) (*report.Result, error) {
 	if uniqueErr != nil {
 		last.Total, last.Confirmed, last.State = nil, nil, queens.Stopped
 	}
-	return report.NewResult(&last, unique, time.Since(s.started), audit.Workers(s.cfg.Store.Ledger(s.name))), errors.Join(err, uniqueErr)
+	return report.NewResult(&last, unique, time.Since(s.started), s.state.Workers()), errors.Join(err, uniqueErr)
 }
 
 // auditAgain computes the total of a run that has ended from its ledger.
