@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"os/exec"
 	"sync/atomic"
 	"time"
 
@@ -31,8 +32,19 @@ func main() {
 	connections := flag.Int("connections", 1000, "workers, each with a connection")
 	chunk := flag.Float64("chunk", 16, "tasks of a chunk, about; 0 for workers that are idle")
 	seconds := flag.Int("seconds", 15, "time that is measured")
+	replaced := flag.Bool("replace", false, "count with real workers, and replace the server")
+	server, name := flag.String("server", "", "only run the workers: of this server"), flag.String("run", "", "and of this run")
 	flag.Parse()
-	if err := run(*n, *connections, *chunk, time.Duration(*seconds)*time.Second); err != nil {
+	var err error
+	switch {
+	case *server != "":
+		err = workers(context.Background(), *server, *name, *connections, *chunk)
+	case *replaced:
+		err = replace(*n, *connections)
+	default:
+		err = run(*n, *connections, *chunk, time.Duration(*seconds)*time.Second)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
 		os.Exit(1)
 	}
@@ -62,13 +74,18 @@ func run(n, connections int, chunk float64, measured time.Duration) error {
 		_, err := c.Run(ctx)
 		ended <- err
 	}()
-	for i := range connections {
-		b, err := bus.Connect(bus.Options{URL: server.URL(), Name: fmt.Sprint("worker ", i), Log: zerolog.Nop()})
-		if err != nil {
+	if chunk > 0 {
+		go func() {
+			if err := workers(ctx, server.URL(), latest.Load().Run, connections, chunk); ctx.Err() == nil {
+				fmt.Fprintln(os.Stderr, "fleet:", err)
+			}
+		}()
+	} else { // what server and coordinator cost, without the workers
+		cmd := exec.CommandContext(ctx, os.Args[0], "-server", server.URL(), "-run", latest.Load().Run, "-connections", fmt.Sprint(connections), "-chunk", "0") //nolint:gosec // this program
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
 			return err
 		}
-		defer b.Close() //nolint:gocritic // each connection is open until the end
-		go work(ctx, b, latest.Load().Run, queens.Process{Machine: fmt.Sprint("m", i), Name: "p"}, chunk)
 	}
 	time.Sleep(3 * time.Second) // until every worker has had its first chunk
 	before, cpu, begun := latest.Load().Done, cpuTime(), time.Now()
@@ -128,6 +145,20 @@ func start(ctx context.Context, n int, dir string, server *natsserver.Server) (*
 
 // counted is the count of every task.
 const counted = 12345
+
+// workers runs workers, each with a connection, until ctx ends.
+func workers(ctx context.Context, url, run string, connections int, chunk float64) error {
+	for i := range connections {
+		b, err := bus.Connect(bus.Options{URL: url, Name: fmt.Sprint("worker ", i), Log: zerolog.Nop()})
+		if err != nil {
+			return err
+		}
+		defer b.Close() //nolint:gocritic // each connection is open until the end
+		go work(ctx, b, run, queens.Process{Machine: fmt.Sprint("m", i), Name: "p"}, chunk)
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
 
 // work asks for work, and delivers counts for it at once. It says that a searcher would have searched a chunk of so many tasks
 // in 1.5 s, which is what a coordinator makes of it.
