@@ -56,7 +56,7 @@ func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
 	m := &nqueensv1.Chunk{First: c.First, Ticket: c.Ticket[:], Allow: c.Board.Allow[:c.Board.N], Prefixes: make([]uint32, len(c.Prefixes))}
 	for task, prefixes := range c.Prefixes {
 		m.Prefixes[task] = uint32(len(prefixes))
-		m.Masks = slices.Grow(m.Masks, 3*len(prefixes))
+		m.Masks = slices.Grow(m.Masks, 3*len(prefixes)*(len(c.Prefixes)-task)) // once: tasks have as many prefixes
 		for _, p := range prefixes {
 			m.Masks = append(m.Masks, p.Cols, p.Left, p.Right)
 		}
