@@ -116,6 +116,11 @@ func TestTotal(t *testing.T) {
 		"recounts that differ": {func(c *counted) []ledger.Record {
 			return []ledger.Record{c.wrong(), c.recount("avx2", 5), c.recount("generic", 0)}
 		}, queens.ErrIncomplete},
+		"two of three recounts": {func(c *counted) []ledger.Record {
+			third := c.recount("generic", 0)
+			third.Machine = "d"
+			return []ledger.Record{c.wrong(), c.recount("generic", 0), c.recount("avx2", 5), third}
+		}, nil},
 	} {
 		t.Run(about, func(t *testing.T) {
 			run := countRun(t, queens.Mirror)
@@ -138,7 +143,7 @@ func (c *counted) wrong() *ledger.Result {
 
 // recount returns a recount of the first task that differs by that much from the first count.
 func (c *counted) recount(kernel string, by uint64) *ledger.Recount {
-	return &ledger.Recount{Task: 0, Count: c.results[0].Counts[0] + by, Kernel: kernel, Why: ledger.Dispute, At: at}
+	return &ledger.Recount{Task: 0, Count: c.results[0].Counts[0] + by, Machine: "home", Kernel: kernel, Why: ledger.Dispute, At: at}
 }
 
 var sample = audit.Sample{Share: 1, Threads: 2, OnProgress: func(done, of uint64) {}}

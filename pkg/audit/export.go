@@ -52,8 +52,8 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 // countOf returns a count of a task that is that of the run, by a machine if one has it, and whether the task is done.
 func countOf(s *ledger.State, task uint64) (count ledger.Count, done bool) {
 	o := s.Task(task)
-	for _, c := range s.Counts(task) { // the recounts first
-		if o.Done && c.Count == o.Count && !c.Void {
+	for _, c := range s.Counts(task) {
+		if o.Done && c.Count == o.Count && !c.Void && (!done || count.Recount) {
 			count, done = c, true
 		}
 	}

@@ -125,7 +125,7 @@ func countAgain(ctx context.Context, s *ledger.State, index *split.Index, task u
 	var kernels []string
 	for _, c := range s.Counts(task) {
 		kernels = append(kernels, c.Kernel)
-		if c.Count == d.Count && c.Machine != "" && !slices.Contains(d.Machines, c.Machine) {
+		if c.Count == d.Count && !c.Recount && !slices.Contains(d.Machines, c.Machine) {
 			d.Machines = append(d.Machines, c.Machine)
 		}
 	}

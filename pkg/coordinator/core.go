@@ -64,7 +64,7 @@ type numbers struct{ repeated, refused, lost uint64 }
 
 // New returns the core of a run whose log has been folded, and records its start.
 func New(now time.Duration, state *ledger.State, options Options) *Core {
-	c := &Core{options: options, state: state, judge: newJudge(state, options.Kernels), fleet: newFleet(now)}
+	c := &Core{options: options, state: state, judge: newJudge(state, options.Machine, options.Kernels), fleet: newFleet(now)}
 	c.clock = clock{start: now, open: now, handOut: now, mark: now, announced: now - announceEvery, advised: now}
 	if mark := state.Mark(); mark != nil {
 		c.clock.wall = mark.Wall

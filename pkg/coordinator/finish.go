@@ -71,7 +71,9 @@ func (c *Core) RecountDone(now time.Duration, result *RecountResult) {
 	default:
 		c.judge.died = nil
 		c.line(false, "task %d is recounted (%s): %d, by kernel %s", r.Task, r.Why, result.Count, r.way())
-		c.record(now, &ledger.Recount{Task: r.Task, Count: result.Count, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now)}, finished{})
+		c.record(now, &ledger.Recount{
+			Task: r.Task, Count: result.Count, Machine: c.options.Machine, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now),
+		}, finished{})
 		c.checkMachine(now)
 	}
 	c.after(now)

@@ -30,14 +30,15 @@ type judge struct {
 	counted   map[string]bool // machines that have counted a task
 	checks    map[uint64]bool // tasks that shall have a second count, and have none
 	unsettled map[uint64]bool // tasks that need a recount
+	machine   string          // that recounts: the coordinator's
 	kernels   []string        // that can recount, the fastest first
 	running   *Recount        // nil if none runs
 	died      []Recount       // ways in which a child has died on the task that is recounted
 }
 
-func newJudge(state *ledger.State, kernels []string) *judge {
+func newJudge(state *ledger.State, machine string, kernels []string) *judge {
 	h := state.Header()
-	j := &judge{state: state, kernels: kernels, draw: draw{seed: h.Secret}}
+	j := &judge{state: state, machine: machine, kernels: kernels, draw: draw{seed: h.Secret}}
 	if h.Redundancy == 1 {
 		j.draw.share = h.SpotCheck
 	}
@@ -103,7 +104,7 @@ func (j *judge) need(task uint64) need {
 func (j *judge) news(machine string, task, count uint64) (isNew, tooMany bool) {
 	var own []uint64 // different counts by the machine
 	for _, c := range j.state.Counts(task) {
-		if c.Machine == machine && !slices.Contains(own, c.Count) {
+		if c.Machine == machine && !c.Recount && !slices.Contains(own, c.Count) {
 			own = append(own, c.Count)
 		}
 	}
@@ -123,7 +124,7 @@ func (j *judge) next(lost []uint64) (task uint64, why ledger.Why, found bool) {
 		}
 	}
 	switch {
-	case found && !slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return c.Machine != "" }):
+	case found && !slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount }):
 		why = ledger.LostWorkers
 	case !found && len(lost) > 0:
 		task, why, found = slices.Min(lost), ledger.LostWorkers, true
@@ -131,18 +132,18 @@ func (j *judge) next(lost []uint64) (task uint64, why ledger.Why, found bool) {
 	return task, why, found
 }
 
-// way returns how a task is recounted: by the fastest kernel that no count or recount of it names, or by generic, or by
-// generic one row deeper. It returns false if children have died in all of these ways.
+// way returns how a task is recounted: by the fastest kernel that no count of it names, or by generic, or by generic one row
+// deeper, and not in a way in which this machine has recounted it. It returns false if children have died in all other ways.
 func (j *judge) way(task uint64, why ledger.Why) (Recount, bool) {
 	ways := make([]Recount, 0, len(j.kernels)+2)
-	counts := j.state.Counts(task)
+	counts := slices.DeleteFunc(j.state.Counts(task), func(c ledger.Count) bool { return c.Recount && c.Machine != j.machine })
 	for _, kernel := range j.kernels {
 		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Kernel == kernel }) {
 			ways = append(ways, Recount{Task: task, Kernel: kernel, Why: why})
 		}
 	}
 	for _, deeper := range []bool{false, true} {
-		if !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Machine == "" && c.Kernel == generic && c.Deeper == deeper }) {
+		if !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Recount && c.Kernel == generic && c.Deeper == deeper }) {
 			ways = append(ways, Recount{Task: task, Kernel: generic, Deeper: deeper, Why: why})
 		}
 	}
@@ -151,6 +152,12 @@ func (j *judge) way(task uint64, why ledger.Why) (Recount, bool) {
 		return Recount{}, false
 	}
 	return ways[0], true
+}
+
+// contradictsItself reports whether recounts of a task on this machine differ.
+func (j *judge) contradictsItself(task uint64) bool {
+	own := slices.DeleteFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount || c.Machine != j.machine })
+	return slices.ContainsFunc(own, func(c ledger.Count) bool { return c.Count != own[0].Count })
 }
 
 // way names a way to recount.

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -142,15 +143,14 @@ func (c *Core) ban(now time.Duration, machines []string) {
 	c.checkMachine(now)
 }
 
-// checkMachine ends the run if the coordinator's own machine is banned, or if two of its recounts differ.
+// checkMachine ends the run if the coordinator's own machine is banned, or if two of its recounts of a task differ.
 func (c *Core) checkMachine(now time.Duration) {
-	own := c.options.Machine
-	task, broken := c.state.Broken()
-	switch {
-	case c.over != nil:
-	case broken:
-		c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so the coordinator's machine is not to be trusted: check its memory, and count on another one", queens.ErrIncomplete, task))
-	case c.state.Banned(own):
+	for _, task := range slices.Sorted(maps.Keys(c.judge.unsettled)) {
+		if c.judge.contradictsItself(task) {
+			c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so this machine is wrong: check its memory, and resume the run on another machine", queens.ErrIncomplete, task))
+		}
+	}
+	if own := c.options.Machine; c.state.Banned(own) {
 		c.Stop(now, fmt.Errorf("%w: %s, and resume the run on another machine: this is the coordinator's own", queens.ErrIncomplete, c.refusal(own)))
 	}
 }

@@ -195,7 +195,10 @@ func (s *story) input(words []string) {
 		s.core.Connected(at, verb == "connected")
 	case "stop":
 		s.core.Stop(at, nil)
-	case "restart": // it was killed
+	case "restart": // [MACHINE]: it was killed, and is resumed there
+		if len(args) > 0 {
+			s.options.Machine = args[0]
+		}
 		s.options.Instance++
 		s.start()
 	case "tick":

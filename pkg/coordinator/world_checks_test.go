@@ -84,7 +84,7 @@ func (w *world) check() {
 	w.checkFleet(c)
 	w.checkEnding(c)
 	for _, b := range c.state.Bans() {
-		if w.machine(b.Machine).lies == honest {
+		if !w.isWrong(b.Machine) {
 			w.fail("the honest machine %s is banned", b.Machine)
 		}
 	}
@@ -229,7 +229,7 @@ func (w *world) checkRecord(r ledger.Record) {
 		}
 		w.trace("%v record %v by %s: %v", w.now, r.Range, r.Machine, r.Counts)
 	case *ledger.Ban:
-		if w.machine(r.Machine).lies == honest {
+		if !w.isWrong(r.Machine) {
 			w.fail("the honest machine %s is banned", r.Machine)
 		}
 	case *ledger.Mark:
@@ -264,12 +264,12 @@ func (w *world) checkBans(h *host, records []ledger.Record) {
 // checkRecount checks how a task is recounted.
 func (w *world) checkRecount(h *host, r *Recount) {
 	for _, c := range h.state.Counts(r.Task) {
-		if c.Kernel == r.Kernel && r.Kernel != generic {
+		if c.Kernel == r.Kernel && r.Kernel != generic && (!c.Recount || c.Machine == w.home) {
 			w.fail("task %d is recounted by kernel %s, which machine %s has used", r.Task, r.Kernel, c.Machine)
 		}
 	}
-	recounts := slices.DeleteFunc(h.state.Counts(r.Task), func(c ledger.Count) bool { return c.Machine != "" })
-	if slices.Contains(recounts, ledger.Count{Kernel: r.Kernel, Deeper: r.Deeper, Count: w.truth[r.Task]}) {
+	recounts := slices.DeleteFunc(h.state.Counts(r.Task), func(c ledger.Count) bool { return !c.Recount })
+	if slices.ContainsFunc(recounts, func(c ledger.Count) bool { return c.Machine == w.home && c.Kernel == r.Kernel && c.Deeper == r.Deeper }) {
 		w.fail("task %d is recounted twice by %s", r.Task, r.way())
 	}
 	if r.Why != ledger.LostWorkers || len(recounts) > 0 {
@@ -290,7 +290,7 @@ func (w *world) checkRecount(h *host, r *Recount) {
 func (w *world) checkDisk(state *ledger.State) {
 	for _, f := range w.acked {
 		o := state.Task(f.task)
-		recorded := slices.ContainsFunc(state.Counts(f.task), func(c ledger.Count) bool { return c.Count == f.count && c.Machine != "" })
+		recorded := slices.ContainsFunc(state.Counts(f.task), func(c ledger.Count) bool { return c.Count == f.count && !c.Recount })
 		if !(o.Done && o.Count == f.count) && !recorded {
 			w.fail("a receipt was given for task %d by %s: %d, and the log does not have that count", f.task, f.machine, f.count)
 		}
@@ -311,7 +311,7 @@ func (w *world) checkEnd() {
 	switch w.end.State {
 	case queens.Complete:
 		switch {
-		case state.Banned(w.setup.machines[0].name):
+		case state.Banned(w.home):
 			w.fail("the run is complete on a machine that is banned")
 		case state.Ended() != queens.Complete:
 			w.fail("the run is complete, and its log says %q", state.Ended())
@@ -328,9 +328,10 @@ func (w *world) checkEnd() {
 			} else if !o.Verdict {
 				machines := map[string]bool{}
 				for _, c := range state.Counts(uint64(task)) {
-					machines[c.Machine] = c.Count == o.Count
+					if !c.Recount {
+						machines[c.Machine] = c.Count == o.Count
+					}
 				}
-				delete(machines, "") // recounts
 				for _, b := range state.Bans() {
 					delete(machines, b.Machine)
 				}
@@ -352,16 +353,11 @@ func (w *world) checkEnd() {
 			w.fail("the run ends with a contradiction: %v", w.end.Err)
 		}
 	default:
-		_, broken := state.Broken()
-		own := state.Banned(w.setup.machines[0].name)
 		switch {
 		case !errors.Is(w.end.Err, queens.ErrIncomplete):
 			w.fail("the run ends with %v", w.end.Err)
-		case broken && w.setup.wrong != "":
-			if len(state.Bans()) > 0 && !w.hasLiar() {
-				w.fail("machines are banned: %v", state.Bans())
-			}
-		case own && w.setup.machines[0].lies != honest:
+		case w.setup.alone && w.setup.wrong != "" && len(state.Unsettled()) > 0:
+		case w.setup.alone && state.Banned(w.home) && w.setup.machines[0].lies != honest:
 		case w.setup.dying["all"], w.setup.dying[generic]:
 		default:
 			w.fail("the run ends with %v", w.end.Err)
@@ -378,6 +374,11 @@ func (w *world) mustBeExact() bool {
 		}
 	}
 	return agree < w.setup.redundancy && (w.setup.redundancy > 1 || !w.hasLiar())
+}
+
+// isWrong reports whether counts or recounts of a machine are wrong.
+func (w *world) isWrong(name string) bool {
+	return w.machine(name).lies != honest || w.setup.wrong != "" && name == w.setup.machines[0].name
 }
 
 func (w *world) hasLiar() bool {

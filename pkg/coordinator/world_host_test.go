@@ -61,7 +61,7 @@ func (w *world) startHost() {
 		sizes[i] = 100
 	}
 	h.core = New(w.now, state, Options{
-		Instance: w.starts, Version: "v", At: time.Unix(1e9, 0).Add(w.now), Alone: w.setup.alone, Machine: w.setup.machines[0].name,
+		Instance: w.starts, Version: "v", At: time.Unix(1e9, 0).Add(w.now), Alone: w.setup.alone, Machine: w.home,
 		Kernels: w.setup.kernels, Shares: shares, TaskBytes: sizes, ReplyBytes: w.setup.replyBytes(),
 	})
 	w.host = h
@@ -298,7 +298,7 @@ func (h *host) recounted(r Recount) {
 	switch {
 	case w.setup.dying[r.Kernel] || w.setup.dying["all"]:
 		result.Err = errors.New("killed")
-	case w.setup.wrong == r.way():
+	case w.setup.wrong == r.way() && w.home != spare:
 		result.Count += 1 << 40
 	}
 	w.trace("%v recount %d by %s: %d %v", w.now, r.Task, r.way(), result.Count, result.Err)
@@ -329,6 +329,9 @@ func (h *host) total() {
 	h.input(func() { h.core.TotalDone(w.now, result) })
 }
 
+// spare is a machine that recounts right and has no workers.
+const spare = "spare"
+
 // ended ends the process, and the run unless it was stopped so that it is resumed.
 func (h *host) ended(end *End) {
 	w := h.w
@@ -339,6 +342,11 @@ func (h *host) ended(end *End) {
 		return
 	}
 	if !end.State.Ended() {
+		if !w.setup.alone && w.home != spare && (h.state.Banned(w.home) || slices.ContainsFunc(h.state.Unsettled(), h.core.judge.contradictsItself)) {
+			w.home = spare // a person resumes it there
+			h.crash()
+			return
+		}
 		w.end = end
 		return
 	}

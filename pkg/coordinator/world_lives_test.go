@@ -92,7 +92,11 @@ func drawSetup(rng *rand.Rand) setup {
 	}
 	liars := []int{0, 0, 0, 1, 1, 2}[rng.IntN(6)]
 	lies := []lie{constant, rare, random, agreeing}[rng.IntN(4)]
-	for i := range s.redundancy + liars + rng.IntN(3) {
+	wrong := 0
+	if s.wrong != "" {
+		wrong = 1 // the first machine, whose recounts are wrong
+	}
+	for i := range s.redundancy + liars + wrong + rng.IntN(3) {
 		m := machine{
 			name: fmt.Sprint("m", i), kernel: []string{"avx512", "avx2", generic}[rng.IntN(3)], processes: 1 + rng.IntN(2)*rng.IntN(2),
 			searchers: 1 + rng.IntN(3), together: rng.IntN(4) == 0, speed: []float64{1, 1, 1, 10}[rng.IntN(4)], offset: 10 * uint64(i+1),

@@ -36,7 +36,7 @@ var tiny = map[string]setup{
 	"a liar":          {redundancy: 2, machines: []machine{tinyMachine(0, honest), tinyMachine(1, constant), tinyMachine(2, honest)}},
 	"a deadly task":   {redundancy: 1, poison: map[uint64]bool{1: true}, machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
 	"a spot check":    {redundancy: 1, spot: 1, machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
-	"a wrong recount": {redundancy: 2, wrong: generic, machines: []machine{tinyMachine(0, honest), tinyMachine(1, constant), tinyMachine(2, honest)}},
+	"a wrong recount": {redundancy: 2, wrong: generic, machines: []machine{tinyMachine(0, honest), tinyMachine(1, constant), tinyMachine(2, honest), tinyMachine(3, honest)}},
 }
 
 func tinyMachine(i int, lies lie) machine {

@@ -24,6 +24,7 @@ type world struct {
 	truth     []uint64 // the true count of each task
 	total     *big.Int
 	disk      []byte // what is on the disk
+	home      string // the machine of the coordinator
 	host      *host  // the coordinator, or nil while none runs
 	starts    uint64
 	procs     []*proc
@@ -53,7 +54,7 @@ type setup struct {
 	poison     map[uint64]bool
 	kernels    []string
 	dying      map[string]bool // kernels on which a child that recounts dies
-	wrong      string          // the way to recount that gives another count, or ""
+	wrong      string          // the way to recount that gives another count on the first machine, or ""
 	end        time.Duration   // from then on there are no faults
 }
 
@@ -169,6 +170,7 @@ func newWorld(s setup, f faults, trace func(string, ...any)) *world {
 			w.after(s.machines[i].from, func() { w.spawn(&s.machines[i]) })
 		}
 	}
+	w.home = s.machines[0].name
 	w.after(0, w.startHost)
 	return w
 }

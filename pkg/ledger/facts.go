@@ -29,11 +29,12 @@ type fact struct {
 	next   uint32 // index in more of another count of the task; 0 for none
 }
 
-// source is a machine and a kernel. A recount is by the machine without a name.
+// source is who makes a count, and how.
 type source struct {
 	*machine
-	kernel string
-	deeper bool // see [Recount]
+	kernel  string
+	recount bool // a coordinator on that machine makes it, as a [Recount]
+	deeper  bool // see [Recount]
 }
 
 type machine struct {
@@ -48,14 +49,14 @@ func newFacts(h *Header) facts {
 	}
 }
 
-// source returns the id of a machine and a kernel.
-func (f *facts) source(name, kernel string, deeper bool) uint32 {
+// source returns the id of a source on the machine of that name.
+func (f *facts) source(name string, s source) uint32 {
 	m := f.machines[name]
 	if m == nil {
 		m = &machine{name, f.isBanned(name)}
 		f.machines[name] = m
 	}
-	s := source{m, kernel, deeper}
+	s.machine = m
 	id, known := f.ids[s]
 	if !known {
 		id = uint32(len(f.sources))
@@ -77,7 +78,7 @@ func (f *facts) add(task uint64, source uint32, count uint64) bool {
 		}
 	}
 	c.count, c.source = count, source
-	if f.sources[source].name == "" {
+	if f.sources[source].recount {
 		f.recounted = append(f.recounted, task)
 	}
 	return true
@@ -89,9 +90,8 @@ type Outcome struct {
 	Agree        int    // machines that agree on Count, those that are banned left out; 0 if counts differ and there is no verdict
 	Done         bool
 	Verdict      bool
-	NeedsRecount bool // counts differ, those of banned machines left out, or the first recount needs an equal second one
+	NeedsRecount bool // counts differ, those of banned machines left out, or a recount needs an equal second one
 	Differed     bool // counts differ, those of banned machines included
-	Broken       bool // recounts differ: the coordinator's machine is not to be trusted
 }
 
 // Checked reports whether the task is done by more than one count.
@@ -103,26 +103,32 @@ func (f *facts) outcome(task uint64) (o Outcome) {
 	if first.source == 0 {
 		return o
 	}
-	if by := f.sources[first.source]; first.next == 0 && by.name != "" { // as of nearly all tasks at redundancy 1
+	if by := f.sources[first.source]; first.next == 0 && !by.recount { // as of nearly all tasks at redundancy 1
 		if !by.void {
 			o.Count, o.Agree, o.Done = first.count, 1, f.redundancy == 1
 		}
 		return o
 	}
 	var recounted, agreed side
-	recounts, left, outvoted := 0, 0, false // different counts: by recounts, not void
+	recounts, twice, left, against := 0, 0, 0, false // different counts: of a recount, of two, not void
 	sides := f.sides(make([]side, 0, 4), task)
 	for _, s := range sides {
 		if s.recounts > 0 {
-			recounted, recounts = s, recounts+1
+			recounts++
+		}
+		if s.recounts > 1 {
+			twice++
+		}
+		if s.recounts > recounted.recounts {
+			recounted = s
 		}
 		if s.recounts+s.valid > 0 {
 			agreed, left = s, left+1
 		}
-		outvoted = outvoted || s.recounts == 0 && s.machines >= 2
+		against = against || s.recounts == 0 && s.machines >= 2
 	}
-	o.Differed, o.Broken = len(sides) > 1, recounts > 1
-	o.Verdict = recounts == 1 && (recounted.recounts > 1 || recounted.machines > 0 && !outvoted)
+	o.Verdict = twice == 1 || recounts == 1 && recounted.machines > 0 && !against
+	o.Differed = len(sides) > 1
 	if o.Verdict {
 		agreed, left = recounted, 1
 	}
@@ -130,7 +136,7 @@ func (f *facts) outcome(task uint64) (o Outcome) {
 		o.Count, o.Agree = agreed.count, agreed.valid
 	}
 	o.Done = o.Verdict || o.Agree >= f.redundancy
-	o.NeedsRecount = !o.Verdict && !o.Broken && (left > 1 || recounts > 0)
+	o.NeedsRecount = !o.Verdict && (left > 1 || recounts > 0)
 	return o
 }
 
@@ -150,11 +156,12 @@ func (f *facts) sides(sides []side, task uint64) []side {
 		}
 		by, again := f.sources[c.source], false
 		for d := &f.first[task]; d != c; d = &f.more[d.next] {
-			again = again || d.count == c.count && f.sources[d.source].machine == by.machine
+			other := f.sources[d.source]
+			again = again || d.count == c.count && other.machine == by.machine && !other.recount
 		}
 		s := &sides[i]
 		switch {
-		case by.name == "":
+		case by.recount:
 			s.recounts++
 		case again:
 		case by.void:
@@ -166,8 +173,9 @@ func (f *facts) sides(sides []side, task uint64) []side {
 	return sides
 }
 
-// judge derives who is banned, and why: by the record, or else by the first task whose verdict one of its counts
-// contradicts. Verdicts do not depend on that. It reports whether other counts than before are void.
+// judge derives who is banned and why. The record of a ban decides; without one, a machine is banned if a count or recount of
+// it contradicts a verdict, and the reason is the first such task. Verdicts do not depend on bans. It reports whether other
+// counts than before are void.
 func (f *facts) judge() (changed bool) {
 	f.bans = make(map[string]queens.Ban, len(f.records))
 	for _, task := range f.recounted {

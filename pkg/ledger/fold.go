@@ -11,8 +11,9 @@ package ledger
 //     (TestRule1)
 //  2. A verdict is the count of the coordinator's recounts. It depends on the records of its task alone, those of banned
 //     machines included. A recount that equals no count, or contradicts two or more machines that agree, needs an equal
-//     second one by another search. Two unequal recounts are no verdict and ban nobody. (TestRule2)
-//  3. A machine is banned if one of its counts contradicts a verdict, or a ban record says so. All its counts are void:
+//     second one by another search or on another machine. Of recounts that differ, the only one that was found twice is
+//     the verdict; without it they are none, and ban nobody. (TestRule2)
+//  3. A machine is banned if one of its counts or recounts contradicts a verdict, or a ban record says so. Its counts are void:
 //     they make no task done, and open no dispute. (TestRule3)
 //  4. A run has ended only while its log ends with the mark that says so, and it is complete only if every task is done.
 //     (TestRule4)
@@ -94,12 +95,12 @@ func (s *State) apply(r Record) {
 	case *Result:
 		s.results++
 		s.processes[queens.Process{Machine: r.Machine, Name: r.Process}] = true
-		source := s.facts.source(r.Machine, r.Kernel, false)
+		source := s.facts.source(r.Machine, source{kernel: r.Kernel})
 		for i, count := range r.Counts {
 			s.add(r.First+uint64(i), source, count)
 		}
 	case *Recount:
-		s.add(r.Task, s.facts.source("", r.Kernel, r.Deeper), r.Count)
+		s.add(r.Task, s.facts.source(r.Machine, source{kernel: r.Kernel, recount: true, deeper: r.Deeper}), r.Count)
 	case *Ban:
 		keepFirst(s.facts.records, r.Ban)
 		s.stale = s.facts.judge() || s.stale

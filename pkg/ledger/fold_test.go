@@ -42,7 +42,7 @@ func result(by string, first uint64, counts ...uint64) *Result {
 }
 
 func recounted(task, count uint64, kernel string) *Recount {
-	return &Recount{Task: task, Count: count, Kernel: kernel, Why: Dispute}
+	return &Recount{Task: task, Count: count, Machine: "home", Kernel: kernel, Why: Dispute}
 }
 
 func ban(machine string) *Ban {
@@ -82,9 +82,9 @@ type modelCount struct {
 }
 
 type modelRecount struct {
-	count  uint64
-	kernel string
-	deeper bool
+	count           uint64
+	machine, kernel string
+	deeper          bool
 }
 
 func newModel(redundancy int, records []Record) *model {
@@ -103,7 +103,7 @@ func newModel(redundancy int, records []Record) *model {
 			if m.recounts[r.Task] == nil {
 				m.recounts[r.Task] = make(map[modelRecount]bool)
 			}
-			m.recounts[r.Task][modelRecount{r.Count, r.Kernel, r.Deeper}] = true
+			m.recounts[r.Task][modelRecount{r.Count, r.Machine, r.Kernel, r.Deeper}] = true
 		case *Ban:
 			m.byRecord[r.Machine] = true
 		}
@@ -126,24 +126,41 @@ func (m *model) machines(task uint64, void bool) map[uint64]map[string]bool {
 }
 
 func (m *model) verdict(task uint64) (count uint64, ok bool) {
+	found := make(map[uint64]int)
 	for r := range m.recounts[task] {
-		if ok && count != r.count {
+		found[r.count]++
+	}
+	for recount, times := range found {
+		if times > 1 && ok {
 			return 0, false
 		}
-		count, ok = r.count, true
+		if times > 1 {
+			count, ok = recount, true
+		}
+	}
+	if ok || len(found) != 1 {
+		return count, ok
 	}
 	by := m.machines(task, true)
-	for other, machines := range by {
-		ok = ok && (len(m.recounts[task]) > 1 || other == count || len(machines) < 2)
+	for recount := range found {
+		count, ok = recount, len(by[recount]) > 0
 	}
-	return count, ok && (len(m.recounts[task]) > 1 || len(by[count]) > 0)
+	for other, machines := range by {
+		ok = ok && (other == count || len(machines) < 2)
+	}
+	return count, ok
 }
 
 func (m *model) banned(machine string) bool {
-	for task := range m.counts {
+	for task := range m.recounts {
 		if count, ok := m.verdict(task); ok {
 			for f, by := range m.counts[task] {
 				if by == machine && f.count != count {
+					return true
+				}
+			}
+			for r := range m.recounts[task] {
+				if r.machine == machine && r.count != count {
 					return true
 				}
 			}
@@ -163,7 +180,7 @@ func (m *model) outcome(task uint64) (o Outcome) {
 		}
 	}
 	o.Count, o.Verdict = m.verdict(task)
-	o.Differed, o.Broken = len(all) > 1, len(recounts) > 1
+	o.Differed = len(all) > 1
 	if !o.Verdict {
 		for count := range valid {
 			o.Count = count
@@ -173,7 +190,7 @@ func (m *model) outcome(task uint64) (o Outcome) {
 		o.Agree = len(valid[o.Count])
 	}
 	o.Done = o.Verdict || o.Agree >= m.redundancy
-	o.NeedsRecount = !o.Verdict && !o.Broken && len(valid)+len(recounts) > 1
+	o.NeedsRecount = !o.Verdict && len(valid)+len(recounts) > 1
 	return o
 }
 
@@ -222,7 +239,7 @@ func randomRecords(rng *rand.Rand) (records []Record) {
 		switch rng.IntN(8) {
 		case 0, 1:
 			r := recounted(rng.Uint64N(3), count(), []string{"avx2", "generic"}[rng.IntN(2)])
-			r.Deeper = rng.IntN(4) == 0
+			r.Deeper, r.Machine = rng.IntN(4) == 0, by()[:1]
 			records = append(records, r)
 		case 2:
 			if rng.IntN(3) == 0 {
@@ -314,34 +331,35 @@ func TestRule1(t *testing.T) {
 }
 
 func TestRule2(t *testing.T) {
-	deeper := recounted(1, 9, "generic")
-	deeper.Deeper = true
+	deeper, other, worse := recounted(1, 9, "generic"), recounted(1, 9, "generic"), recounted(1, 5, "generic")
+	deeper.Deeper, other.Machine, worse.Machine = true, "d", "d"
 	for _, c := range []struct {
 		about   string
 		records []Record
 		verdict bool
 		needed  bool
-		broken  bool
 		banned  string
 	}{
-		{"a recount that equals a count", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2")}, true, false, false, "[a]"},
-		{"a recount that equals no count", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "avx2")}, false, true, false, "[]"},
-		{"two recounts that equal no count", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, false, "[a b]"},
-		{"the same recount twice", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), recounted(1, 9, "generic")}, false, true, false, "[]"},
-		{"the second one row deeper", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), deeper}, true, false, false, "[a b]"},
-		{"two machines against", []Record{result("a", 1, 5), result("b", 1, 5), result("c", 1, 9), recounted(1, 9, "avx2")}, false, true, false, "[]"},
-		{"two machines against two recounts", []Record{result("a", 1, 5), result("b", 1, 5), recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, false, "[a b]"},
-		{"two unequal recounts", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2"), recounted(1, 5, "generic")}, false, false, true, "[]"},
-		{"no count", []Record{recounted(1, 9, "avx2")}, false, true, false, "[]"},
-		{"no count, two recounts", []Record{recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, false, "[]"},
-		{"a banned machine bears a recount out", []Record{ban("b"), result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2")}, true, false, false, "[a b]"},
-		{"banned machines that agree", []Record{ban("a"), ban("b"), result("a", 1, 5), result("b", 1, 5), result("c", 1, 9), recounted(1, 9, "avx2")}, false, true, false, "[a b]"},
+		{"a recount that equals a count", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2")}, true, false, "[a]"},
+		{"a recount that equals no count", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "avx2")}, false, true, "[]"},
+		{"two recounts that equal no count", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, "[a b]"},
+		{"the same recount twice", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), recounted(1, 9, "generic")}, false, true, "[]"},
+		{"the second one row deeper", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), deeper}, true, false, "[a b]"},
+		{"two machines against", []Record{result("a", 1, 5), result("b", 1, 5), result("c", 1, 9), recounted(1, 9, "avx2")}, false, true, "[]"},
+		{"two machines against two recounts", []Record{result("a", 1, 5), result("b", 1, 5), recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, "[a b]"},
+		{"two unequal recounts", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2"), recounted(1, 5, "generic")}, false, true, "[]"},
+		{"the same search on another machine", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), other}, true, false, "[a b]"},
+		{"two of three recounts", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 5, "generic"), recounted(1, 9, "avx2"), other}, true, false, "[a home]"},
+		{"two against two recounts", []Record{result("a", 1, 5), recounted(1, 5, "generic"), worse, recounted(1, 9, "avx2"), other}, false, true, "[]"},
+		{"no count", []Record{recounted(1, 9, "avx2")}, false, true, "[]"},
+		{"no count, two recounts", []Record{recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, "[]"},
+		{"a banned machine bears a recount out", []Record{ban("b"), result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2")}, true, false, "[a b]"},
+		{"banned machines that agree", []Record{ban("a"), ban("b"), result("a", 1, 5), result("b", 1, 5), result("c", 1, 9), recounted(1, 9, "avx2")}, false, true, "[a b]"},
 	} {
 		s := stateOf(t, newHeader(t, 1), c.records...)
 		o := s.Task(1)
-		_, broken := s.Broken()
-		if o.Verdict != c.verdict || o.Verdict && o.Count != 9 || o.NeedsRecount != c.needed || broken != c.broken || fmt.Sprint(banned(s)) != c.banned {
-			t.Errorf("%s: %+v, broken %v, banned %v", c.about, o, broken, banned(s))
+		if o.Verdict != c.verdict || o.Verdict && o.Count != 9 || o.NeedsRecount != c.needed || fmt.Sprint(banned(s)) != c.banned {
+			t.Errorf("%s: %+v, banned %v", c.about, o, banned(s))
 		}
 	}
 }

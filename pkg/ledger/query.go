@@ -17,18 +17,19 @@ func (s *State) Task(task uint64) Outcome { return s.facts.outcome(task) }
 
 // Count is a count or a recount of a task that was recorded.
 type Count struct {
-	Machine string // empty for a recount
+	Machine string // of the coordinator, for a recount
 	Kernel  string
+	Recount bool
 	Deeper  bool // see [Recount]
 	Count   uint64
 	Void    bool // the machine is banned
 }
 
-// Counts returns the counts and recounts of a task, sorted by machine, kernel and count: the recounts first.
+// Counts returns the counts and recounts of a task, sorted by machine, kernel and count.
 func (s *State) Counts(task uint64) (counts []Count) {
 	for c := &s.facts.first[task]; c.source != 0; c = &s.facts.more[c.next] {
 		by := s.facts.sources[c.source]
-		counts = append(counts, Count{by.name, by.kernel, by.deeper, c.count, by.void})
+		counts = append(counts, Count{by.name, by.kernel, by.recount, by.deeper, c.count, by.void})
 	}
 	slices.SortFunc(counts, func(a, b Count) int {
 		return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Count, b.Count))
@@ -41,7 +42,7 @@ func (s *State) Counts(task uint64) (counts []Count) {
 func (s *State) Counters(task uint64) (names [2]string) {
 	n := 0
 	for c := &s.facts.first[task]; c.source != 0 && n < len(names); c = &s.facts.more[c.next] {
-		if by := s.facts.sources[c.source]; by.name != "" && !by.void && !slices.Contains(names[:n], by.name) {
+		if by := s.facts.sources[c.source]; !by.recount && !by.void && !slices.Contains(names[:n], by.name) {
 			names[n] = by.name
 			n++
 		}
@@ -58,17 +59,6 @@ func (s *State) Unsettled() (tasks []uint64) {
 		}
 	}
 	return tasks
-}
-
-// Broken returns the first task with two unequal recounts, and whether there is one: the coordinator's machine is not to
-// be trusted.
-func (s *State) Broken() (task uint64, broken bool) {
-	for _, other := range s.facts.recounted {
-		if s.facts.outcome(other).Broken && (!broken || other < task) {
-			task, broken = other, true
-		}
-	}
-	return task, broken
 }
 
 // Banned reports whether a machine is banned.
@@ -141,7 +131,7 @@ func (s *State) Confirmation(total *big.Int) queens.Confirmation {
 			c.Redundancy = o.Agree
 		}
 		for f := &s.facts.first[task]; o.Done && f.source != 0; f = &s.facts.more[f.next] {
-			if by := s.facts.sources[f.source]; f.count == o.Count && by.name != "" && !by.void {
+			if by := s.facts.sources[f.source]; f.count == o.Count && !by.recount && !by.void {
 				in[by.machine] = true
 			}
 		}

@@ -80,12 +80,13 @@ type Result struct {
 
 // Recount is the coordinator's own count of a task.
 type Recount struct {
-	Task   uint64    `json:"task"`
-	Count  uint64    `json:"count"`
-	Kernel string    `json:"kernel"`
-	Deeper bool      `json:"deeper,omitempty"` // it searched prefixes of one row more
-	Why    Why       `json:"why"`
-	At     time.Time `json:"at"`
+	Task    uint64    `json:"task"`
+	Count   uint64    `json:"count"`
+	Machine string    `json:"machine"` // of the coordinator
+	Kernel  string    `json:"kernel"`
+	Deeper  bool      `json:"deeper,omitempty"` // it searched prefixes of one row more
+	Why     Why       `json:"why"`
+	At      time.Time `json:"at"`
 }
 
 // Why says why the coordinator counted a task itself.
@@ -95,7 +96,7 @@ type Why string
 const (
 	Dispute     Why = "dispute"      // counts differ
 	SpotCheck   Why = "spot check"   // no second machine is present
-	LostWorkers Why = "lost workers" // three machines lost the task
+	LostWorkers Why = "lost workers" // three workers lost the task
 )
 
 // Ban says that nothing of a machine is accepted any more. It is written with the recount, so that it outlives damage of
@@ -132,7 +133,7 @@ func validate(r Record, tasks uint64) error {
 		if r.Why != Dispute && r.Why != SpotCheck && r.Why != LostWorkers {
 			return fmt.Errorf("a recount for the reason %.80q", r.Why)
 		}
-		return cmp.Or(queens.Range{First: r.Task, Tasks: 1}.Validate(tasks), queens.ValidateName("a kernel", r.Kernel))
+		return cmp.Or(queens.Range{First: r.Task, Tasks: 1}.Validate(tasks), queens.ValidateMachine(r.Machine), queens.ValidateName("a kernel", r.Kernel))
 	case *Ban:
 		return cmp.Or(queens.Range{First: r.Task, Tasks: 1}.Validate(tasks), queens.ValidateMachine(r.Machine))
 	case *Mark:

@@ -64,9 +64,9 @@ func TestInvalidRecords(t *testing.T) {
 	refused("a start", true, &Start{Number: 1, At: at})
 	refused("a long version", false, &Start{Number: 1, Version: long, At: at})
 	for why, ok := range map[Why]bool{Dispute: true, SpotCheck: true, LostWorkers: true, "": false, "fun": false} {
-		refused("a recount for "+string(why), ok, &Recount{Why: why, At: at})
+		refused("a recount for "+string(why), ok, &Recount{Machine: "home", Why: why, At: at})
 	}
-	refused("a recount by a long kernel", false, &Recount{Why: Dispute, Kernel: long, At: at})
+	refused("a recount by a long kernel", false, &Recount{Machine: "home", Why: Dispute, Kernel: long, At: at})
 	refused("a ban", true, &Ban{Ban: queens.Ban{Machine: "a"}, At: at})
 	refused("a ban of nobody", false, &Ban{At: at})
 	changedMark := func(name string, s queens.State, ok bool, change func(m *Mark)) {
