@@ -53,7 +53,7 @@ func newFacts(h *Header) facts {
 func (f *facts) source(name string, s source) uint32 {
 	m := f.machines[name]
 	if m == nil {
-		m = &machine{name, f.isBanned(name)}
+		m = &machine{name, f.Banned(name)}
 		f.machines[name] = m
 	}
 	s.machine = m
@@ -97,8 +97,8 @@ type Outcome struct {
 // Checked reports whether the task is done by more than one count.
 func (o *Outcome) Checked() bool { return o.Done && (o.Verdict || o.Agree >= 2) }
 
-// outcome applies the rules to a task. See fold.go.
-func (f *facts) outcome(task uint64) (o Outcome) {
+// Task returns what the records of a task say, by the rules of fold.go.
+func (f *facts) Task(task uint64) (o Outcome) {
 	first := &f.first[task]
 	if first.source == 0 {
 		return o
@@ -179,7 +179,7 @@ func (f *facts) sides(sides []side, task uint64) []side {
 func (f *facts) judge() (changed bool) {
 	f.bans = make(map[string]queens.Ban, len(f.records))
 	for _, task := range f.recounted {
-		o := f.outcome(task)
+		o := f.Task(task)
 		for c := &f.first[task]; o.Verdict && c.source != 0; c = &f.more[c.next] {
 			if c.count != o.Count {
 				keepFirst(f.bans, queens.Ban{Machine: f.sources[c.source].name, Task: task, Count: c.count, Recount: o.Count})
@@ -189,7 +189,7 @@ func (f *facts) judge() (changed bool) {
 	maps.Copy(f.bans, f.records)
 	for name, m := range f.machines {
 		before := m.void
-		m.void = f.isBanned(name)
+		m.void = f.Banned(name)
 		changed = changed || m.void != before
 	}
 	return changed
@@ -206,7 +206,8 @@ func compareBans(a, b queens.Ban) int {
 	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Count, b.Count), cmp.Compare(a.Recount, b.Recount))
 }
 
-func (f *facts) isBanned(name string) bool {
+// Banned reports whether a machine is banned.
+func (f *facts) Banned(name string) bool {
 	_, banned := f.bans[name]
 	return banned
 }

@@ -22,7 +22,6 @@ package ledger
 // Two processes, or two kernels, of a machine are one machine. (TestOneMachine)
 
 import (
-	"fmt"
 	"slices"
 
 	"nqueens/pkg/queens"
@@ -31,8 +30,8 @@ import (
 
 // State is what follows from the records of a log. Any number of goroutines may read it while no record is applied.
 type State struct {
+	facts
 	header *Header
-	facts  facts
 	totals totals
 	stale  bool // totals are to be derived from the facts again
 
@@ -55,8 +54,7 @@ type totals struct {
 // Change says what a record changed.
 type Change struct {
 	Tasks  []uint64 // of which a count or a recount is new; valid until the next record
-	All    bool     // who is banned has changed: any task may have changed
-	Banned []string // the machines that are banned now, and were not before
+	Banned []string // the machines that are banned now, and were not before: any task may have changed
 }
 
 // NewState returns the state of a log that has a header only.
@@ -72,14 +70,11 @@ func (s *State) Apply(r Record) (Change, error) {
 	if err := validate(r, s.header.Manifest.Tasks); err != nil {
 		return Change{}, err
 	}
-	if r.kind() == headerKind {
-		return Change{}, fmt.Errorf("%w: a second header", errRecord)
-	}
-	before := s.facts.bans
+	before := s.bans
 	s.apply(r)
-	c := Change{Tasks: s.changed, All: s.stale}
+	c := Change{Tasks: s.changed}
 	s.settle()
-	for name := range s.facts.bans {
+	for name := range s.bans {
 		if _, known := before[name]; !known {
 			c.Banned = append(c.Banned, name)
 		}
@@ -95,15 +90,15 @@ func (s *State) apply(r Record) {
 	case *Result:
 		s.results++
 		s.processes[queens.Process{Machine: r.Machine, Name: r.Process}] = true
-		source := s.facts.source(r.Machine, source{kernel: r.Kernel})
+		source := s.source(r.Machine, source{kernel: r.Kernel})
 		for i, count := range r.Counts {
 			s.add(r.First+uint64(i), source, count)
 		}
 	case *Recount:
-		s.add(r.Task, s.facts.source(r.Machine, source{kernel: r.Kernel, recount: true, deeper: r.Deeper}), r.Count)
+		s.add(r.Task, s.source(r.Machine, source{kernel: r.Kernel, recount: true, deeper: r.Deeper}), r.Count)
 	case *Ban:
-		keepFirst(s.facts.records, r.Ban)
-		s.stale = s.facts.judge() || s.stale
+		keepFirst(s.records, r.Ban)
+		s.stale = s.judge() || s.stale
 	case *Start:
 		s.starts = max(s.starts, r.Number)
 	case *Mark:
@@ -114,19 +109,19 @@ func (s *State) apply(r Record) {
 
 // add adds a count of a task to the facts, and keeps the totals right.
 func (s *State) add(task uint64, source uint32, count uint64) {
-	before := s.facts.outcome(task)
+	before := s.Task(task)
 	if !s.facts.add(task, source, count) {
 		return
 	}
 	s.changed = append(s.changed, task)
-	after := s.facts.outcome(task)
+	after := s.Task(task)
 	if !s.stale {
 		class := s.header.Manifest.ClassOf(task)
 		s.sum(class, &before, -1)
 		s.sum(class, &after, 1)
 	}
 	if before.Verdict || after.Verdict {
-		s.stale = s.facts.judge() || s.stale
+		s.stale = s.judge() || s.stale
 	}
 }
 
@@ -161,7 +156,7 @@ func (s *State) settle() {
 	s.totals = totals{doneOf: make([]uint64, len(m.Classes))}
 	for class := range m.Classes {
 		for task := range m.TasksOf(class) {
-			o := s.facts.outcome(m.Classes[class].First + task)
+			o := s.Task(m.Classes[class].First + task)
 			s.sum(class, &o, 1)
 		}
 	}

@@ -87,7 +87,7 @@ func Create(path string, h Header) (*Log, error) {
 }
 
 // Open opens the log of a run for writing, and folds it. It cuts what is torn. The error is a [LockedError] if another
-// process has the log open for writing, and a [DamagedError] if the log is damaged.
+// process has the log open for writing, and wraps [ErrDamaged] if the log is damaged.
 func Open(path string) (l *Log, state *State, notes Notes, err error) {
 	lock, err := Lock(filepath.Dir(path))
 	if err != nil {

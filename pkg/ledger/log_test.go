@@ -142,14 +142,14 @@ func TestAppendKeepsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := uint64(0)
-	_, err := scan(section(m.written, len(m.written)), "log", func(r Record) error {
+	_, err := scan(section(m.written, len(m.written)), "log", func(r Record) bool {
 		if r, ok := r.(*Result); ok {
 			if r.Counts[0] != next || told[next] != next {
-				return fmt.Errorf("result %d is at %d", r.Counts[0], next)
+				t.Fatalf("result %d is at %d", r.Counts[0], next)
 			}
 			next++
 		}
-		return nil
+		return true
 	})
 	if err != nil || next != results || len(told) != results || m.largest > maxGroup || m.largest < maxGroup/2 {
 		t.Error(next, len(told), m.largest, err)

@@ -12,9 +12,6 @@ import (
 // Header returns the header of the log.
 func (s *State) Header() *Header { return s.header }
 
-// Task returns what the records of a task say.
-func (s *State) Task(task uint64) Outcome { return s.facts.outcome(task) }
-
 // Count is a count or a recount of a task that was recorded.
 type Count struct {
 	Machine string // of the coordinator, for a recount
@@ -27,8 +24,8 @@ type Count struct {
 
 // Counts returns the counts and recounts of a task, sorted by machine, kernel and count.
 func (s *State) Counts(task uint64) (counts []Count) {
-	for c := &s.facts.first[task]; c.source != 0; c = &s.facts.more[c.next] {
-		by := s.facts.sources[c.source]
+	for c := &s.first[task]; c.source != 0; c = &s.more[c.next] {
+		by := s.sources[c.source]
 		counts = append(counts, Count{by.name, by.kernel, by.recount, by.deeper, c.count, by.void})
 	}
 	slices.SortFunc(counts, func(a, b Count) int {
@@ -41,8 +38,8 @@ func (s *State) Counts(task uint64) (counts []Count) {
 // two of them, where "" is none.
 func (s *State) Counters(task uint64) (names [2]string) {
 	n := 0
-	for c := &s.facts.first[task]; c.source != 0 && n < len(names); c = &s.facts.more[c.next] {
-		if by := s.facts.sources[c.source]; !by.recount && !by.void && !slices.Contains(names[:n], by.name) {
+	for c := &s.first[task]; c.source != 0 && n < len(names); c = &s.more[c.next] {
+		if by := s.sources[c.source]; !by.recount && !by.void && !slices.Contains(names[:n], by.name) {
 			names[n] = by.name
 			n++
 		}
@@ -54,19 +51,16 @@ func (s *State) Counters(task uint64) (names [2]string) {
 // Unsettled returns the tasks that need a recount, in order. It passes over all tasks if there are any.
 func (s *State) Unsettled() (tasks []uint64) {
 	for task := uint64(0); uint64(len(tasks)) < s.totals.unsettled; task++ {
-		if s.facts.outcome(task).NeedsRecount {
+		if s.Task(task).NeedsRecount {
 			tasks = append(tasks, task)
 		}
 	}
 	return tasks
 }
 
-// Banned reports whether a machine is banned.
-func (s *State) Banned(name string) bool { return s.facts.isBanned(name) }
-
 // Bans returns why machines are banned, sorted by name: by the record of the ban, or else by the first task whose
 // verdict one of its counts contradicts.
-func (s *State) Bans() []queens.Ban { return slices.SortedFunc(maps.Values(s.facts.bans), compareBans) }
+func (s *State) Bans() []queens.Ban { return slices.SortedFunc(maps.Values(s.bans), compareBans) }
 
 // NumberDone returns the number of tasks that are done.
 func (s *State) NumberDone() uint64 { return s.totals.done }
@@ -84,7 +78,7 @@ func (s *State) Disputes() uint64 { return s.totals.differed }
 func (s *State) Results() uint64 { return s.results }
 
 // Recounts returns the number of recounts.
-func (s *State) Recounts() uint64 { return uint64(len(s.facts.recounted)) }
+func (s *State) Recounts() uint64 { return uint64(len(s.recounted)) }
 
 // Workers returns the number of worker processes that have counted, those of banned machines left out.
 func (s *State) Workers() (n int) {
@@ -119,19 +113,19 @@ func (s *State) Confirmation(total *big.Int) queens.Confirmation {
 	m := &s.header.Manifest
 	c := queens.Confirmation{
 		Published: queens.Compare(m.N, m.Placed, total) == queens.Match,
-		Tasks:     m.Tasks, Checked: s.totals.checked, Banned: len(s.facts.bans),
+		Tasks:     m.Tasks, Checked: s.totals.checked, Banned: len(s.bans),
 	}
 	in := make(map[*machine]bool)
 	for task := range c.Tasks {
-		o := s.facts.outcome(task)
+		o := s.Task(task)
 		switch {
 		case o.Verdict:
 			c.Verdicts++
 		case o.Done && (c.Redundancy == 0 || o.Agree < c.Redundancy):
 			c.Redundancy = o.Agree
 		}
-		for f := &s.facts.first[task]; o.Done && f.source != 0; f = &s.facts.more[f.next] {
-			if by := s.facts.sources[f.source]; f.count == o.Count && !by.recount && !by.void {
+		for f := &s.first[task]; o.Done && f.source != 0; f = &s.more[f.next] {
+			if by := s.sources[f.source]; f.count == o.Count && !by.recount && !by.void {
 				in[by.machine] = true
 			}
 		}

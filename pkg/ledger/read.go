@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -18,20 +19,9 @@ type Notes struct {
 	Torn    int64   // bytes after the whole frames: a group that was not written as a whole
 }
 
-// DamagedError says that a log has damage that is neither a torn group at its end nor a result alone.
-type DamagedError struct {
-	Path   string
-	Offset int64
-	Err    error
-}
-
-// Error names the file and the offset.
-func (e *DamagedError) Error() string {
-	return fmt.Sprintf("the ledger %s is damaged at offset %d: %v: copy an earlier state of the folder back, or count again with --new", e.Path, e.Offset, e.Err)
-}
-
-// Unwrap returns what is wrong at the offset.
-func (e *DamagedError) Unwrap() error { return e.Err }
+// ErrDamaged says that a log has damage that is neither a torn group at its end nor a result alone. It is wrapped with file
+// and offset.
+var ErrDamaged = errors.New("damaged")
 
 // What is wrong with a log.
 var (
@@ -41,7 +31,7 @@ var (
 )
 
 // Load reads and folds the log of a run. It needs no lock: beside a writer it reads what was written when it began. The error
-// is a [DamagedError], or of the file system, or says that the log is of another run.
+// wraps [ErrDamaged], or is of the file system, or says that the log is of another run.
 func Load(path string) (s *State, n Notes, err error) {
 	err = view(path, func(log *io.SectionReader) error {
 		if s, n, err = Fold(log, path); err != nil {
@@ -54,11 +44,12 @@ func Load(path string) (s *State, n Notes, err error) {
 
 // Read calls each with every record of a log, the header first. A record is valid, and is overwritten by the next. The error
 // is that of [Load], but for the run, or that of each.
-func Read(path string, each func(Record) error) error {
-	return view(path, func(log *io.SectionReader) error {
-		_, err := scan(log, path, each)
+func Read(path string, each func(Record) error) (err error) {
+	unread := view(path, func(log *io.SectionReader) error {
+		_, err := scan(log, path, func(r Record) bool { err = each(r); return err == nil })
 		return err
 	})
+	return cmp.Or(err, unread)
 }
 
 // view calls f with a log as it is now.
@@ -87,14 +78,14 @@ func checkFolder(path string, h *Header) error {
 // Fold does what [Load] does, with a log that is nowhere in particular; errors contain its name.
 func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 	var s *State
-	n, err := scan(log, name, func(r Record) error {
+	n, err := scan(log, name, func(r Record) bool {
 		if h, ok := r.(*Header); ok {
 			s = NewState(h)
 			s.stale = true // until all records are applied
 		} else {
 			s.apply(r)
 		}
-		return nil
+		return true
 	})
 	if err != nil {
 		return nil, n, err
@@ -106,8 +97,8 @@ func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 // largest is the size of the largest frame.
 const largest = frameSize + maxPayload
 
-// scan does what [Read] does. It is the only place that tells damage from an end.
-func scan(log *io.SectionReader, name string, each func(Record) error) (n Notes, err error) {
+// scan calls each with the records of a log until it returns false. It is the only place that tells damage from an end.
+func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, err error) {
 	size := log.Size()
 	in := bufio.NewReaderSize(log, int(min(2*largest, size)))
 	d := newDecoder()
@@ -123,10 +114,8 @@ func scan(log *io.SectionReader, name string, each func(Record) error) (n Notes,
 			if (n.Size == 0) != (f.kind == headerKind) {
 				err = errHeader
 			}
-			if err == nil {
-				if err := each(r); err != nil {
-					return n, err
-				}
+			if err == nil && !each(r) {
+				return n, nil
 			}
 		} else {
 			err = n.judge(log, &f, whole)
@@ -135,7 +124,7 @@ func scan(log *io.SectionReader, name string, each func(Record) error) (n Notes,
 		case errors.Is(err, ErrFormat):
 			return n, fmt.Errorf("the ledger %s: %w", name, err)
 		case err != nil:
-			return n, &DamagedError{name, n.Size, err}
+			return n, fmt.Errorf("the ledger %s is %w at offset %d: %w: copy an earlier state of the folder back, or count again with --new", name, ErrDamaged, n.Size, err)
 		case n.Torn > 0:
 			return n, nil
 		}
@@ -187,19 +176,16 @@ type Last struct {
 	State queens.State
 }
 
-// errEnough ends the reading of a log.
-var errEnough = errors.New("the header is read")
-
 // ReadLast reads the header and the last mark of a log. It trusts the checksums, and reads no counts.
 func ReadLast(path string) (l Last, err error) {
 	l.State = queens.Running
 	err = view(path, func(log *io.SectionReader) error {
 		begin := io.NewSectionReader(log, 0, min(log.Size(), largest))
-		_, err := scan(begin, path, func(r Record) error {
+		_, err := scan(begin, path, func(r Record) bool {
 			l.Header = r.(*Header)
-			return errEnough
+			return false
 		})
-		if !errors.Is(err, errEnough) {
+		if err != nil {
 			return err
 		}
 		end, err := tail(log, min(log.Size(), 1<<20))
