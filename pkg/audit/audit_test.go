@@ -68,11 +68,11 @@ func (c *counted) write(t *testing.T, more ...ledger.Record) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var records []ledger.Record
 	for _, r := range c.results {
-		l.Append(nil, r)
+		records = append(records, r)
 	}
-	l.Append(nil, more...)
-	if err := l.Close(); err != nil {
+	if err := errors.Join(l.Write(append(records, more...)...), l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -65,6 +65,8 @@ type Coordinator struct {
 	start    time.Time
 	warn     zerolog.Logger // see warner
 	inputs   mailbox[func(now time.Duration)]
+	writes   mailbox[write]
+	failed   chan error    // has the error of the log
 	room     chan struct{} // has an element for each message of a worker that is being handled
 	latest   atomic.Pointer[queens.Snapshot]
 	group    *errgroup.Group
@@ -79,6 +81,7 @@ func Start(cfg Config) (*Coordinator, error) {
 	s := &Coordinator{
 		Config: cfg, start: time.Now(), warn: warner(cfg.Logger),
 		pipeline: newPipeline(cfg.State.Header(), cfg.Index), inputs: newMailbox[func(time.Duration)](),
+		writes: newMailbox[write](), failed: make(chan error, 1),
 		room: make(chan struct{}, mostMessages), group: new(errgroup.Group),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -86,6 +89,7 @@ func Start(cfg Config) (*Coordinator, error) {
 	s.core = New(0, s.State, s.Options)
 	s.snapshot(0)
 	s.group.Go(func() error { s.pipeline.run(s.ctx); return nil })
+	s.group.Go(func() error { s.write(); return nil })
 	var err error
 	if s.stop, err = s.serve(cfg.State.Header().Run); err != nil {
 		s.stop = func() {}
@@ -215,8 +219,8 @@ func (s *Coordinator) loop(ctx context.Context) error {
 		case <-cancelled:
 			cancelled = nil
 			s.core.Stop(now, nil)
-		case <-s.Log.Failed():
-			return fmt.Errorf("%w: %w: free the disk, then resume the run", queens.ErrIncomplete, s.Log.Err())
+		case err := <-s.failed:
+			return fmt.Errorf("%w: %w: free the disk, then resume the run", queens.ErrIncomplete, err)
 		case <-s.inputs.ready:
 			for _, input := range s.inputs.take() {
 				input(time.Since(s.start))
@@ -284,11 +288,43 @@ func (s *Coordinator) execute() (ended bool) {
 	return s.end != nil
 }
 
+// write is records for the log, and what is called when they are on disk.
+type write struct {
+	records []ledger.Record
+	onDisk  func(error)
+}
+
+// write writes all records that wait at once, until the coordinator is closed and none waits.
+func (s *Coordinator) write() {
+	for open := true; open; {
+		select {
+		case <-s.writes.ready:
+		case <-s.ctx.Done():
+			open = false
+		}
+		writes := s.writes.take()
+		var records []ledger.Record
+		for _, w := range writes {
+			records = append(records, w.records...)
+		}
+		err := s.Log.Write(records...)
+		for _, w := range writes {
+			w.onDisk(err)
+		}
+		if err != nil {
+			select {
+			case s.failed <- err:
+			default:
+			}
+		}
+	}
+}
+
 // append appends records, and does what waits for the disk when they are there.
 func (s *Coordinator) append(c *Commands) {
 	receipts, total, end := c.Receipts, c.Total, c.End
 	onDisk := make(chan error, 1)
-	s.Log.Append(func(err error) {
+	s.writes.put(write{c.Records, func(err error) {
 		onDisk <- err
 		if err != nil {
 			return // the loop ends; who gets no receipt delivers again
@@ -301,7 +337,7 @@ func (s *Coordinator) append(c *Commands) {
 		if total {
 			s.group.Go(func() error { s.total(); return nil })
 		}
-	}, c.Records...)
+	}})
 	if end != nil {
 		if err := <-onDisk; err != nil {
 			end = &End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}

@@ -65,14 +65,15 @@ func writeUntilKilled(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	counts := make([]uint64, s.Header().Manifest.Tasks)
-	waiting := make(chan struct{}, 50)
-	for number := s.Results() + 1; ; number++ {
-		waiting <- struct{}{}
-		l.Append(func(err error) {
-			if err == nil {
-				fmt.Println(number)
-			}
-			<-waiting
-		}, result("a", 0, counts...))
+	for number := s.Results(); ; {
+		var records []Record
+		for range 1 + number%50 {
+			records = append(records, result("a", 0, counts...))
+		}
+		if err := l.Write(records...); err != nil {
+			t.Fatal(err)
+		}
+		number += uint64(len(records))
+		fmt.Println(number)
 	}
 }

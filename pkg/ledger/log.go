@@ -2,14 +2,12 @@ package ledger
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 
 	"nqueens/pkg/durable"
@@ -20,27 +18,19 @@ const File = "ledger.log"
 
 // Errors that decide what a coordinator does. They are wrapped with the path.
 var (
-	// ErrFailed says that a write failed: nothing more is written, and what was not confirmed may be lost.
+	// ErrFailed says that a write failed: nothing more is written.
 	ErrFailed = errors.New("the ledger can't be written any more")
 	// ErrGone says that the path is no longer the file that is written.
 	ErrGone = errors.New("the ledger was deleted or replaced while it was written, or its folder is hidden")
 )
 
-// Log is a log that is open for writing. Its methods may be called by any goroutine.
+// Log is a log that is open for writing. One goroutine at a time may write, and close it at the end.
 type Log struct {
 	path string
 	file file
 	lock *FolderLock
-	size atomic.Int64 // on disk; only the writer changes it
-
-	mu      sync.Mutex
-	wake    sync.Cond // waiting or closed has changed
-	waiting []entry   // to be written
-	closed  bool
-
-	failed context.Context // ends when nothing more is written; its cause says why
-	cancel context.CancelCauseFunc
-	done   chan struct{} // closed when the writer has ended
+	size atomic.Int64 // on disk
+	err  error        // why nothing more is written
 }
 
 // file is what a log needs of its file. Tests put one that fails in its place.
@@ -56,12 +46,6 @@ type file interface {
 type diskFile struct{ *os.File }
 
 func (f diskFile) Sync() error { return durable.SyncData(f.File) }
-
-// entry is a frame, or a function that is called when the frames before it are on disk.
-type entry struct {
-	frame  []byte
-	onDisk func(error)
-}
 
 // Create creates the log of a new run, and its folder, which must have the name of the run, and opens it. The error wraps
 // [fs.ErrExist] if there is a log.
@@ -113,100 +97,60 @@ func Open(path string) (l *Log, state *State, notes Notes, err error) {
 			return nil, nil, notes, errors.Join(err, file.Close())
 		}
 	}
-	return start(path, diskFile{file}, lock, notes.Size), state, notes, nil
+	l = &Log{path: path, file: diskFile{file}, lock: lock}
+	l.size.Store(notes.Size)
+	return l, state, notes, nil
 }
 
-// start returns a log whose file has that size on disk.
-func start(path string, f file, lock *FolderLock, size int64) *Log {
-	l := &Log{path: path, file: f, lock: lock, done: make(chan struct{})}
-	l.size.Store(size)
-	l.wake.L = &l.mu
-	l.failed, l.cancel = context.WithCancelCause(context.Background())
-	go l.write()
-	return l
-}
-
-// Append adds records to the log, in the order of the calls, and returns at once. The goroutine that writes calls onDisk,
-// unless it is nil, when they are on disk, or with the error that wraps [ErrFailed]. An invalid record fails the log.
-func (l *Log) Append(onDisk func(error), records ...Record) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// Write adds records to the log, and returns when they are on disk, or with an error that wraps [ErrFailed]: then nothing more
+// is written. A record that is invalid is such an error.
+func (l *Log) Write(records ...Record) error {
+	var group []byte
 	for _, r := range records {
 		frame, err := AppendFrame(nil, r)
 		if err != nil {
-			l.fail(err)
+			return l.fail(err)
 		}
-		l.waiting = append(l.waiting, entry{frame: frame})
+		if len(group)+len(frame) > maxGroup {
+			if err := l.writeGroup(group); err != nil {
+				return err
+			}
+			group = group[:0]
+		}
+		group = append(group, frame...)
 	}
-	if onDisk != nil {
-		l.waiting = append(l.waiting, entry{onDisk: onDisk})
-	}
-	l.wake.Signal()
+	return l.writeGroup(group)
 }
 
-// write writes group after group, until the log is closed and nothing waits.
-func (l *Log) write() {
-	defer close(l.done)
-	for {
-		l.mu.Lock()
-		for len(l.waiting) == 0 && !l.closed {
-			l.wake.Wait()
-		}
-		entries := l.waiting
-		l.waiting = nil
-		l.mu.Unlock()
-		if len(entries) == 0 {
-			return
-		}
-		for len(entries) > 0 {
-			entries = entries[l.writeGroup(entries):]
-		}
-	}
-}
-
-// writeGroup writes the first entries as one group, and returns their number. If that fails nothing more is written but a
-// truncation to what is on disk for certain: after a failed sync the kernel may drop what it could not write, and say so
-// once only.
-func (l *Log) writeGroup(entries []entry) (n int) {
-	var frames []byte
-	for n < len(entries) && len(frames)+len(entries[n].frame) <= maxGroup {
-		frames = append(frames, entries[n].frame...)
-		n++
+// writeGroup writes frames at once. If that fails nothing more is written but a truncation to what is on disk for certain:
+// after a failed sync the kernel may drop what it could not write, and say so once only.
+func (l *Log) writeGroup(frames []byte) error {
+	if l.err != nil {
+		return l.err
 	}
 	size := l.size.Load()
-	if l.Err() == nil {
-		_, err := l.file.WriteAt(frames, size)
-		if err == nil {
-			err = l.file.Sync()
-		}
-		if err == nil {
-			l.size.Add(int64(len(frames)))
-		} else {
-			l.fail(errors.Join(err, l.file.Truncate(size)))
-		}
+	_, err := l.file.WriteAt(frames, size)
+	if err == nil {
+		err = l.file.Sync()
 	}
-	for _, e := range entries[:n] {
-		if e.onDisk != nil {
-			e.onDisk(l.Err())
-		}
+	if err != nil {
+		return l.fail(errors.Join(err, l.file.Truncate(size)))
 	}
-	return n
+	l.size.Add(int64(len(frames)))
+	return nil
 }
 
 // fail makes err the reason why nothing more is written, unless there is one.
-func (l *Log) fail(err error) { l.cancel(fmt.Errorf("%w: %s: %w", ErrFailed, l.path, err)) }
+func (l *Log) fail(err error) error {
+	l.err = cmp.Or(l.err, fmt.Errorf("%w: %s: %w", ErrFailed, l.path, err))
+	return l.err
+}
 
-// Failed returns a channel that is closed once nothing more is written; [Log.Err] says why.
-func (l *Log) Failed() <-chan struct{} { return l.failed.Done() }
-
-// Err returns nil, or why nothing more is written. It wraps [ErrFailed].
-func (l *Log) Err() error { return context.Cause(l.failed) }
-
-// SetServer publishes the address of the run's server, for those that list runs.
+// SetServer publishes the address of the run's server, for those that list runs. Any goroutine may call it.
 func (l *Log) SetServer(address string) { l.lock.publish(address) }
 
 // Intact returns an error unless the path is still the file that is written, and has everything that was written. The
-// error wraps [ErrGone], or says why that can't be known, such as a missing permission.
+// error wraps [ErrGone], or says why that can't be known, such as a missing permission. Any goroutine may call it.
 func (l *Log) Intact() error {
 	size := l.size.Load()
 	info, err := named(l.file, l.path)
@@ -232,14 +176,8 @@ func named(f interface{ Stat() (fs.FileInfo, error) }, path string) (fs.FileInfo
 	return now, nil
 }
 
-// Close writes what waits, closes the log and releases its lock. It returns [Log.Err], or why the file could not be
-// closed. Nothing may be appended any more.
+// Close closes the log and releases its lock. It returns why nothing more was written, or why the file could not be closed.
 func (l *Log) Close() error {
-	l.mu.Lock()
-	l.closed = true
-	l.wake.Signal()
-	l.mu.Unlock()
-	<-l.done
 	closed := l.file.Close()
-	return errors.Join(cmp.Or(l.Err(), closed), l.lock.Release())
+	return errors.Join(cmp.Or(l.err, closed), l.lock.Release())
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"nqueens/pkg/queens"
@@ -16,7 +15,6 @@ import (
 
 // memory is a file in memory, whose writes and syncs can fail.
 type memory struct {
-	mu      sync.Mutex
 	written []byte
 	writes  int // that succeed before one fails half way, if failsAt is "write"
 	largest int // bytes of a write
@@ -25,8 +23,6 @@ type memory struct {
 }
 
 func (m *memory) WriteAt(b []byte, offset int64) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.writes--
 	m.largest = max(m.largest, len(b))
 	if m.failsAt == "write" && m.writes < 0 {
@@ -40,8 +36,6 @@ func (m *memory) WriteAt(b []byte, offset int64) (int, error) {
 }
 
 func (m *memory) Sync() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.failsAt == "sync" && m.writes < 0 {
 		return m.err
 	}
@@ -49,8 +43,6 @@ func (m *memory) Sync() error {
 }
 
 func (m *memory) Truncate(size int64) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.written = m.written[:size]
 	return nil
 }
@@ -65,14 +57,9 @@ func newLog(t *testing.T, m *memory) *Log {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return start("ledger.log", m, lock, int64(len(m.written)))
-}
-
-// appendAndWait appends records and returns what onDisk is told.
-func appendAndWait(l *Log, records ...Record) error {
-	told := make(chan error, 1)
-	l.Append(func(err error) { told <- err }, records...)
-	return <-told
+	l := &Log{path: "ledger.log", file: m, lock: lock}
+	l.size.Store(int64(len(m.written)))
+	return l
 }
 
 // After a failed write or sync the file has what was on disk before, and nothing more is written.
@@ -84,19 +71,18 @@ func TestFailedDisk(t *testing.T) {
 			l := newLog(t, m)
 			want, _ := encode(t, newHeader(t, 1), result("a", 0, 1), result("a", 1, 2))
 			for i := range uint64(2) {
-				if err := appendAndWait(l, result("a", i, i+1)); err != nil {
+				if err := l.Write(result("a", i, i+1)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for i := range uint64(3) {
-				if err := appendAndWait(l, result("a", 2+i, 3)); !errors.Is(err, ErrFailed) || !errors.Is(err, m.err) {
+				if err := l.Write(result("a", 2+i, 3)); !errors.Is(err, ErrFailed) || !errors.Is(err, m.err) {
 					t.Fatal(err)
 				}
 				m.failsAt = "" // a later sync would succeed
 			}
-			<-l.Failed()
-			if err := l.Close(); !errors.Is(err, m.err) || !errors.Is(l.Err(), ErrFailed) {
-				t.Error(err, l.Err())
+			if err := l.Close(); !errors.Is(err, m.err) || !errors.Is(err, ErrFailed) {
+				t.Error(err)
 			}
 			if !bytes.Equal(m.written, want) {
 				t.Errorf("the file has %d bytes, not the %d that were on disk", len(m.written), len(want))
@@ -110,7 +96,7 @@ func TestInvalidRecord(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: bytes.Clone(header)}
 	l := newLog(t, m)
-	if err := appendAndWait(l, result("a", 1, 2), &Mark{}); !errors.Is(err, ErrFailed) {
+	if err := l.Write(result("a", 1, 2), &Mark{}); !errors.Is(err, ErrFailed) {
 		t.Error(err)
 	}
 	if l.Close() == nil || !bytes.Equal(m.written, header) {
@@ -118,41 +104,31 @@ func TestInvalidRecord(t *testing.T) {
 	}
 }
 
-// Records are written in the order of the calls, and onDisk is called in that order when they are on disk. What waits while
-// the disk is slow is written in groups that are not larger than the largest.
-func TestAppendKeepsOrder(t *testing.T) {
-	h := newHeader(t, 1)
-	header, _ := encode(t, h)
+// Records are written in their order, in groups that are not larger than the largest.
+func TestWriteKeepsOrder(t *testing.T) {
+	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: header}
 	l := newLog(t, m)
 	const results = 60_000
-	var told []uint64
-	kernel := strings.Repeat("k", 100)
-	m.mu.Lock() // the first write waits
+	var records []Record
 	for i := range uint64(results) {
-		l.Append(func(err error) {
-			if err != nil {
-				t.Error(err)
-			}
-			told = append(told, i)
-		}, result("a/"+kernel, 0, i))
+		records = append(records, result("a/"+strings.Repeat("k", 100), 0, i))
 	}
-	m.mu.Unlock()
-	if err := l.Close(); err != nil {
+	if err := errors.Join(l.Write(records...), l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	next := uint64(0)
 	_, err := scan(section(m.written, len(m.written)), "log", func(r Record) bool {
 		if r, ok := r.(*Result); ok {
-			if r.Counts[0] != next || told[next] != next {
+			if r.Counts[0] != next {
 				t.Fatalf("result %d is at %d", r.Counts[0], next)
 			}
 			next++
 		}
 		return true
 	})
-	if err != nil || next != results || len(told) != results || m.largest > maxGroup || m.largest < maxGroup/2 {
-		t.Error(next, len(told), m.largest, err)
+	if err != nil || next != results || m.largest > maxGroup || m.largest < maxGroup/2 {
+		t.Error(next, m.largest, err)
 	}
 }
 
@@ -171,7 +147,7 @@ func newRun(t *testing.T) (string, *Log) {
 func TestCreateWriteRead(t *testing.T) {
 	path, l := newRun(t)
 	for _, r := range smallRun(t)[1:] {
-		if err := appendAndWait(l, r); err != nil {
+		if err := l.Write(r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,7 +177,7 @@ func TestCreateWriteRead(t *testing.T) {
 // A torn group is cut when the log is opened for writing, and what is written then follows what was whole.
 func TestOpenCutsTornGroup(t *testing.T) {
 	path, l := newRun(t)
-	if err := appendAndWait(l, result("a", 0, 1)); err != nil {
+	if err := l.Write(result("a", 0, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -222,7 +198,7 @@ func TestOpenCutsTornGroup(t *testing.T) {
 	if err != nil || notes.Torn != int64(len(torn)-1) {
 		t.Fatal(notes, err)
 	}
-	if err := appendAndWait(l, result("a", 2, 3), mark(queens.Running)); err != nil {
+	if err := l.Write(result("a", 2, 3), mark(queens.Running)); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
@@ -303,7 +279,7 @@ func TestIntact(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			path, l := newRun(t)
 			defer func() { _ = l.Close() }()
-			if err := appendAndWait(l, result("a", 0, 1)); err != nil || l.Intact() != nil {
+			if err := l.Write(result("a", 0, 1)); err != nil || l.Intact() != nil {
 				t.Fatal(err, l.Intact())
 			}
 			if err := do(path); err != nil {

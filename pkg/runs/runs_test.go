@@ -47,8 +47,7 @@ func newRun(t testing.TB, s *runs.Store, h ledger.Header, records ...ledger.Reco
 	if err != nil || state.Header().Secret == (ledger.Secret{}) {
 		t.Fatal(err)
 	}
-	l.Append(nil, records...)
-	if err := l.Close(); err != nil {
+	if err := errors.Join(l.Write(records...), l.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return state.Header().Run
