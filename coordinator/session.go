@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -101,7 +100,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 
 // recountTask counts a task in a child process on all cores.
 func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
-	r := count.Recount{Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper, Threads: runtime.GOMAXPROCS(0)}
+	r := count.Recount{Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper}
 	return r.InChild(ctx)
 }
 

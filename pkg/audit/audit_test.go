@@ -44,7 +44,7 @@ func countRun(t *testing.T, s queens.Symmetry, placed ...queens.Square) *counted
 	m.Placed = placed
 	c := &counted{index: index, header: ledger.Header{Format: ledger.Format, Run: "n8-a", Manifest: m, Redundancy: 1, Created: at}}
 	var hashes []uint64
-	for task := range index.All() {
+	for _, task := range index.All() {
 		one, err := count.One(t.Context(), kernel.Reference(), &task)
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := json.NewDecoder(&out)
-	for task := range run.index.All() {
+	for _, task := range run.index.All() {
 		var line queens.ExportedTask
 		if err := lines.Decode(&line); err != nil {
 			t.Fatal(err)

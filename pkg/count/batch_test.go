@@ -32,18 +32,18 @@ func TestEachCountsBatches(t *testing.T) {
 		k := fake.Kernel(t)
 		k.AtOnce = atOnce
 		var counted int
-		err := count.Each(t.Context(), k, 1, func(yield func(queens.Task) bool) {
+		err := count.Each(t.Context(), k, 1, new(atomic.Uint64), func(yield func(queens.Task, queens.Task) bool) {
 			for i := range n {
 				task := queens.Task{ID: uint64(i), Board: queens.FullBoard(8 + i/50), Prefixes: []queens.Prefix{{Cols: uint32(i)}}}
-				if !yield(task) {
+				if !yield(task, task) {
 					return
 				}
 			}
-		}, func(c count.Counted) error {
-			counted++
-			if want := c.Task.ID * uint64(c.Task.Board.N); c.Count != want || c.Index != int(c.Task.ID) || c.Kernel != "fake" || c.Elapsed <= 0 {
-				t.Errorf("task %d: %+v", c.Task.ID, c)
+		}, func(task queens.Task, c queens.TaskCount) error {
+			if want := task.ID * uint64(task.Board.N); c.Count != want || counted != int(task.ID) || c.Kernel != "fake" || c.Elapsed <= 0 {
+				t.Errorf("task %d: %+v", task.ID, c)
 			}
+			counted++
 			return nil
 		})
 		if err != nil || counted != n {

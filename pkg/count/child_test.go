@@ -29,7 +29,7 @@ func recountOf(k string, deeper bool) count.Recount {
 	for column := range 8 {
 		first = append(first, queens.Prefix{}.Place(&board, 1<<column))
 	}
-	return count.Recount{Board: board, Prefixes: first, Kernel: k, Deeper: deeper, Threads: 3}
+	return count.Recount{Board: board, Prefixes: first, Kernel: k, Deeper: deeper}
 }
 
 // Every kernel of this machine recounts a task, also one row deeper, in this process and in a child.

@@ -39,8 +39,8 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 		return nil, err
 	}
 	var sums symmetry.Sums
-	err = Each(ctx, job.Kernel, job.Threads, index.All(), func(c Counted) error {
-		sums.Add(manifest.Classes[manifest.ClassOf(c.Task.ID)].Weight, c.Count)
+	err = Each(ctx, job.Kernel, job.Threads, new(atomic.Uint64), index.All(), func(id uint64, c queens.TaskCount) error {
+		sums.Add(manifest.Classes[manifest.ClassOf(id)].Weight, c.Count)
 		return nil
 	})
 	if err != nil {
@@ -49,15 +49,12 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 	return sums.Total(), nil
 }
 
-// One counts a task. The error is that of the kernel, or the cause if ctx ends.
+// One counts a task. The errors are those of [Each].
 func One(ctx context.Context, k kernel.Kernel, task *queens.Task) (one queens.TaskCount, err error) {
-	err = k.WithCounter(func(c kernel.Counter) error {
-		counts, err := kernel.CountTasks(ctx, c, &task.Board, [][]queens.Prefix{task.Prefixes}, new(atomic.Uint64))
-		if err == nil {
-			one = counts[0]
-			one.Kernel = k.Name
-		}
-		return err
+	tasks := func(yield func(uint64, queens.Task) bool) { yield(task.ID, *task) }
+	err = Each(ctx, k, 1, new(atomic.Uint64), tasks, func(_ uint64, c queens.TaskCount) error {
+		one = c
+		return nil
 	})
 	return one, err
 }

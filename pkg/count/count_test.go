@@ -87,7 +87,7 @@ func prefixes(t *testing.T, n int, s queens.Symmetry) int64 {
 		t.Fatal(err)
 	}
 	var sum int64
-	for task := range index.All() {
+	for _, task := range index.All() {
 		sum += int64(len(task.Prefixes))
 	}
 	if m.Tasks < 100 || sum <= int64(m.Tasks) {

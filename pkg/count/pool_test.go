@@ -15,11 +15,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// tasks yields n tasks with ids from 10.
-func tasks(n int) func(yield func(queens.Task) bool) {
-	return func(yield func(queens.Task) bool) {
+// tasks yields n tasks with their numbers from 0.
+func tasks(n int) func(yield func(int, queens.Task) bool) {
+	return func(yield func(int, queens.Task) bool) {
 		for i := range n {
-			if !yield(queens.Task{ID: uint64(10 + i)}) {
+			if !yield(i, queens.Task{}) {
 				return
 			}
 		}
@@ -35,16 +35,16 @@ func TestEachCountsEveryTaskOnce(t *testing.T) {
 		var seen []int
 		var calls atomic.Int32
 		start := time.Now()
-		err := count.Each(t.Context(), k, threads, tasks(n), func(c count.Counted) error {
+		err := count.Each(t.Context(), k, threads, new(atomic.Uint64), tasks(n), func(index int, c queens.TaskCount) error {
 			if calls.Add(1) > 1 {
 				t.Error("done is called twice at once")
 			}
 			defer calls.Add(-1)
 			runtime.Gosched()
-			if c.Task.ID != uint64(10+c.Index) || c.Count != 2 || c.Elapsed != time.Second {
-				t.Errorf("counted %+v of task %d", c, c.Task.ID)
+			if c.Count != 2 || c.Elapsed != time.Second {
+				t.Errorf("counted %+v of task %d", c, index)
 			}
-			seen = append(seen, c.Index)
+			seen = append(seen, index)
 			return nil
 		})
 		slices.Sort(seen)
@@ -61,22 +61,22 @@ func TestEachCountsEveryTaskOnce(t *testing.T) {
 func TestEachEndsWithAnError(t *testing.T) {
 	reason := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	if err := count.Each(ctx, fakeKernel(t, instantly), 2, tasks(1_000_000), func(count.Counted) error { return reason }); !errors.Is(err, reason) {
+	if err := count.Each(ctx, fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(1_000_000), func(int, queens.TaskCount) error { return reason }); !errors.Is(err, reason) {
 		t.Errorf("done fails: error %v, want %v", err, reason)
 	}
-	if err := count.Each(ctx, fakeKernel(t, instantly), 2, tasks(1_000_000), func(count.Counted) error { cancel(reason); return nil }); !errors.Is(err, reason) {
+	if err := count.Each(ctx, fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(1_000_000), func(int, queens.TaskCount) error { cancel(reason); return nil }); !errors.Is(err, reason) {
 		t.Errorf("ctx ends: error %v, want %v", err, reason)
 	}
-	if err := count.Each(ctx, fakeKernel(t, instantly), 2, tasks(0), nil); !errors.Is(err, reason) {
+	if err := count.Each(ctx, fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(0), nil); !errors.Is(err, reason) {
 		t.Errorf("no tasks, and ctx has ended: error %v, want %v", err, reason)
 	}
 }
 
 // Each names the kernel.
 func TestEachNamesTheKernel(t *testing.T) {
-	err := count.Each(t.Context(), fakeKernel(t, instantly), 2, tasks(10), func(c count.Counted) error {
+	err := count.Each(t.Context(), fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(10), func(index int, c queens.TaskCount) error {
 		if c.Kernel != "fake" {
-			t.Errorf("task %d was counted by %q, want fake", c.Index, c.Kernel)
+			t.Errorf("task %d was counted by %q, want fake", index, c.Kernel)
 		}
 		return nil
 	})
@@ -107,7 +107,7 @@ func TestEachClosesItsCounters(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			fake := newFake(func(ctx context.Context) (uint64, error) { return test.search(ctx, cancel) })
-			err := count.Each(ctx, fake.Kernel(t), threads, tasks(100), func(count.Counted) error { return test.done })
+			err := count.Each(ctx, fake.Kernel(t), threads, new(atomic.Uint64), tasks(100), func(int, queens.TaskCount) error { return test.done })
 			if !errors.Is(err, test.want) {
 				t.Errorf("error %v, want %v", err, test.want)
 			}
@@ -134,7 +134,7 @@ func TestEachWithoutACounter(t *testing.T) {
 			}
 			return nil
 		}
-		err := count.Each(t.Context(), fake.Kernel(t), 3, tasks(1_000_000), nil)
+		err := count.Each(t.Context(), fake.Kernel(t), 3, new(atomic.Uint64), tasks(1_000_000), nil)
 		if !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
 			t.Errorf("no counter %d: error %v, want kernel fake and %v", lacking, err, reason)
 		}
@@ -145,7 +145,7 @@ func TestEachWithoutACounter(t *testing.T) {
 
 	fake := newFake(instantly)
 	fake.CloseError = reason
-	err := count.Each(t.Context(), fake.Kernel(t), 3, tasks(10), func(count.Counted) error { return nil })
+	err := count.Each(t.Context(), fake.Kernel(t), 3, new(atomic.Uint64), tasks(10), func(int, queens.TaskCount) error { return nil })
 	if !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
 		t.Errorf("Close fails: error %v, want kernel fake and %v", err, reason)
 	}

@@ -2,13 +2,14 @@ package count
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"sync"
+	"sync/atomic"
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -30,40 +31,27 @@ type Recounted struct {
 func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	lines, read := make(chan queens.ExportedTask), make(chan error, 1)
-	// Nothing waits for the reader: reading from a terminal or a pipe can't be cancelled. It ends after the read, or with
+	// Reading from a terminal or a pipe can't be cancelled: so nothing waits for this reader. It ends after the read, or with
 	// the process.
+	lines, to := io.Pipe()
 	go func() {
-		read <- readLines(ctx, in, lines)
-		close(lines)
+		_, err := io.Copy(to, in)
+		_ = to.CloseWithError(err) // never fails
 	}()
-	var held sync.Map // lines that are not reported, by index
-	tasks := func(yield func(queens.Task) bool) {
-		for index := 0; ; index++ {
-			select {
-			case l, ok := <-lines:
-				held.Store(index, l)
-				if !ok || !yield(queens.Task{ID: l.Task, Board: l.Board, Prefixes: l.Prefixes}) {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
+	context.AfterFunc(ctx, func() { _ = lines.Close() }) // never fails
+	var badLine error
+	tasks := func(yield func(*queens.ExportedTask, queens.Task) bool) { badLine = readTasks(lines, yield) }
 	var wrong int // counts that differ from those of their lines
 	var first string
 	reports := json.NewEncoder(out)
-	err := Each(ctx, k, threads, tasks, func(c Counted) error {
-		l, _ := held.LoadAndDelete(c.Index)
-		r := Recounted{Task: c.Task.ID, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: c.Kernel}
-		if want := l.(queens.ExportedTask).Count; want != nil {
-			agrees := c.Count == *want
-			if r.Agrees = &agrees; !agrees && wrong == 0 {
-				first = fmt.Sprintf("task %d has %d solutions, its line says %d", r.Task, c.Count, *want)
-			}
+	err := Each(ctx, k, threads, new(atomic.Uint64), tasks, func(l *queens.ExportedTask, c queens.TaskCount) error {
+		r := Recounted{Task: l.Task, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: c.Kernel}
+		if l.Count != nil {
+			agrees := c.Count == *l.Count
+			r.Agrees = &agrees
 			if !agrees {
 				wrong++
+				first = cmp.Or(first, fmt.Sprintf("task %d has %d solutions, its line says %d", l.Task, c.Count, *l.Count))
 			}
 		}
 		err := reports.Encode(r)
@@ -72,10 +60,8 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 		}
 		return err
 	})
-	select {
-	case badLine := <-read:
+	if !errors.Is(badLine, io.ErrClosedPipe) {
 		err = errors.Join(err, badLine)
-	default: // the reader still waits for input
 	}
 	if wrong > 1 {
 		first += fmt.Sprintf("; and %d more", wrong-1)
@@ -89,22 +75,21 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 // maxLine bounds the length of a line in bytes: the largest task has less than a million.
 const maxLine = 4 << 20
 
-// readLines sends the tasks of in until the end, the first line that is none, or the end of ctx.
-func readLines(ctx context.Context, in io.Reader, lines chan<- queens.ExportedTask) error {
+// readTasks yields the tasks of in until its end or the first line that is none.
+func readTasks(in io.Reader, yield func(*queens.ExportedTask, queens.Task) bool) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, maxLine)
 	number := 1
 	for ; scanner.Scan(); number++ {
-		var l queens.ExportedTask
-		if err := json.Unmarshal(scanner.Bytes(), &l); err != nil {
+		l := new(queens.ExportedTask)
+		if err := json.Unmarshal(scanner.Bytes(), l); err != nil {
 			return fmt.Errorf("line %d: exported task can't be read: %.200w", number, err) // it may quote a literal of any length
 		}
-		if _, err := l.Search(); err != nil {
+		task, err := l.Search()
+		if err != nil {
 			return fmt.Errorf("line %d: %w", number, err)
 		}
-		select {
-		case lines <- l:
-		case <-ctx.Done():
+		if !yield(l, task) {
 			return nil
 		}
 	}

@@ -89,7 +89,7 @@ func sampleRegions(b *testing.B, n, sample int) (regions [][2][]queens.Task) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		tasks := slices.Collect(index.All())
+		tasks := index.Range(0, int(index.Tasks()))
 		share := float64(sample) * profiles[i].NodesBelow(0) / run
 		for share += rng.Float64(); share >= 1 && len(tasks) > 0; share-- {
 			task := tasks[rng.IntN(len(tasks))]

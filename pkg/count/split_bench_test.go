@@ -30,7 +30,7 @@ func BenchmarkSplit(b *testing.B) {
 				b.Fatal(err)
 			}
 			cut := make([][]queens.Task, len(classes))
-			for task := range index.All() {
+			for _, task := range index.All() {
 				class := m.ClassOf(task.ID)
 				cut[class] = append(cut[class], task)
 			}

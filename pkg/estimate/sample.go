@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"sync/atomic"
 	"time"
 
 	"nqueens/pkg/count"
@@ -128,10 +129,11 @@ func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (pe
 	type observation struct{ seconds, nodes, stands float64 }
 	var all []observation
 	var seconds, nodes float64
-	err = count.Each(ctx, k, threads, s.runs(time.Now().Add(budget), uint64(minRuns*threads)), func(counted count.Counted) error {
-		c, prefixes := s.run(counted.Task.ID)
+	runs := s.runs(time.Now().Add(budget), uint64(minRuns*threads))
+	err = count.Each(ctx, k, threads, new(atomic.Uint64), runs, func(number uint64, counted queens.TaskCount) error {
+		c, prefixes := s.run(number)
 		o := observation{seconds: counted.Elapsed.Seconds(), stands: c.profile[c.plan.Depth] / float64(len(prefixes)) / c.share}
-		o.nodes = c.estimateNodes(prefixes, rand.NewPCG(1, counted.Task.ID))
+		o.nodes = c.estimateNodes(prefixes, rand.NewPCG(1, number))
 		seconds, nodes = seconds+o.seconds*o.stands, nodes+o.nodes*o.stands
 		all = append(all, o)
 		return nil
@@ -148,9 +150,9 @@ func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (pe
 	return seconds / nodes, math.Sqrt(squares * n / max(n-1, 1)), nil
 }
 
-// runs yields the runs, with their numbers as ids, until there are enough.
-func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq[queens.Task] {
-	return func(yield func(queens.Task) bool) {
+// runs yields the runs with their numbers, until there are enough.
+func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq2[uint64, queens.Task] {
+	return func(yield func(uint64, queens.Task) bool) {
 		if s.nodes == 0 {
 			return
 		}
@@ -159,7 +161,7 @@ func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq[queens.Task] {
 				return
 			}
 			c, prefixes := s.run(number)
-			if len(prefixes) > 0 && !yield(queens.Task{ID: number, Board: c.plan.Board, Prefixes: prefixes}) {
+			if len(prefixes) > 0 && !yield(number, queens.Task{Board: c.plan.Board, Prefixes: prefixes}) {
 				return
 			}
 		}

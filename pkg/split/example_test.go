@@ -19,7 +19,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	for task := range index.All() {
+	for _, task := range index.All() {
 		fmt.Printf("task %d of class %d: %d prefix\n", task.ID, manifest.ClassOf(task.ID), len(task.Prefixes))
 	}
 	// Output:

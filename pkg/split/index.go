@@ -132,12 +132,12 @@ func (b *buffer) fill(x *Index, r queens.Range) []queens.Task {
 	return b.tasks
 }
 
-// All yields all tasks in order of id, as [Index.Range] returns them.
-func (x *Index) All() iter.Seq[queens.Task] {
-	return func(yield func(queens.Task) bool) {
+// All yields all tasks with their ids, in order, as [Index.Range] returns them.
+func (x *Index) All() iter.Seq2[uint64, queens.Task] {
+	return func(yield func(uint64, queens.Task) bool) {
 		for r := range x.ranges() {
 			for _, task := range x.Range(r.First, int(r.Tasks)) {
-				if !yield(task) {
+				if !yield(task.ID, task) {
 					return
 				}
 			}
