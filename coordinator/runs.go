@@ -204,7 +204,7 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 
 // connect connects to the server that flags name.
 func connect(app *cli.App, server *bus.Flags, name string) (*bus.Bus, error) {
-	options, err := server.Options(name)
+	options, err := server.Connection(name)
 	if err != nil {
 		return nil, cli.Usagef("%w", err)
 	}

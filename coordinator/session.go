@@ -84,7 +84,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 		return cfg, err
 	}
 	if outside {
-		options, err := o.server.Options("nqueens coordinator")
+		options, err := o.server.Connection("nqueens coordinator")
 		if err != nil {
 			return cfg, cli.Usagef("%w", err)
 		}

@@ -109,11 +109,11 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, a
 
 // ownToken returns how a process of the same user connects to a server of this machine.
 func ownToken(data, url string) (bus.Options, error) {
-	flags := bus.Flags{NATS: url}
+	flags := bus.Flags{Options: bus.Options{URL: url}}
 	if path, there := join.Own(data); there {
 		flags.Join = path
 	}
-	return flags.Options("nqueens watch")
+	return flags.Connection("nqueens watch")
 }
 
 // snapshot returns the latest facts of the run, from its coordinator or else from its ledger.

@@ -118,7 +118,7 @@ func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options 
 		}
 		o.server.Join = path
 	}
-	if options, err = o.server.Options("nqueens worker " + process.Machine); err != nil {
+	if options, err = o.server.Connection("nqueens worker " + process.Machine); err != nil {
 		return options, cli.Usagef("%w", err)
 	}
 	options.Wait, options.Log = true, log

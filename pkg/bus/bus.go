@@ -30,8 +30,10 @@ type Options struct {
 	User, Password string
 	// Creds and NKey are paths of files with credentials, as NATS's own tools make them, or empty.
 	Creds, NKey string
-	// TLS is how the client knows the server; nil for TLS as the server asks for it, with the authorities of the system.
-	TLS *tls.Config
+	// TLS is how the client knows the server; nil for TLS as the server asks for it, with the authorities of the system, or with
+	// that of the file TLSCA.
+	TLS   *tls.Config
+	TLSCA string
 	// Name is shown by the server for this connection.
 	Name string
 	// Wait keeps trying if no server can be reached at first.
@@ -127,6 +129,8 @@ func (o *Options) credentials() (options []nats.Option, err error) {
 		options = append(options, nats.InProcessServer(o.InProcess))
 	} else if o.TLS != nil {
 		options = append(options, nats.Secure(o.TLS.Clone()))
+	} else if o.TLSCA != "" {
+		options = append(options, nats.RootCAs(o.TLSCA))
 	}
 	switch {
 	case o.User != "":

@@ -8,12 +8,6 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Bounds of the messages of workers that wait to be handled; others are dropped and made again by their senders.
-const (
-	maxPending      = 1 << 20
-	maxPendingBytes = 1 << 30
-)
-
 // Message is a message of a worker as it came: see [DecodeFromWorker].
 type Message struct {
 	From queens.Process
@@ -23,7 +17,8 @@ type Message struct {
 }
 
 // ServeWork calls handle, one call at a time, with the messages of all workers for a run, until stop is called; a last call
-// may still run then. Messages may come doubled and in any order.
+// may still run then. Messages may come doubled and in any order. Up to 64 MiB of them wait; others are dropped, and made again
+// by their senders.
 func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err error) {
 	return b.subscribe(workSubjects(run), func(m *nats.Msg) {
 		from, err := processOf(m.Subject)
@@ -74,9 +69,6 @@ func (b *Bus) Announcements(hear func(queens.Announcement)) (stop func(), err er
 func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), err error) {
 	s, err := b.conn.Subscribe(subject, handle)
 	if err != nil {
-		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
-	}
-	if err := s.SetPendingLimits(maxPending, maxPendingBytes); err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
 	b.flush(requestTimeout) // if this fails, the server hears of it at the next connection

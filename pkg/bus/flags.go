@@ -1,13 +1,12 @@
 package bus
 
 import (
-	"crypto/tls"
-	"crypto/x509"
+	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
+	"github.com/nats-io/nats.go"
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/join"
@@ -16,16 +15,13 @@ import (
 
 // Flags are how a person says which NATS server to use.
 type Flags struct {
-	NATS  string // one URL or several, separated by commas
-	Join  string // file of a token
-	Creds string // file of NATS credentials
-	NKey  string // file of the key of a NATS user
-	TLSCA string // file of the authority of the server's certificate
+	Options        // URL, Creds, NKey and TLSCA
+	Join    string // file of a token
 }
 
 // Register registers the flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.NATS, "nats", "", "`URL` of the NATS server, or several separated by commas")
+	flags.StringVar(&f.URL, "nats", "", "`URL` of the NATS server, or several separated by commas")
 	flags.StringVar(&f.Join, "join", "", "token `FILE` with the address, the password and the certificate of the server")
 	flags.StringVar(&f.Creds, "creds", "", "`FILE` with NATS credentials")
 	flags.StringVar(&f.NKey, "nkey", "", "`FILE` with the key of a NATS user")
@@ -33,30 +29,25 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 }
 
 // IsSet reports whether a server is named.
-func (f *Flags) IsSet() bool { return f.NATS != "" || f.Join != "" }
+func (f *Flags) IsSet() bool { return f.URL != "" || f.Join != "" }
 
-// Options returns the options of a connection. With a token and URLs, the URLs replace the addresses of the token. The error
-// is about a flag.
-func (f *Flags) Options(name string) (Options, error) {
-	o := Options{URL: f.NATS, Creds: f.Creds, NKey: f.NKey, Name: name}
-	for address := range strings.SplitSeq(f.NATS, ",") {
+// Connection returns the options of a connection of this name. With a token and URLs, the URLs replace the addresses of the
+// token. The error is about a flag.
+func (f *Flags) Connection(name string) (Options, error) {
+	o := f.Options
+	o.Name = name
+	for address := range strings.SplitSeq(o.URL, ",") {
 		if scheme, _, found := strings.Cut(address, "://"); found && scheme != "nats" && scheme != "tls" {
 			return o, fmt.Errorf("--nats %s: the URL of a server begins with nats:// or tls://", address)
 		}
 	}
-	if f.Creds != "" && f.NKey != "" || f.Join != "" && (f.Creds != "" || f.NKey != "" || f.TLSCA != "") {
+	if o.Creds != "" && o.NKey != "" || f.Join != "" && (o.Creds != "" || o.NKey != "" || o.TLSCA != "") {
 		return o, errors.New("--join, --creds and --nkey exclude each other, and a token has its certificate: give one of them")
 	}
-	if f.TLSCA != "" {
-		authority, err := os.ReadFile(f.TLSCA)
-		if err != nil {
+	if o.TLSCA != "" {
+		if err := nats.RootCAs(o.TLSCA)(new(nats.Options)); err != nil {
 			return o, fmt.Errorf("--tls-ca: %w", err)
 		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(authority) {
-			return o, fmt.Errorf("--tls-ca: %s has no certificate of an authority (PEM)", f.TLSCA)
-		}
-		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}
 	}
 	if f.Join == "" {
 		return o, nil
@@ -65,9 +56,6 @@ func (f *Flags) Options(name string) (Options, error) {
 	if err != nil {
 		return o, fmt.Errorf("%w: --join: %w", queens.ErrNoConnection, err)
 	}
-	if o.URL == "" {
-		o.URL = t.URLs()
-	}
-	o.User, o.Password, o.TLS = t.User, t.Password, t.TLS()
+	o.URL, o.User, o.Password, o.TLS = cmp.Or(o.URL, t.URLs()), t.User, t.Password, t.TLS()
 	return o, nil
 }

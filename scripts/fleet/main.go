@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"os"
 	"os/exec"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -160,7 +161,7 @@ func workers(ctx context.Context, url, run string, connections int, chunk float6
 	return ctx.Err()
 }
 
-// work asks for work, and delivers counts for it at once. It says that a searcher would have searched a chunk of so many tasks
+// work asks for work, and delivers counts for it at once, while it asks for more, as workers do. It says that a searcher would have searched a chunk of so many tasks
 // in 1.5 s, which is what a coordinator makes of it.
 func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk float64) {
 	var hasher queens.Hasher
@@ -168,6 +169,7 @@ func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk f
 	if chunk > 0 {
 		request.Want = 1
 	}
+	var delivery sync.WaitGroup
 	for ctx.Err() == nil {
 		request.Number++
 		reply, err := b.RequestWork(ctx, run, p, &request)
@@ -175,7 +177,9 @@ func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk f
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
+		delivery.Wait()
 		var d queens.Delivery
+		request.Held = nil
 		for i := range reply.Chunks {
 			c := &reply.Chunks[i]
 			r := queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: c.Range, Kernel: "none", Counts: make([]uint64, c.Tasks)}
@@ -187,11 +191,14 @@ func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk f
 			}
 			r.Hash = queens.HashOfRange(hashes)
 			d.Results = append(d.Results, r)
+			request.Held = append(request.Held, queens.Held{Range: c.Range, Ticket: c.Ticket, Searched: r.Searched})
 		}
 		if len(d.Results) > 0 {
-			if _, err := b.Deliver(ctx, run, p, &d); err != nil && ctx.Err() == nil {
-				fmt.Fprintln(os.Stderr, "fleet:", err)
-			}
+			delivery.Go(func() {
+				if _, err := b.Deliver(ctx, run, p, &d); err != nil && ctx.Err() == nil {
+					fmt.Fprintln(os.Stderr, "fleet:", err)
+				}
+			})
 		}
 	}
 }
