@@ -38,7 +38,7 @@ type search struct {
 func (w *world) spawn(m *machine) {
 	w.spawned++
 	p := &proc{w: w, machine: m, name: queens.Process{Machine: m.name, Name: fmt.Sprint("p", w.spawned)}, delivered: map[queens.Range]bool{}}
-	p.core = workers.NewCore(workers.Setup{Version: "v", Kernel: m.kernel, Threads: m.searchers, Searchers: m.searchers, Together: m.together})
+	p.core = workers.NewCore(m.searchers, m.together)
 	p.searches, p.pulses = make([]*search, m.searchers), make([]uint64, m.searchers)
 	w.procs = append(w.procs, p)
 	w.trace("%v worker %s starts on %s", w.now, p.name.Name, m.name)
@@ -123,6 +123,7 @@ func (p *proc) execute() {
 				p.listed = append(p.listed, held.Range)
 			}
 			request := Request{From: p.name, WorkRequest: c.Request, Origin: p}
+			request.Version, request.Kernel, request.Threads, request.Searchers = "v", p.machine.kernel, p.machine.searchers, p.machine.searchers
 			w.send(func() {
 				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
 					w.send(func() { p.input(func() { p.core.Replied(w.now, c.Run, c.Request.Number, nil) }) })

@@ -34,23 +34,13 @@ const stalledPolls = 5
 
 const forever = time.Duration(math.MaxInt64)
 
-// Setup is what a [Core] says of its worker.
-type Setup struct {
-	Version   string // of the program
-	Kernel    string
-	Threads   int // that search, or that serve the devices
-	Searchers int // what searches one load at a time: threads, or devices
-	// Together says that a searcher is a device: it searches several chunks of a board as one load.
-	Together bool
-}
-
 // Core decides what a worker does: for which run it asks for work, what its searchers search, which results it delivers
 // and what it gives up. It has no I/O, no goroutine and no clock. Each input has the time, which never falls; after an
 // input, [Core.Commands] returns what to do, and [Core.Next] when to call [Core.Tick] if no other input comes before.
 type Core struct {
-	setup     Setup
 	runs      []*run
 	searchers []searcher
+	together  bool   // a searcher is a device: it searches several chunks of a board as one load
 	number    uint64 // of the last message
 	leaveAt   time.Duration
 	idleSince time.Duration
@@ -63,7 +53,7 @@ type Core struct {
 // Command is what a [Core] wants to be done: [Ask], [Deliver], [Search], [Stop] or [Note].
 type Command any
 
-// Ask sends a work request. What becomes of it goes to [Core.Replied], with the number.
+// Ask sends a work request; what it says of program, kernel and threads is for the sender to add. What becomes of it goes to [Core.Replied], with the number.
 type Ask struct {
 	Run     string
 	Request queens.WorkRequest
@@ -77,7 +67,7 @@ type Deliver struct {
 }
 
 // Search starts the search of a searcher, which is idle. The chunks are of one run and have one board; there are several
-// only if the setup says Together. [Core.Searched] ends it.
+// only for a device. [Core.Searched] ends it.
 type Search struct {
 	Searcher int
 	Run      string
@@ -113,9 +103,10 @@ type searcher struct {
 	still   int    // polls since the pulse has changed
 }
 
-// NewCore returns the core of a worker that has heard of no run.
-func NewCore(s Setup) *Core {
-	return &Core{setup: s, searchers: make([]searcher, s.Searchers), next: forever}
+// NewCore returns the core of a worker that has heard of no run. Searchers are what searches one load at a time: threads, or
+// devices, which search several chunks of a board together.
+func NewCore(searchers int, together bool) *Core {
+	return &Core{searchers: make([]searcher, searchers), together: together, next: forever}
 }
 
 // Announced takes what a coordinator says to all. A new instance is answered after random times 2 s,

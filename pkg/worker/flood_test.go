@@ -10,7 +10,7 @@ import (
 
 // Announcements of ever more runs make a worker remember few. There is room for another run when those are silent.
 func TestManyRuns(t *testing.T) {
-	c := NewCore(Setup{Version: "v", Kernel: "k", Threads: 1, Searchers: 1})
+	c := NewCore(1, false)
 	for i := range mostRuns + 10 {
 		c.Announced(time.Second, queens.Announcement{Run: fmt.Sprintf("r%d", i), Instance: 1, State: queens.Running, Work: true}, 0)
 	}

@@ -51,10 +51,7 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	c.number++
 	r.asked = exchange{number: c.number, open: true, sent: now}
 	r.want, r.leaving = want, c.leaving()
-	request := queens.WorkRequest{
-		Number: c.number, Version: c.setup.Version, Kernel: c.setup.Kernel, Threads: c.setup.Threads,
-		Searchers: c.setup.Searchers, Want: want, Leaving: c.leaving(),
-	}
+	request := queens.WorkRequest{Number: c.number, Want: want, Leaving: c.leaving()}
 	if !c.leaving() {
 		request.Held = c.held(r, now)
 	}

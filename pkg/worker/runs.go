@@ -237,7 +237,7 @@ func (c *Core) dispatch(now time.Duration) {
 func (c *Core) load(r *run) (load []queens.Chunk) {
 	board := r.waiting[0].Board
 	r.waiting = slices.DeleteFunc(r.waiting, func(h queens.Chunk) bool {
-		taken := len(load) == 0 || c.setup.Together && h.Board == board
+		taken := len(load) == 0 || c.together && h.Board == board
 		if taken {
 			load = append(load, h)
 		}

@@ -33,9 +33,9 @@ type storyWorker struct {
 
 func (w *storyWorker) input(words []string, out *strings.Builder) {
 	if words[0] == "worker" {
-		s := Setup{Version: "v", Kernel: "k", Threads: w.number(words[1]), Searchers: w.number(words[1]), Together: len(words) > 2}
-		w.core, w.asked, w.sent, w.search = NewCore(s), map[string]uint64{}, map[string]Deliver{}, map[int]Search{}
-		w.pulses = make([]uint64, s.Searchers)
+		searchers := w.number(words[1])
+		w.core, w.asked, w.sent, w.search = NewCore(searchers, len(words) > 2), map[string]uint64{}, map[string]Deliver{}, map[int]Search{}
+		w.pulses = make([]uint64, searchers)
 		return
 	}
 	at, err := time.ParseDuration(words[0] + "s")

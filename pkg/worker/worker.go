@@ -74,14 +74,13 @@ type load struct {
 
 // New returns a worker that Run starts.
 func New(cfg Config, t Transport) *Worker {
-	setup := Setup{Version: cfg.Version, Kernel: cfg.Kernel.Name, Threads: cfg.Threads, Searchers: cfg.Threads}
-	if cfg.Kernel.AtOnce > 0 {
-		setup.Searchers, setup.Together = 1, true
+	searchers, device := cfg.Threads, cfg.Kernel.AtOnce > 0
+	if device {
+		searchers = 1
 	}
 	w := &Worker{
-		cfg: cfg, transport: t, began: time.Now(), core: NewCore(setup), pulses: make([]atomic.Uint64, setup.Searchers),
-		loads: make([]chan load, setup.Searchers), stops: make([]context.CancelFunc, setup.Searchers),
-		left: make(chan struct{}),
+		cfg: cfg, transport: t, began: time.Now(), core: NewCore(searchers, device), pulses: make([]atomic.Uint64, searchers),
+		loads: make([]chan load, searchers), stops: make([]context.CancelFunc, searchers), left: make(chan struct{}),
 	}
 	w.leave = sync.OnceFunc(func() { close(w.left) })
 	w.timer = time.AfterFunc(0, func() { w.input((*Core).Tick) })
@@ -179,6 +178,8 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 	for _, command := range w.core.Commands() {
 		switch c := command.(type) {
 		case Ask:
+			c.Request.Version, c.Request.Kernel = w.cfg.Version, w.cfg.Kernel.Name
+			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
 				reply, err := w.transport.RequestWork(w.requests, c.Run, w.cfg.Process, &c.Request)
 				if err != nil {

@@ -277,7 +277,7 @@ func TestIdleExit(t *testing.T) {
 
 // Results that a silent coordinator does not take do not keep an idle worker: they are counted again.
 func TestIdleBesideASilentCoordinator(t *testing.T) {
-	c := worker.NewCore(worker.Setup{Threads: 1, Searchers: 1})
+	c := worker.NewCore(1, false)
 	c.Announced(0, queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true}, 0)
 	chunk := queens.Range{Tasks: 1}
 	for _, command := range c.Commands() {
