@@ -111,12 +111,10 @@ func (c *Core) settle(task uint64, from finished) {
 }
 
 // ban records that machines are banned. All that they counted is void, and they hold nothing more.
-func (c *Core) ban(now time.Duration, machines []string) {
-	for _, b := range c.state.Bans() {
-		if slices.Contains(machines, b.Machine) {
-			c.line(true, "%s", c.refusal(b.Machine))
-			c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, finished{})
-		}
+func (c *Core) ban(now time.Duration, bans []queens.Ban) {
+	for _, b := range bans {
+		c.line(true, "%s", c.refusal(b.Machine))
+		c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, finished{})
 	}
 	c.judge.load()
 	old := c.queue

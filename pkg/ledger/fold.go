@@ -22,8 +22,6 @@ package ledger
 // Two processes, or two kernels, of a machine are one machine. (TestOneMachine)
 
 import (
-	"slices"
-
 	"nqueens/pkg/queens"
 	"nqueens/pkg/symmetry"
 )
@@ -53,8 +51,8 @@ type totals struct {
 
 // Change says what a record changed.
 type Change struct {
-	Tasks  []uint64 // of which a count or a recount is new; valid until the next record
-	Banned []string // the machines that are banned now, and were not before: any task may have changed
+	Tasks  []uint64     // of which a count or a recount is new; valid until the next record
+	Banned []queens.Ban // of machines that are banned now, and were not before, by name: any task may have changed
 }
 
 // NewState returns the state of a log that has a header only.
@@ -74,12 +72,11 @@ func (s *State) Apply(r Record) (Change, error) {
 	s.apply(r)
 	c := Change{Tasks: s.changed}
 	s.settle()
-	for name := range s.bans {
-		if _, known := before[name]; !known {
-			c.Banned = append(c.Banned, name)
+	for _, b := range s.Bans() {
+		if _, known := before[b.Machine]; !known {
+			c.Banned = append(c.Banned, b)
 		}
 	}
-	slices.Sort(c.Banned)
 	return c, nil
 }
 
@@ -127,22 +124,25 @@ func (s *State) add(task uint64, source uint32, count uint64) {
 
 // sum adds the outcome of a task of a class to the totals, or takes it away if times is -1.
 func (s *State) sum(class int, o *Outcome, times int) {
-	t := &s.totals
-	note := func(total *uint64, holds bool) {
-		if holds {
-			*total += uint64(times)
-		}
+	t, n := &s.totals, uint64(times)
+	if o.NeedsRecount {
+		t.unsettled += n
 	}
-	note(&t.done, o.Done)
-	note(&t.doneOf[class], o.Done)
-	note(&t.checked, o.Checked())
-	note(&t.unsettled, o.NeedsRecount)
-	note(&t.differed, o.Differed)
-	switch sum := &t.sums[s.header.Manifest.Classes[class].Weight]; {
-	case !o.Done:
-	case times > 0:
+	if o.Differed {
+		t.differed += n
+	}
+	if o.Checked() {
+		t.checked += n
+	}
+	if !o.Done {
+		return
+	}
+	t.done += n
+	t.doneOf[class] += n
+	sum := &t.sums[s.header.Manifest.Classes[class].Weight]
+	if times > 0 {
 		sum.Add(o.Count)
-	default:
+	} else {
 		sum.Subtract(o.Count)
 	}
 }

@@ -51,9 +51,8 @@ type FolderLock struct{ file *os.File }
 // Lock locks the folder of a run, as whoever writes its log or removes the run does. It waits a moment. The error is a
 // [LockedError] if another process holds the lock.
 func Lock(folder string) (*FolderLock, error) {
-	deadline := time.Now().Add(lockWait)
 	file, err := openLock(folder, os.O_RDWR|os.O_CREATE, true)
-	for errors.As(err, new(*LockedError)) && time.Now().Before(deadline) {
+	for wait := lockWait; errors.As(err, new(*LockedError)) && wait > 0; wait -= lockPoll {
 		time.Sleep(lockPoll)
 		file, err = openLock(folder, os.O_RDWR|os.O_CREATE, true)
 	}

@@ -153,27 +153,20 @@ func (l *Log) SetServer(address string) { l.lock.publish(address) }
 // error wraps [ErrGone], or says why that can't be known, such as a missing permission. Any goroutine may call it.
 func (l *Log) Intact() error {
 	size := l.size.Load()
-	info, err := named(l.file, l.path)
-	if err == nil {
-		_, err = named(l.lock.file, l.lock.file.Name())
+	for path, file := range map[string]interface{ Stat() (fs.FileInfo, error) }{l.path: l.file, l.lock.file.Name(): l.lock.file} {
+		now, err := os.Stat(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("watch the ledger: %w", err)
+		}
+		open, failed := file.Stat()
+		if err != nil || failed != nil || !os.SameFile(now, open) {
+			return fmt.Errorf("%w: %s", ErrGone, path)
+		}
+		if path == l.path && now.Size() < size {
+			return fmt.Errorf("%w: %s has %d bytes, %d were written", ErrGone, path, now.Size(), size)
+		}
 	}
-	if err == nil && info.Size() < size {
-		err = fmt.Errorf("%w: %s has %d bytes, %d were written", ErrGone, l.path, info.Size(), size)
-	}
-	return err
-}
-
-// named returns what is known of an open file. The error wraps [ErrGone] unless path is its name.
-func named(f interface{ Stat() (fs.FileInfo, error) }, path string) (fs.FileInfo, error) {
-	now, err := os.Stat(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("watch the ledger: %w", err)
-	}
-	open, failed := f.Stat()
-	if err != nil || failed != nil || !os.SameFile(now, open) {
-		return nil, fmt.Errorf("%w: %s", ErrGone, path)
-	}
-	return now, nil
+	return nil
 }
 
 // Close closes the log and releases its lock. It returns why nothing more was written, or why the file could not be closed.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -209,27 +210,18 @@ var errRecord = errors.New("a record that can't be decoded")
 
 // decode returns the record of a frame if it is valid in this log.
 func (d *decoder) decode(f frame) (r Record, err error) {
-	switch f.kind {
-	case headerKind:
-		d.header = new(Header)
-		r = d.header
-	case startKind:
-		r = new(Start)
-	case resultKind:
-		r = &d.result
-	case recountKind:
-		r = new(Recount)
-	case banKind:
-		r = new(Ban)
-	case markKind:
-		r = new(Mark)
-	default:
-		return nil, fmt.Errorf("%w: kind %d", errRecord, f.kind)
-	}
 	if f.kind == resultKind {
-		err = d.decodeResult(f.payload)
+		r, err = &d.result, d.decodeResult(f.payload)
 	} else {
-		err = decodeJSON(f.payload, r)
+		records := []Record{new(Header), new(Start), new(Recount), new(Ban), new(Mark)}
+		i := slices.IndexFunc(records, func(r Record) bool { return r.kind() == f.kind })
+		if i < 0 {
+			return nil, fmt.Errorf("%w: kind %d", errRecord, f.kind)
+		}
+		r, err = records[i], decodeJSON(f.payload, records[i])
+	}
+	if h, ok := r.(*Header); ok {
+		d.header = h
 	}
 	if err == nil {
 		err = validate(r, d.header.Manifest.Tasks)
