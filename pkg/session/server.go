@@ -25,13 +25,11 @@ func (s *Session) connect() (*server, error) {
 	if s.cfg.Server != nil {
 		options := *s.cfg.Server
 		options.Log = s.cfg.Log
-		v := &server{worker: options, name: "server " + options.URL, url: options.URL}
-		var err error
-		if v.bus, err = bus.Connect(options); err != nil {
+		b, err := bus.Connect(options)
+		if err != nil {
 			return nil, err
 		}
-		v.name = "server " + v.bus.Server()
-		return v, nil
+		return &server{bus: b, worker: options, name: "server " + b.Server(), url: options.URL}, nil
 	}
 	v := &server{alone: s.cfg.Listen == "", name: "server in this process"}
 	config := natsserver.Config{Listen: s.cfg.Listen, Log: s.cfg.Log}
