@@ -44,21 +44,24 @@ func (o *countFlags) job(n int) (job session.Job, err error) {
 	if o.depth > n {
 		return job, cli.Usagef("--depth must be from 1 to N = %d, not %d", n, o.depth)
 	}
-	job = session.Job{N: n, Symmetry: queens.Symmetry(o.symmetry), Depth: o.depth, New: o.forceNew, Redundancy: o.redundancy, SpotCheck: o.spotCheck}
+	job = session.Job{
+		N: n, Symmetry: queens.Symmetry(o.symmetry), Depth: o.depth, New: o.forceNew, Redundancy: o.redundancy, SpotCheck: o.spotCheck,
+	}
 	if job.Placed, err = queens.ParsePlaced(n, o.place...); err != nil {
 		return job, cli.Usagef("--place: %w", err)
 	}
 	if len(job.Placed) > 0 {
 		switch {
 		case o.unique:
-			return job, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens: leave one of the two out")
+			return job, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens")
 		case o.flags.Changed("symmetry") && job.Symmetry != queens.None:
-			return job, cli.Usagef("--symmetry %s and --place exclude each other: placed queens leave the board no symmetry: leave one of the two out", o.symmetry)
+			return job, cli.Usagef("--symmetry %s and --place exclude each other: placed queens leave the board no symmetry", o.symmetry)
 		}
 		job.Symmetry = queens.None
 	}
 	if _, published := queens.KnownTotal(n); !published && len(job.Placed) == 0 && !o.flags.Changed("redundancy") {
-		return job, cli.Usagef("no total is published for N = %d: say with --redundancy how many machines must agree on each task; 2 is good, 1 trusts each machine", n)
+		return job, cli.Usagef("no total is published for N = %d: "+
+			"say with --redundancy how many machines must agree on each task; 2 is good, 1 trusts each machine", n)
 	}
 	return job, nil
 }

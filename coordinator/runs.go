@@ -103,7 +103,8 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 			}
 			continue
 		}
-		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s, r.Err == nil), r.Created().Local().Format("2006-01-02 15:04"), humanize.Duration(s.Elapsed.Duration)})
+		started := r.Created().Local().Format("2006-01-02 15:04")
+		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s, r.Err == nil), started, humanize.Duration(s.Elapsed.Duration)})
 		if len(s.Placed) > 0 {
 			notes = append(notes, r.Name+": with queens placed on "+humanize.Squares(s.Placed))
 		}
@@ -133,7 +134,9 @@ func writeSnapshots(w io.Writer, snapshots []queens.Snapshot, asJSON bool) error
 	rows := [][]string{{"RUN", "STATE", "DONE", "RATE", "THREADS", "TIME TO GO"}}
 	for i := range snapshots {
 		s := &snapshots[i]
-		rows = append(rows, []string{s.Run, string(s.State), totalOf(s, true), humanize.Rate(s.Rate), humanize.Int(s.Threads), report.TimeToGo(s)})
+		rows = append(rows, []string{
+			s.Run, string(s.State), totalOf(s, true), humanize.Rate(s.Rate), humanize.Int(s.Threads), report.TimeToGo(s),
+		})
 	}
 	if len(rows) == 1 {
 		return nil

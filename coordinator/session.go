@@ -47,7 +47,8 @@ func (o *sessionFlags) registerUnique(flags *pflag.FlagSet) {
 
 func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.flags = flags
-	cli.Threads(flags, &o.workers, "workers", 0, cli.MaxThreads, "count on `K` threads of this process").DefValue += ", or 0 with --nats or --join"
+	workers := cli.Threads(flags, &o.workers, "workers", 0, cli.MaxThreads, "count on `K` threads of this process")
+	workers.DefValue += ", or 0 with --nats or --join"
 	cli.Address(flags, &o.listen, "listen", "", "let workers on other machines join at `ADDR`, such as 0.0.0.0:4222", "0.0.0.0:4222")
 	flags.StringVar(&o.advertise, "advertise", "", "put `HOST` or host:port into the join token, in place of the addresses of this machine")
 	cli.Enum(flags, &o.kernel, "kernel", kernel.Auto, "kernel of the threads", kernel.Names()...)
@@ -108,8 +109,11 @@ func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bo
 // does: the total is the last line there.
 const logDelay = 100 * time.Millisecond
 
+// opener opens the run of a command.
+type opener func(context.Context, session.Config) (*session.Session, error)
+
 // run runs the session that open opens, and prints its result.
-func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open func(context.Context, session.Config) (*session.Session, error)) (err error) {
+func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err error) {
 	cfg, err := o.config(app)
 	if err != nil {
 		return err

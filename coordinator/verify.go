@@ -80,7 +80,8 @@ func verification(v *audit.Verification) [][]string {
 	if v.Whole != "" {
 		rows = append(rows, []string{"recounted", "whole", "by symmetry " + v.Whole})
 	}
-	return append(rows, []string{"verified", map[bool]string{true: "yes", false: "no"}[v.Verified], "in " + humanize.Duration(time.Duration(v.Seconds*float64(time.Second)))})
+	took := humanize.Duration(time.Duration(v.Seconds * float64(time.Second)))
+	return append(rows, []string{"verified", map[bool]string{true: "yes", false: "no"}[v.Verified], "in " + took})
 }
 
 // logRecount returns a function that logs every 10 s how far a recount is.

@@ -177,7 +177,7 @@ func (v *watcher) follow(ctx context.Context) error {
 		case v.store != nil:
 			return err
 		case time.Since(answered) > silentFor:
-			return fmt.Errorf("the coordinator of run %s has not answered for %v: it may resume, watch asks again when you call it: %w", v.name, silentFor, err)
+			return fmt.Errorf("the coordinator of run %s has not answered for %v: call watch again when it is back: %w", v.name, silentFor, err)
 		default:
 			v.app.Log.Debug().Err(err).Msg("no snapshot")
 		}
@@ -196,7 +196,8 @@ func (v *watcher) end(s *queens.Snapshot) error {
 	result.Log(v.app.Log)
 	switch {
 	case s.State == queens.Contradicted:
-		return fmt.Errorf("%w: run %s has no total: see the log of its coordinator, and coordinator verify %[2]s", queens.ErrContradiction, v.name)
+		return fmt.Errorf("%w: run %s has no total: see the log of its coordinator, and coordinator verify %[2]s",
+			queens.ErrContradiction, v.name)
 	case s.State == queens.Stopped:
 		return fmt.Errorf("%w: run %s is stopped: coordinator resume %[2]s goes on", queens.ErrIncomplete, v.name)
 	case v.json:

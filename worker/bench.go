@@ -46,7 +46,10 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 			if err != nil {
 				return err
 			}
-			r := benchReport{N: n, Total: total.String(), Seconds: time.Since(start).Seconds(), Kernel: job.Kernel.Name, Threads: job.Threads, Symmetry: job.Symmetry}
+			r := benchReport{
+				N: n, Total: total.String(), Seconds: time.Since(start).Seconds(),
+				Kernel: job.Kernel.Name, Threads: job.Threads, Symmetry: job.Symmetry,
+			}
 			if queens.Compare(n, nil, total) == queens.Mismatch {
 				return fmt.Errorf("%w: kernel %s counted %d, which is not the published total", queens.ErrContradiction, r.Kernel, total)
 			}

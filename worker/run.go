@@ -70,11 +70,12 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if err := kernel.SelfTest(ctx, k); err != nil {
 		return err
 	}
-	app.Log.Info().Str("version", cli.Version()).Str("machine", process.Machine).Str("process", process.Name).Str("kernel", k.Name).Int("threads", threads).
-		Str(humanize.LogField, fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s", process.Name, process.Machine, humanize.Plural(threads, "thread"), k.Name)).
-		Msg("worker starts")
+	text := fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s", process.Name, machine, humanize.Plural(threads, "thread"), k.Name)
+	app.Log.Info().Str("version", cli.Version()).Str("machine", machine).Str("process", process.Name).Str("kernel", k.Name).
+		Int("threads", threads).Str(humanize.LogField, text).Msg("worker starts")
 	if cores := runtime.GOMAXPROCS(0); threads > cores {
-		app.Log.Warn().Int("threads", threads).Int("cores", cores).Msg("more threads than this machine has cores: they take turns, and the worker is not faster")
+		app.Log.Warn().Int("threads", threads).Int("cores", cores).
+			Msg("more threads than this machine has cores: they take turns, and the worker is not faster")
 	}
 	b, err := bus.Connect(options)
 	if err != nil {
@@ -114,7 +115,8 @@ func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options 
 		}
 		path, there := join.Own(state)
 		if !there {
-			return options, cli.Usagef("there is no token %s: start coordinator count N --listen on this machine, or name a server with --join FILE or --nats URL", path)
+			return options, cli.Usagef("there is no token %s: "+
+				"start coordinator count N --listen on this machine, or name a server with --join FILE or --nats URL", path)
 		}
 		o.server.Join = path
 	}

@@ -20,8 +20,10 @@ type searchFlags struct {
 
 func (o *searchFlags) register(cmd *cobra.Command) {
 	cli.Threads(cmd.Flags(), &o.threads, "threads", 1, cli.MaxThreads, "count on `T` threads")
-	cli.Checked(cmd.Flags(), "kernel", kernel.Auto, "search with this `KERNEL`: auto is the fastest of the processor, worker kernels lists all", o.setKernel)
-	_ = cmd.RegisterFlagCompletionFunc("kernel", cobra.FixedCompletions(kernel.Names(), cobra.ShellCompDirectiveNoFileComp)) // fails only for unknown flags
+	cli.Checked(cmd.Flags(), "kernel", kernel.Auto,
+		"search with this `KERNEL`: auto is the fastest of the processor, worker kernels lists all", o.setKernel)
+	names := cobra.FixedCompletions(kernel.Names(), cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("kernel", names) // fails only for unknown flags
 }
 
 // setKernel sets the kernel of a name. It loads no driver: the self-test of the kernel finds out whether there is such a device.

@@ -132,16 +132,18 @@ func Threads(flags *pflag.FlagSet, p *int, name string, low, high int, usage str
 // Duration registers a flag for a time from 0, the default, to a hundred years, also in days.
 func Duration(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 	Checked(flags, name, "0", usage, func(text string) error {
+		most := 100 * 365 * 24 * time.Hour
 		number, isDays := strings.CutSuffix(text, "d")
-		unit := time.Duration(1)
 		if isDays {
-			number, unit = number+"h", 24
+			number, most = number+"h", most/24
 		}
 		d, err := time.ParseDuration(number)
-		if err != nil || d < 0 || d > 100*365*24*time.Hour/unit {
+		if err != nil || d < 0 || d > most {
 			return fmt.Errorf("must be a time such as 90s, 5m, 12h or 30d, not %.80q", text)
 		}
-		*p = d * unit
+		if *p = d; isDays {
+			*p *= 24
+		}
 		return nil
 	})
 }

@@ -45,7 +45,11 @@ Examples:
 Others:
 {{range .Commands}}{{if and (not .GroupID) .IsAvailableCommand}}  {{rpad .Name 10}}  {{.Short}}
 {{end}}{{end}}{{end}}{{flagsOf .}}
-{{if .HasParent}}Flags of all commands: see {{.Root.Name}} --help.{{else}}Variables set flags too: NQUEENS_LOG_LEVEL sets --log-level.{{end}}
+{{if .HasParent -}}
+Flags of all commands: see {{.Root.Name}} --help.
+{{- else -}}
+Variables set flags too: NQUEENS_LOG_LEVEL sets --log-level.
+{{- end}}
 `
 
 // helpWidth is the width of help in columns.
