@@ -26,7 +26,7 @@ func main() {
 	threads := flags.Int("threads", 1, "")
 	name := flags.String("kernel", kernel.Auto, "")
 	_ = flags.Parse(os.Args[1:]) // it exits if that fails
-	options, err1 := server.Options("nqueens liar")
+	options, err1 := server.Connection("nqueens liar")
 	k, err2 := kernel.Choose(*name)
 	if err := cmp.Or(err1, err2); err != nil {
 		log.Fatal().Err(err).Send()
@@ -39,7 +39,8 @@ func main() {
 	options.Wait, options.Log = true, log
 	b, err := bus.Connect(options)
 	if err == nil {
-		err = worker.New(worker.Config{Process: worker.NewProcess(*machine), Version: "devel", Kernel: k, Threads: *threads, Log: log}, b).Run(context.Background())
+		cfg := worker.Config{Process: worker.NewProcess(*machine), Version: "devel", Kernel: k, Threads: *threads, Log: log}
+		err = worker.New(cfg, b).Run(context.Background())
 	}
 	log.Fatal().Err(err).Msg("the worker ended")
 }
