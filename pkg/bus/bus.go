@@ -125,11 +125,12 @@ func (b *Bus) connected(c *nats.Conn) {
 
 // credentials returns the options by which client and server know each other.
 func (o *Options) credentials() (options []nats.Option, err error) {
-	if o.InProcess != nil {
+	switch {
+	case o.InProcess != nil:
 		options = append(options, nats.InProcessServer(o.InProcess))
-	} else if o.TLS != nil {
+	case o.TLS != nil:
 		options = append(options, nats.Secure(o.TLS.Clone()))
-	} else if o.TLSCA != "" {
+	case o.TLSCA != "":
 		options = append(options, nats.RootCAs(o.TLSCA))
 	}
 	switch {

@@ -136,7 +136,7 @@ func TestWrongTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		flags := bus.Flags{Join: filepath.Join(dir, "changed", join.FileName)}
-		options, err := flags.Options("test")
+		options, err := flags.Connection("test")
 		if err != nil {
 			return err
 		}
