@@ -1,7 +1,10 @@
 package main
 
 import (
+	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/testkit"
@@ -14,4 +17,20 @@ func TestScripts(t *testing.T) { clitest.Scripts(t) }
 func TestGeneratedFlags(t *testing.T) {
 	root, _ := newProgram()
 	testkit.Generated(t, "flags of coordinator", clitest.Flags(root, root.Commands()...))
+}
+
+// What to type to resume a run has the flags that its ledger does not keep, and no password.
+func TestResumeCommand(t *testing.T) {
+	var o sessionFlags
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	flags.String("symmetry", "", "")
+	o.register(flags)
+	err := flags.Parse([]string{"--symmetry", "mirror", "--listen", "0.0.0.0:4222", "--workers", "3", "--json", "--nats", "nats://u:secret@host", "--machine", "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := " resume n20-a --listen 0.0.0.0:4222 --workers 3 --json --nats URL --machine a"
+	if got := o.resume("n20-a"); !strings.HasSuffix(got, want) {
+		t.Errorf("%s, want %s", got, want)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -99,6 +100,24 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	return cfg, nil
 }
 
+// resume returns what to type to go on with a run: with those flags that the ledger does not keep. It shows no password.
+func (o *sessionFlags) resume(run string) string {
+	words, kept := []string{"resume", run}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(sessionFlags).register(kept)
+	o.flags.Visit(func(f *pflag.Flag) {
+		switch value := f.Value.String(); {
+		case kept.Lookup(f.Name) == nil:
+		case f.NoOptDefVal != "":
+			words = append(words, "--"+f.Name)
+		case f.Name == "nats" && strings.Contains(value, "@"):
+			words = append(words, "--nats", "URL")
+		default:
+			words = append(words, "--"+f.Name, value)
+		}
+	})
+	return commandLine(words...)
+}
+
 // recountTask counts a task in a child process on all cores.
 func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
 	r := count.Recount{Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper}
@@ -140,7 +159,7 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 	}
 	result, err := s.Run(ctx)
 	u.stop()
-	resume, folder := o.data.command("resume", s.Name()), s.Folder()
+	resume, folder := o.resume(s.Name()), s.Folder()
 	if errors.Is(err, ledger.ErrGone) {
 		folder = ""
 	}

@@ -71,11 +71,24 @@ var valueNames = map[string]string{"bool": "true or false", "uint": "a whole num
 // Checked registers a flag whose values, and first its default, go to set, which stores them. An error of set says what the value
 // must be: it is an error of the command line.
 func Checked(flags *pflag.FlagSet, name, value, usage string, set func(text string) error) *pflag.Flag {
-	_ = set(value) // a default is valid
-	flags.Func(name, usage, set)
-	flag := flags.Lookup(name)
-	flag.DefValue = value
-	return flag
+	c := &checked{set: set}
+	_ = c.Set(value) // a default is valid
+	return flags.VarPF(c, name, "", usage)
+}
+
+// checked is the value of such a flag.
+type checked struct {
+	text   string
+	set    func(text string) error
+	values string // which help shows; empty for the name in the usage
+}
+
+func (c *checked) String() string { return c.text }
+func (c *checked) Type() string   { return c.values }
+
+func (c *checked) Set(text string) error {
+	c.text = text
+	return c.set(text)
 }
 
 // Enum registers a flag whose value is one of two words or more. Help lists them.
@@ -87,16 +100,8 @@ func Enum(flags *pflag.FlagSet, p *string, name, value, usage string, words ...s
 		*p = text
 		return nil
 	})
-	flag.Value = oneOf{flag.Value, strings.Join(words, "|")}
+	flag.Value.(*checked).values = strings.Join(words, "|")
 }
-
-// oneOf is a flag that help shows with all its values.
-type oneOf struct {
-	pflag.Value
-	values string
-}
-
-func (o oneOf) Type() string { return o.values }
 
 // Symmetry registers the flag that selects the symmetry of a count.
 func Symmetry(flags *pflag.FlagSet, p *string, usage string) {
