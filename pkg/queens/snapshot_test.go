@@ -153,11 +153,6 @@ func TestSum(t *testing.T) {
 	if s.Big().Cmp(want.Add(want, big.NewInt(5))) != 0 {
 		t.Errorf("3·(2^64-1) + 5 = %v", s.Big())
 	}
-	double := s
-	double.AddSum(s)
-	if double.Big().Cmp(want.Lsh(want, 1)) != 0 {
-		t.Errorf("twice that is %v", double.Big())
-	}
 	s.Subtract(4)
 	for range 3 {
 		s.Subtract(math.MaxUint64)

@@ -9,13 +9,10 @@ import (
 type Sum struct{ high, low uint64 }
 
 // Add adds a number.
-func (s *Sum) Add(n uint64) { s.AddSum(Sum{low: n}) }
-
-// AddSum adds another sum.
-func (s *Sum) AddSum(a Sum) {
+func (s *Sum) Add(n uint64) {
 	var carry uint64
-	s.low, carry = bits.Add64(s.low, a.low, 0)
-	s.high += a.high + carry
+	s.low, carry = bits.Add64(s.low, n, 0)
+	s.high += carry
 }
 
 // Subtract takes away a number that was added.
