@@ -33,16 +33,12 @@ func main() {
 	connections := flag.Int("connections", 1000, "workers, each with a connection")
 	chunk := flag.Float64("chunk", 16, "tasks of a chunk, about; 0 for workers that are idle")
 	seconds := flag.Int("seconds", 15, "time that is measured")
-	replaced := flag.Bool("replace", false, "count with real workers, and replace the server")
 	server, name := flag.String("server", "", "only run the workers: of this server"), flag.String("run", "", "and of this run")
 	flag.Parse()
 	var err error
-	switch {
-	case *server != "":
+	if *server != "" {
 		err = workers(context.Background(), *server, *name, *connections, *chunk)
-	case *replaced:
-		err = replace(*n, *connections)
-	default:
+	} else {
 		err = run(*n, *connections, *chunk, time.Duration(*seconds)*time.Second)
 	}
 	if err != nil {
@@ -82,11 +78,15 @@ func run(n, connections int, chunk float64, measured time.Duration) error {
 			}
 		}()
 	} else { // what server and coordinator cost, without the workers
-		cmd := exec.CommandContext(ctx, os.Args[0], "-server", server.URL(), "-run", latest.Load().Run, "-connections", fmt.Sprint(connections), "-chunk", "0") //nolint:gosec // this program
+		cmd := exec.CommandContext(ctx, os.Args[0], "-server", server.URL(), "-run", latest.Load().Run, //nolint:gosec // this program
+			"-connections", fmt.Sprint(connections), "-chunk", "0")
 		cmd.Stderr = os.Stderr
 		if err := cmd.Start(); err != nil {
 			return err
 		}
+	}
+	for latest.Load().Workers < connections {
+		time.Sleep(time.Second)
 	}
 	time.Sleep(3 * time.Second) // until every worker has had its first chunk
 	before, cpu, begun := latest.Load().Done, cpuTime(), time.Now()
@@ -161,8 +161,8 @@ func workers(ctx context.Context, url, run string, connections int, chunk float6
 	return ctx.Err()
 }
 
-// work asks for work, and delivers counts for it at once, while it asks for more, as workers do. It says that a searcher would have searched a chunk of so many tasks
-// in 1.5 s, which is what a coordinator makes of it.
+// work asks for work, and delivers counts for it at once, while it asks for more, as workers do. It says that a searcher would
+// have searched a chunk of so many tasks in 1.5 s, which is what a coordinator makes of it.
 func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk float64) {
 	var hasher queens.Hasher
 	request := queens.WorkRequest{Version: "fleet", Kernel: "none", Threads: 1, Searchers: 1}
