@@ -31,6 +31,8 @@ type Log struct {
 	lock *FolderLock
 	size atomic.Int64 // on disk
 	err  error        // why nothing more is written
+
+	buffer []byte // of the last group
 }
 
 // file is what a log needs of its file. Tests put one that fails in its place.
@@ -105,20 +107,20 @@ func Open(path string) (l *Log, state *State, notes Notes, err error) {
 // Write adds records to the log, and returns when they are on disk, or with an error that wraps [ErrFailed]: then nothing more
 // is written. A record that is invalid is such an error.
 func (l *Log) Write(records ...Record) error {
-	var group []byte
+	group := l.buffer[:0]
 	for _, r := range records {
-		frame, err := AppendFrame(nil, r)
-		if err != nil {
+		before, err := len(group), error(nil)
+		if group, err = AppendFrame(group, r); err != nil {
 			return l.fail(err)
 		}
-		if len(group)+len(frame) > maxGroup {
-			if err := l.writeGroup(group); err != nil {
+		if len(group) > maxGroup && before > 0 {
+			if err := l.writeGroup(group[:before]); err != nil {
 				return err
 			}
-			group = group[:0]
+			group = append(group[:0], group[before:]...)
 		}
-		group = append(group, frame...)
 	}
+	l.buffer = group
 	return l.writeGroup(group)
 }
 
