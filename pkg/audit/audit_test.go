@@ -118,7 +118,7 @@ func TestTotal(t *testing.T) {
 		}, queens.ErrIncomplete},
 		"two of three recounts": {func(c *counted) []ledger.Record {
 			third := c.recount("generic", 0)
-			third.Machine = "d"
+			third.Machine, third.Deeper = "d", true
 			return []ledger.Record{c.wrong(), c.recount("generic", 0), c.recount("avx2", 5), third}
 		}, nil},
 	} {

@@ -101,7 +101,7 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	counts, counted := make([]uint64, m.Tasks), make([]bool, m.Tasks)
 	var sums symmetry.Sums
 	missing := m.Tasks
-	recounts := make(map[uint64][]uint64) // of each task
+	recounts := make(map[uint64][]*ledger.Recount) // of each task
 	enter := func(task, count uint64) error {
 		switch {
 		case !counted[task]:
@@ -125,15 +125,17 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 				}
 			}
 		case *ledger.Recount:
-			recounts[r.Task] = append(recounts[r.Task], r.Count)
+			recounts[r.Task] = append(recounts[r.Task], r)
 		}
 		return context.Cause(ctx)
 	})
 	for task, found := range recounts {
-		count := found[0]
-		for i, again := range found { // where recounts differ, one was found twice
-			if slices.Contains(found[:i], again) {
-				count = again
+		count := found[0].Count
+		for i, a := range found { // where recounts differ, two searches have found the same
+			if slices.ContainsFunc(found[:i], func(b *ledger.Recount) bool {
+				return a.Count == b.Count && (a.Kernel != b.Kernel || a.Deeper != b.Deeper)
+			}) {
+				count = a.Count
 			}
 		}
 		err = cmp.Or(err, enter(task, count))

@@ -133,22 +133,34 @@ func (j *judge) next(lost []uint64) (task uint64, why ledger.Why, found bool) {
 }
 
 // way returns how a task is recounted: by the fastest kernel that no count of it names, or by generic, or by generic one row
-// deeper, and not in a way in which this machine has recounted it. It returns false if children have died in all other ways.
+// deeper. It takes none in which this machine has recounted the task, and those of other machines last. It returns false if
+// children have died in all other ways.
 func (j *judge) way(task uint64, why ledger.Why) (Recount, bool) {
-	ways := make([]Recount, 0, len(j.kernels)+2)
-	counts := slices.DeleteFunc(j.state.Counts(task), func(c ledger.Count) bool { return c.Recount && c.Machine != j.machine })
+	counts := j.state.Counts(task)
+	var ways, elsewhere []Recount
+	consider := func(kernel string, deeper bool) {
+		w := Recount{Task: task, Kernel: kernel, Deeper: deeper, Why: why}
+		used, here := false, slices.Contains(j.died, w)
+		for _, c := range counts {
+			same := c.Recount && c.Kernel == kernel && c.Deeper == deeper
+			used, here = used || same, here || same && c.Machine == j.machine
+		}
+		switch {
+		case here:
+		case used:
+			elsewhere = append(elsewhere, w)
+		default:
+			ways = append(ways, w)
+		}
+	}
 	for _, kernel := range j.kernels {
-		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Kernel == kernel }) {
-			ways = append(ways, Recount{Task: task, Kernel: kernel, Why: why})
+		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Kernel == kernel && !c.Recount }) {
+			consider(kernel, false)
 		}
 	}
-	for _, deeper := range []bool{false, true} {
-		if !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Recount && c.Kernel == generic && c.Deeper == deeper }) {
-			ways = append(ways, Recount{Task: task, Kernel: generic, Deeper: deeper, Why: why})
-		}
-	}
-	ways = slices.DeleteFunc(ways, func(w Recount) bool { return slices.Contains(j.died, w) })
-	if len(ways) == 0 {
+	consider(generic, false)
+	consider(generic, true)
+	if ways = append(ways, elsewhere...); len(ways) == 0 {
 		return Recount{}, false
 	}
 	return ways[0], true

@@ -145,7 +145,7 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 func (c *Core) checkMachine(now time.Duration) {
 	for _, task := range slices.Sorted(maps.Keys(c.judge.unsettled)) {
 		if c.judge.contradictsItself(task) {
-			c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so this machine is wrong: check its memory, and resume the run on another machine", queens.ErrIncomplete, task))
+			c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so this machine or a kernel is wrong: check its memory, and resume the run on another machine", queens.ErrIncomplete, task))
 		}
 	}
 	if own := c.options.Machine; c.state.Banned(own) {

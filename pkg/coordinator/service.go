@@ -205,7 +205,7 @@ func (s *Coordinator) receive(at *station, m bus.Message) {
 	}
 }
 
-// loop feeds the core until the run ends here. A cancelled ctx stops the run in order.
+// loop feeds the core until the run ends here. When ctx is cancelled, the run stops so that it can be resumed.
 func (s *Coordinator) loop(ctx context.Context) error {
 	ticks := time.NewTicker(tickInterval)
 	defer ticks.Stop()

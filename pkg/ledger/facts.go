@@ -37,6 +37,15 @@ type source struct {
 	deeper  bool // see [Recount]
 }
 
+// isLike reports whether two equal counts are worth no more than one: two recounts by the same search, which may both have its
+// fault, or two counts by the same machine.
+func (s source) isLike(t source) bool {
+	if s.recount {
+		return t.recount && s.kernel == t.kernel && s.deeper == t.deeper
+	}
+	return !t.recount && s.machine == t.machine
+}
+
 type machine struct {
 	name string
 	void bool // it is banned
@@ -143,7 +152,7 @@ func (f *facts) Task(task uint64) (o Outcome) {
 // side is who says that a task has a count.
 type side struct {
 	count                     uint64
-	recounts, machines, valid int // valid are the machines that are not banned
+	recounts, machines, valid int // recounts by different searches; valid are the machines that are not banned
 }
 
 // sides appends the different counts of a task.
@@ -156,14 +165,13 @@ func (f *facts) sides(sides []side, task uint64) []side {
 		}
 		by, again := f.sources[c.source], false
 		for d := &f.first[task]; d != c; d = &f.more[d.next] {
-			other := f.sources[d.source]
-			again = again || d.count == c.count && other.machine == by.machine && !other.recount
+			again = again || d.count == c.count && by.isLike(f.sources[d.source])
 		}
 		s := &sides[i]
 		switch {
+		case again:
 		case by.recount:
 			s.recounts++
-		case again:
 		case by.void:
 			s.machines++
 		default:
@@ -174,8 +182,8 @@ func (f *facts) sides(sides []side, task uint64) []side {
 }
 
 // judge derives who is banned and why. The record of a ban decides; without one, a machine is banned if a count or recount of
-// it contradicts a verdict, and the reason is the first such task. Verdicts do not depend on bans. It reports whether other
-// counts than before are void.
+// it contradicts a verdict, and the reason is the first such task. Verdicts do not depend on bans. judge reports whether the
+// set of void counts has changed.
 func (f *facts) judge() (changed bool) {
 	f.bans = make(map[string]queens.Ban, len(f.records))
 	for _, task := range f.recounted {

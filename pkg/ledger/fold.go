@@ -11,8 +11,8 @@ package ledger
 //     (TestRule1)
 //  2. A verdict is the count of the coordinator's recounts. It depends on the records of its task alone, those of banned
 //     machines included. A recount that equals no count, or contradicts two or more machines that agree, needs an equal
-//     second one by another search or on another machine. Of recounts that differ, the only one that was found twice is
-//     the verdict; without it they are none, and ban nobody. (TestRule2)
+//     second one by another search: another kernel, or one row deeper. Of recounts that differ, the only one that two
+//     searches found is the verdict; without it they are none, and ban nobody. (TestRule2)
 //  3. A machine is banned if one of its counts or recounts contradicts a verdict, or a ban record says so. Its counts are void:
 //     they make no task done, and open no dispute. (TestRule3)
 //  4. A run has ended only while its log ends with the mark that says so, and it is complete only if every task is done.

@@ -127,7 +127,12 @@ func (m *model) machines(task uint64, void bool) map[uint64]map[string]bool {
 
 func (m *model) verdict(task uint64) (count uint64, ok bool) {
 	found := make(map[uint64]int)
+	searches := make(map[modelRecount]bool)
 	for r := range m.recounts[task] {
+		r.machine = ""
+		searches[r] = true
+	}
+	for r := range searches {
 		found[r.count]++
 	}
 	for recount, times := range found {
@@ -348,9 +353,9 @@ func TestRule2(t *testing.T) {
 		{"two machines against", []Record{result("a", 1, 5), result("b", 1, 5), result("c", 1, 9), recounted(1, 9, "avx2")}, false, true, "[]"},
 		{"two machines against two recounts", []Record{result("a", 1, 5), result("b", 1, 5), recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, "[a b]"},
 		{"two unequal recounts", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2"), recounted(1, 5, "generic")}, false, true, "[]"},
-		{"the same search on another machine", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), other}, true, false, "[a b]"},
+		{"the same search on another machine", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), other}, false, true, "[]"},
 		{"two of three recounts", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 5, "generic"), recounted(1, 9, "avx2"), other}, true, false, "[a home]"},
-		{"two against two recounts", []Record{result("a", 1, 5), recounted(1, 5, "generic"), worse, recounted(1, 9, "avx2"), other}, false, true, "[]"},
+		{"two against two recounts", []Record{result("a", 1, 5), recounted(1, 5, "avx2"), worse, deeper, other}, false, true, "[]"},
 		{"no count", []Record{recounted(1, 9, "avx2")}, false, true, "[]"},
 		{"no count, two recounts", []Record{recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, "[]"},
 		{"a banned machine bears a recount out", []Record{ban("b"), result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2")}, true, false, "[a b]"},

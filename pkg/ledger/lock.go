@@ -121,7 +121,7 @@ func (l *FolderLock) Release() error {
 	return l.file.Close()
 }
 
-// readHolder returns what a lock file says. It is valid only while the file is locked.
+// readHolder returns what a lock file says. That means something only while a process holds the lock.
 func readHolder(file *os.File) (h Holder) {
 	if json.NewDecoder(io.NewSectionReader(file, 0, maxHolder)).Decode(&h) != nil {
 		return Holder{}

@@ -40,7 +40,7 @@ const (
 	localOfUnit = 224 << 10
 	// localOfGroup is what the driver takes of it for each work-group.
 	localOfGroup = 1 << 10
-	// lanesOfThread is the number of lanes for each thread of a CPU, which runs one at a time.
+	// lanesOfThread is the number of lanes for each thread of a CPU. A thread runs its lanes one after another.
 	lanesOfThread = 64
 	// maxGroup is the size of a work-group if local memory has room for its stacks, which 48 KB have.
 	maxGroup = 64

@@ -25,7 +25,7 @@ const (
 	masksLastShift = masksShifts + 5*2*operandSize
 )
 
-// The words of a state, in order of a queue's buffers, and the fourth word of a lane.
+// The words of a state, in the order of a queue's buffers, and a lane's fourth word.
 const (
 	cols = iota
 	left

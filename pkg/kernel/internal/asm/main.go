@@ -45,7 +45,7 @@ var variants = []pruneRules{
 	{below: 10, nextRows: 2},
 }
 
-// name returns the end of the function's name.
+// name returns the end of the function's name, which tells its rules, such as Rows3Gaps.
 func (d pruneRules) name() string {
 	if d.gaps {
 		return fmt.Sprintf("Rows%dGaps", d.below)
