@@ -53,12 +53,11 @@ type Estimate struct {
 	Fleets      []Fleet `json:"fleets"`  // the same on other numbers of threads, of cores like those of this machine
 }
 
-const (
-	// startSeconds is the time of the start and the end of the command.
-	startSeconds = 0.1
-	// variation is how much the time of the same search varies on the same machine, as a share.
-	variation = 0.15
-)
+// variation is how much the time of the same search varies on the same machine, as a share.
+const variation = 0.15
+
+// aside is the time of a command in which it does not search: of its start and its end, in seconds.
+var aside = Range{0.03, 0.06, 0.1}
 
 // Run makes the estimate. It takes about two seconds, less where the count itself takes less. If ctx ends, Run returns its
 // cause.
@@ -81,16 +80,17 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 		N: job.N, Kernel: job.Kernel.Name, Nodes: s.nodes, Tasks: s.tasks, Threads: job.Threads,
 		CoreSeconds: Range{core / spread, core, core * spread},
 	}
-	e.Seconds = Range{e.wall(core/spread, job.Threads), e.wall(core, job.Threads), e.wall(core*spread, job.Threads)}
+	low, mid, high := e.wall(core/spread, job.Threads), e.wall(core, job.Threads), e.wall(core*spread, job.Threads)
+	e.Seconds = Range{aside.Low + low, aside.Mid + mid, aside.High + high}
 	for _, threads := range fleets {
-		e.Fleets = append(e.Fleets, Fleet{threads, e.wall(core, threads)})
+		e.Fleets = append(e.Fleets, Fleet{threads, aside.Mid + e.wall(core, threads)})
 	}
 	return e, nil
 }
 
-// wall returns the time of the count on that many threads if one core would search for core seconds. At the end, a thread
+// wall returns the time of the search on that many threads if one core would search for core seconds. At the end, a thread
 // waits for the last tasks of others, for about the time of a task.
 func (e *Estimate) wall(core float64, threads int) float64 {
 	wait := core / math.Max(e.Tasks, 1)
-	return startSeconds + core/float64(threads) + wait*float64(threads-1)/float64(threads)
+	return core/float64(threads) + wait*float64(threads-1)/float64(threads)
 }
