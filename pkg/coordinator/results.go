@@ -132,6 +132,9 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 				w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 			}
 		}
+		w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool { // a count of it may be needed again
+			return !banned && c.queue.holds[w.process][r] == nil && c.adopt(now, w.process, r) != nil
+		})
 		if banned {
 			c.answer(w, nil)
 		}
