@@ -49,7 +49,8 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 	})
 }
 
-// countOf returns a count of a task that is that of the run, by a machine if one has it, and whether the task is done.
+// countOf returns a count that equals the run's count of a task, a recount only if no worker has counted the same. It also returns
+// whether the task is done.
 func countOf(s *ledger.State, task uint64) (count ledger.Count, done bool) {
 	o := s.Task(task)
 	for _, c := range s.Counts(task) {

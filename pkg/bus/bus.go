@@ -30,8 +30,8 @@ type Options struct {
 	User, Password string
 	// Creds and NKey are paths of files with credentials, as NATS's own tools make them, or empty.
 	Creds, NKey string
-	// TLS is how the client knows the server; nil for TLS as the server asks for it, with the authorities of the system, or with
-	// that of the file TLSCA.
+	// TLS is how the client knows the server. If it is nil, the server decides whether there is TLS, and its certificate is checked
+	// against the authority in the file TLSCA, or against those of the system if that is empty.
 	TLS   *tls.Config
 	TLSCA string
 	// Name is shown by the server for this connection.

@@ -89,7 +89,7 @@ func (a *App) Main() int {
 		return exitDone
 	}
 	code, signal := a.exitCode(err), Signal{}
-	// Lines are those of errors.Join, or what cobra suggests in place of an unknown command.
+	// A text has several lines if errors.Join made it, or if cobra suggests other commands.
 	text := queens.Sanitize(strings.NewReplacer("\n\n", ": ", "\n\t", " ", "\n", "; ").Replace(strings.TrimSpace(err.Error())))
 	switch {
 	case code == exitUsage:
