@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// largeHeader returns the header of a run of that many tasks. Its manifest is of no real count.
+// largeHeader returns the header of a run with that many tasks. Its manifest describes no real count.
 func largeHeader(b *testing.B, tasks uint64) *Header {
 	h := newHeader(b, 1)
 	h.Manifest.Tasks = tasks
@@ -49,7 +49,8 @@ func writeLarge(b *testing.B, path string, h *Header) {
 	}
 }
 
-// BenchmarkRecord folds and records chunks of 16 tasks, as a coordinator does whose disk is slow, on the disk of temporary files.
+// BenchmarkRecord folds and writes results of 16 tasks in large groups, as a coordinator with a slow disk does. It writes
+// to the disk of temporary files.
 func BenchmarkRecord(b *testing.B) {
 	const tasks = 1 << 22
 	path := filepath.Join(b.TempDir(), "n7-a", File)

@@ -32,7 +32,7 @@ func smallRun(t testing.TB) []Record {
 	return append(records, end)
 }
 
-// encode returns a log, and where each frame ends.
+// encode returns the log of some records, and the offsets at which their frames end.
 func encode(t testing.TB, records ...Record) (log []byte, ends []int) {
 	t.Helper()
 	for _, r := range records {
@@ -45,7 +45,7 @@ func encode(t testing.TB, records ...Record) (log []byte, ends []int) {
 	return log, ends
 }
 
-// section returns a log of that size, which may be more than it has.
+// section returns a reader of a log. The size may be larger than the log.
 func section(log []byte, size int) *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(log), 0, int64(size))
 }
@@ -71,7 +71,7 @@ func total(s *State) string {
 	return s.Solutions().String()
 }
 
-// A log that is cut anywhere has the state of its whole frames, or is refused within the header.
+// A log that is cut anywhere has the state of its whole frames. Cut within the header, it is refused.
 func TestCutAtEveryByte(t *testing.T) {
 	records := smallRun(t)
 	log, ends := encode(t, records...)
@@ -99,8 +99,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// A byte that is damaged changes nothing, drops a result aloud, cuts the last frame, or is refused; it never gives another
-// total.
+// A log with a damaged byte drops a result and notes it, or cuts the last frame, or is refused. It never has another total.
 func TestFlipEveryByte(t *testing.T) {
 	records := smallRun(t)
 	log, ends := encode(t, records...)
@@ -138,7 +137,7 @@ func TestFlipEveryByte(t *testing.T) {
 	}
 }
 
-// What more than one group holds is not torn.
+// Damage that is longer than the largest group is no torn group.
 func TestMuchDamageIsNotTorn(t *testing.T) {
 	log, _ := encode(t, smallRun(t)...)
 	if _, notes, err := foldBytes(append(bytes.Clone(log), make([]byte, maxGroup)...)); err != nil || notes.Torn != maxGroup {
@@ -149,7 +148,7 @@ func TestMuchDamageIsNotTorn(t *testing.T) {
 	}
 }
 
-// Damage before a whole last frame is not torn, and cuts nothing.
+// Damage before a whole last frame is no torn group, and cuts nothing.
 func TestDamageBeforeTheEnd(t *testing.T) {
 	log, ends := encode(t, smallRun(t)...)
 	damaged := bytes.Clone(log)
@@ -159,7 +158,7 @@ func TestDamageBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// A log of another format says which program to use, not that it is damaged.
+// Reading a log of another format says which program to use, not that the log is damaged.
 func TestOtherFormat(t *testing.T) {
 	h := newHeader(t, 1)
 	log, _ := encode(t, h)
@@ -172,7 +171,7 @@ func TestOtherFormat(t *testing.T) {
 	}
 }
 
-// How many bytes a result takes, with the longest usual names.
+// A result with the longest usual names takes few bytes.
 func TestSizes(t *testing.T) {
 	for tasks, most := range map[int]int{1: 110, 16: 16 * 25} {
 		r := result("6f1c2a34b5d647e89fa0b1c2d3e4f506/avx512", 9_876_543, make([]uint64, tasks)...)
@@ -217,7 +216,7 @@ func FuzzLog(f *testing.F) {
 		}
 		again, ok := parseLast(log)
 		if !ok || again.kind != kind(k) {
-			t.Fatal("the frame does not check")
+			t.Fatal("the frame is not whole")
 		}
 		if second, err := newDecoder().decode(again); err != nil || fmt.Sprintf("%+v", second) != fmt.Sprintf("%+v", r) {
 			t.Fatalf("%+v, then %+v, %v", r, second, err)
@@ -225,7 +224,7 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-// A file that ends while it is read is no torn log.
+// A file that shrinks while it is read is an error, not a torn log.
 func TestReadFails(t *testing.T) {
 	log, _ := encode(t, smallRun(t)...)
 	if _, _, err := Fold(section(log[:len(log)-9], len(log)), "log"); !errors.Is(err, io.EOF) {

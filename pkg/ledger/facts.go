@@ -8,37 +8,38 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// facts are what was recorded of each task, in any order. A task takes 16 bytes, and each count but the first 16 more.
+// facts hold the counts and recounts of each task, in any order. A task takes 16 bytes, and each count after the first
+// takes 16 more.
 type facts struct {
 	redundancy int
-	first      []fact   // of each task; source 0 for none
-	more       []fact   // further counts, from 1 on
+	first      []fact   // the first count of each task; source 0 if there is none
+	more       []fact   // further counts, from index 1 on
 	recounted  []uint64 // the task of each recount
 
-	sources  []source // from 1 on
+	sources  []source // by id, from 1 on
 	ids      map[source]uint32
 	machines map[string]*machine
-	records  map[string]queens.Ban // of bans
-	bans     map[string]queens.Ban // derived: of the records and the verdicts
+	records  map[string]queens.Ban // from ban records
+	bans     map[string]queens.Ban // derived from the records and the verdicts
 }
 
 // fact is a count by a source.
 type fact struct {
 	count  uint64
 	source uint32
-	next   uint32 // index in more of another count of the task; 0 for none
+	next   uint32 // index in more of the task's next count; 0 if there is none
 }
 
-// source is who makes a count, and how.
+// source says which machine makes a count, and how.
 type source struct {
 	*machine
 	kernel  string
-	recount bool // a coordinator on that machine makes it, as a [Recount]
+	recount bool // the machine's coordinator makes it, as a [Recount]
 	deeper  bool // see [Recount]
 }
 
-// isLike reports whether two equal counts are worth no more than one: two recounts by the same search, which may both have its
-// fault, or two counts by the same machine.
+// isLike reports whether equal counts by two sources prove no more than one of them. That holds for two recounts by the
+// same search, which may repeat an error, and for two counts by the same machine.
 func (s source) isLike(t source) bool {
 	if s.recount {
 		return t.recount && s.kernel == t.kernel && s.deeper == t.deeper
@@ -96,11 +97,11 @@ func (f *facts) add(task uint64, source uint32, count uint64) bool {
 // Outcome is what the records of a task say.
 type Outcome struct {
 	Count        uint64 // valid if Done or Agree > 0
-	Agree        int    // machines that agree on Count, those that are banned left out; 0 if counts differ and there is no verdict
+	Agree        int    // machines, not banned, that agree on Count; 0 if counts differ and there is no verdict
 	Done         bool
 	Verdict      bool
-	NeedsRecount bool // counts differ, those of banned machines left out, or a recount needs an equal second one
-	Differed     bool // counts differ, those of banned machines included
+	NeedsRecount bool // machines that are not banned differ, or a recount needs an equal second one
+	Differed     bool // counts differ, void ones included
 }
 
 // Checked reports whether the task is done by more than one count.
@@ -112,14 +113,20 @@ func (f *facts) Task(task uint64) (o Outcome) {
 	if first.source == 0 {
 		return o
 	}
-	if by := f.sources[first.source]; first.next == 0 && !by.recount { // as of nearly all tasks at redundancy 1
+	if by := f.sources[first.source]; first.next == 0 && !by.recount { // nearly all tasks at redundancy 1
 		if !by.void {
 			o.Count, o.Agree, o.Done = first.count, 1, f.redundancy == 1
 		}
 		return o
 	}
-	var recounted, agreed side
-	recounts, twice, left, against := 0, 0, 0, false // different counts: of a recount, of two, not void
+	var (
+		recounted side // the side with the most recounts
+		recounts  int  // sides with a recount
+		twice     int  // sides with two or more recounts
+		agreed    side // the last side that is not void
+		left      int  // sides that are not void
+		against   bool // two machines agree on a count that no recount has
+	)
 	sides := f.sides(make([]side, 0, 4), task)
 	for _, s := range sides {
 		if s.recounts > 0 {
@@ -149,13 +156,15 @@ func (f *facts) Task(task uint64) (o Outcome) {
 	return o
 }
 
-// side is who says that a task has a count.
+// side is a count of a task, and how often it was found.
 type side struct {
-	count                     uint64
-	recounts, machines, valid int // recounts by different searches; valid are the machines that are not banned
+	count    uint64
+	recounts int // by different searches
+	machines int // banned ones included
+	valid    int // machines that are not banned
 }
 
-// sides appends the different counts of a task.
+// sides appends a side for each of the different counts of a task.
 func (f *facts) sides(sides []side, task uint64) []side {
 	for c := &f.first[task]; c.source != 0; c = &f.more[c.next] {
 		i := slices.IndexFunc(sides, func(s side) bool { return s.count == c.count })
@@ -181,9 +190,9 @@ func (f *facts) sides(sides []side, task uint64) []side {
 	return sides
 }
 
-// judge derives who is banned and why. The record of a ban decides; without one, a machine is banned if a count or recount of
-// it contradicts a verdict, and the reason is the first such task. Verdicts do not depend on bans. judge reports whether the
-// set of void counts has changed.
+// judge derives which machines are banned, and why. A ban record gives the reason. Without one, a machine is banned if one
+// of its counts or recounts contradicts a verdict, and the reason is the first task with such a contradiction. Verdicts do
+// not depend on bans. judge reports whether the set of void counts has changed.
 func (f *facts) judge() (changed bool) {
 	f.bans = make(map[string]queens.Ban, len(f.records))
 	for _, task := range f.recounted {
@@ -203,7 +212,7 @@ func (f *facts) judge() (changed bool) {
 	return changed
 }
 
-// keepFirst adds a ban. Of several for a machine, that of the first task stays.
+// keepFirst adds a ban. If a machine has several bans, it keeps the one with the lowest task.
 func keepFirst(bans map[string]queens.Ban, b queens.Ban) {
 	if other, known := bans[b.Machine]; !known || compareBans(b, other) < 0 {
 		bans[b.Machine] = b
@@ -211,7 +220,8 @@ func keepFirst(bans map[string]queens.Ban, b queens.Ban) {
 }
 
 func compareBans(a, b queens.Ban) int {
-	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Task, b.Task), cmp.Compare(a.Count, b.Count), cmp.Compare(a.Recount, b.Recount))
+	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Task, b.Task),
+		cmp.Compare(a.Count, b.Count), cmp.Compare(a.Recount, b.Recount))
 }
 
 // Banned reports whether a machine is banned.

@@ -1,7 +1,7 @@
 package ledger
 
-// The fold says what follows from the records of a log. It is a pure function of the set of records: their order, and
-// repetition, change nothing but which mark is the last.
+// The fold says what follows from the records of a log. It is a pure function of the set of records: order and repetition
+// change nothing except which mark is the last one.
 //
 //	done(task) = it has a verdict, or R machines agree on it and no count differs
 //
@@ -9,14 +9,15 @@ package ledger
 //
 //  1. Every differing count opens a dispute, also of a task that is done. A task in dispute is not done.
 //     (TestRule1)
-//  2. A verdict is the count of the coordinator's recounts. It depends on the records of its task alone, those of banned
-//     machines included. A recount that equals no count, or contradicts two or more machines that agree, needs an equal
-//     second one by another search: another kernel, or one row deeper. Of recounts that differ, the only one that two
-//     searches found is the verdict; without it they are none, and ban nobody. (TestRule2)
-//  3. A machine is banned if one of its counts or recounts contradicts a verdict, or a ban record says so. Its counts are void:
-//     they make no task done, and open no dispute. (TestRule3)
-//  4. A run has ended only while its log ends with the mark that says so, and it is complete only if every task is done.
-//     (TestRule4)
+//  2. A verdict is a count that the coordinator's recounts have established. It depends only on the records of its task,
+//     including the records of banned machines. A recount that equals no count, or that contradicts two or more machines
+//     that agree, needs an equal second recount by another search: by another kernel, or one row deeper. If recounts
+//     differ, the verdict is the only number that two different searches found. If there is no such number, there is no
+//     verdict, and the recounts ban nobody. (TestRule2)
+//  3. A machine is banned if one of its counts or recounts contradicts a verdict, or if a ban record says so. Its counts
+//     are void: they make no task done, and open no dispute. (TestRule3)
+//  4. A run has ended only while the last record of its log is a mark that says so. It is complete only if every task is
+//     done. (TestRule4)
 //  5. A task is checked if it is done and two machines agree on it, or it has a verdict. (TestRule5)
 //
 // Two processes, or two kernels, of a machine are one machine. (TestOneMachine)
@@ -31,11 +32,11 @@ type State struct {
 	facts
 	header *Header
 	totals totals
-	stale  bool // totals are to be derived from the facts again
+	stale  bool // the totals must be derived from the facts again
 
 	starts    int
 	results   uint64
-	processes map[queens.Process]bool // that have counted
+	processes map[queens.Process]bool // the workers that have counted
 	last      *Mark
 	isLast    bool // the last record is the mark
 
@@ -51,8 +52,8 @@ type totals struct {
 
 // Change says what a record changed.
 type Change struct {
-	Tasks  []uint64     // of which a count or a recount is new; valid until the next record
-	Banned []queens.Ban // of machines that are banned now, and were not before, by name: any task may have changed
+	Tasks  []uint64     // tasks with a new count or recount; valid until the next record
+	Banned []queens.Ban // new bans, sorted by machine: if there are any, every task may have changed
 }
 
 // NewState returns the state of a log that has a header only.
@@ -63,7 +64,7 @@ func NewState(h *Header) *State {
 	}
 }
 
-// Apply applies a record. The error says that the record can't be of this log; then the state is as before.
+// Apply applies a record. A record that can't belong to this log is an error, and leaves the state as it was.
 func (s *State) Apply(r Record) (Change, error) {
 	if err := validate(r, s.header.Manifest.Tasks); err != nil {
 		return Change{}, err
@@ -80,7 +81,7 @@ func (s *State) Apply(r Record) (Change, error) {
 	return c, nil
 }
 
-// apply applies a valid record, and leaves totals stale that change as a whole.
+// apply applies a valid record. If the set of void counts changes, it only marks the totals as stale.
 func (s *State) apply(r Record) {
 	s.changed = s.changed[:0]
 	switch r := r.(type) {
@@ -122,7 +123,7 @@ func (s *State) add(task uint64, source uint32, count uint64) {
 	}
 }
 
-// sum adds the outcome of a task of a class to the totals, or takes it away if times is -1.
+// sum adds the outcome of a task to the totals, or subtracts it if times is -1. The task is of that class.
 func (s *State) sum(class int, o *Outcome, times int) {
 	t, n := &s.totals, uint64(times)
 	if o.NeedsRecount {
@@ -147,7 +148,7 @@ func (s *State) sum(class int, o *Outcome, times int) {
 	}
 }
 
-// settle derives stale totals. It takes 0.1 s for 10^7 tasks.
+// settle derives the totals again if they are stale. That takes 0.1 s for 10^7 tasks.
 func (s *State) settle() {
 	if !s.stale {
 		return

@@ -2,9 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"maps"
-	"math/big"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +26,7 @@ func newHeader(t testing.TB, redundancy int) *Header {
 	return &Header{Format: Format, Run: "n7-a", Manifest: m, Redundancy: redundancy, SpotCheck: 0.01, Created: time.UnixMilli(1e12).UTC()}
 }
 
-// result returns a result of machine "a", or of "a/avx2": with a kernel. The kernel is generic if none is named.
+// result returns a result by "machine" or "machine/kernel". The kernel is generic if by names none.
 func result(by string, first uint64, counts ...uint64) *Result {
 	machine, kernel, named := strings.Cut(by, "/")
 	if !named {
@@ -68,260 +65,6 @@ func stateOf(t testing.TB, h *Header, records ...Record) *State {
 	return s
 }
 
-// model is the rules at the top of fold.go, as plainly as possible.
-type model struct {
-	redundancy int
-	counts     map[uint64]map[modelCount]string // by task: what was counted by which source, and the source's machine
-	recounts   map[uint64]map[modelRecount]bool
-	byRecord   map[string]bool
-}
-
-type modelCount struct {
-	machine, kernel string
-	count           uint64
-}
-
-type modelRecount struct {
-	count           uint64
-	machine, kernel string
-	deeper          bool
-}
-
-func newModel(redundancy int, records []Record) *model {
-	m := &model{redundancy, make(map[uint64]map[modelCount]string), make(map[uint64]map[modelRecount]bool), make(map[string]bool)}
-	for _, r := range records {
-		switch r := r.(type) {
-		case *Result:
-			for i, count := range r.Counts {
-				task := r.First + uint64(i)
-				if m.counts[task] == nil {
-					m.counts[task] = make(map[modelCount]string)
-				}
-				m.counts[task][modelCount{r.Machine, r.Kernel, count}] = r.Machine
-			}
-		case *Recount:
-			if m.recounts[r.Task] == nil {
-				m.recounts[r.Task] = make(map[modelRecount]bool)
-			}
-			m.recounts[r.Task][modelRecount{r.Count, r.Machine, r.Kernel, r.Deeper}] = true
-		case *Ban:
-			m.byRecord[r.Machine] = true
-		}
-	}
-	return m
-}
-
-// machines returns who counted what; without void, those that are not banned.
-func (m *model) machines(task uint64, void bool) map[uint64]map[string]bool {
-	by := make(map[uint64]map[string]bool)
-	for f, machine := range m.counts[task] {
-		if void || !m.banned(machine) {
-			if by[f.count] == nil {
-				by[f.count] = make(map[string]bool)
-			}
-			by[f.count][machine] = true
-		}
-	}
-	return by
-}
-
-func (m *model) verdict(task uint64) (count uint64, ok bool) {
-	found := make(map[uint64]int)
-	searches := make(map[modelRecount]bool)
-	for r := range m.recounts[task] {
-		r.machine = ""
-		searches[r] = true
-	}
-	for r := range searches {
-		found[r.count]++
-	}
-	for recount, times := range found {
-		if times > 1 && ok {
-			return 0, false
-		}
-		if times > 1 {
-			count, ok = recount, true
-		}
-	}
-	if ok || len(found) != 1 {
-		return count, ok
-	}
-	by := m.machines(task, true)
-	for recount := range found {
-		count, ok = recount, len(by[recount]) > 0
-	}
-	for other, machines := range by {
-		ok = ok && (other == count || len(machines) < 2)
-	}
-	return count, ok
-}
-
-func (m *model) banned(machine string) bool {
-	for task := range m.recounts {
-		if count, ok := m.verdict(task); ok {
-			for f, by := range m.counts[task] {
-				if by == machine && f.count != count {
-					return true
-				}
-			}
-			for r := range m.recounts[task] {
-				if r.machine == machine && r.count != count {
-					return true
-				}
-			}
-		}
-	}
-	return m.byRecord[machine]
-}
-
-func (m *model) outcome(task uint64) (o Outcome) {
-	valid, all, recounts := m.machines(task, false), m.machines(task, true), make(map[uint64]bool)
-	for r := range m.recounts[task] {
-		recounts[r.count] = true
-		for _, by := range []map[uint64]map[string]bool{valid, all} {
-			if by[r.count] == nil {
-				by[r.count] = nil
-			}
-		}
-	}
-	o.Count, o.Verdict = m.verdict(task)
-	o.Differed = len(all) > 1
-	if !o.Verdict {
-		for count := range valid {
-			o.Count = count
-		}
-	}
-	if o.Verdict || len(valid) == 1 {
-		o.Agree = len(valid[o.Count])
-	}
-	o.Done = o.Verdict || o.Agree >= m.redundancy
-	o.NeedsRecount = !o.Verdict && len(valid)+len(recounts) > 1
-	return o
-}
-
-// check compares a state with the model.
-func (m *model) check(t *testing.T, s *State) {
-	t.Helper()
-	want := totals{doneOf: make([]uint64, len(s.header.Manifest.Classes))}
-	solutions := new(big.Int)
-	for task := range s.header.Manifest.Tasks {
-		o, got := m.outcome(task), s.Task(task)
-		if !o.Done && o.Agree == 0 {
-			o.Count = got.Count
-		}
-		if got != o {
-			t.Fatalf("task %d: %+v, want %+v", task, got, o)
-		}
-		for total, holds := range map[*uint64]bool{
-			&want.done: o.Done, &want.checked: o.Done && (o.Verdict || o.Agree > 1), &want.unsettled: o.NeedsRecount, &want.differed: o.Differed,
-		} {
-			if holds {
-				*total++
-			}
-		}
-		if class := s.header.Manifest.ClassOf(task); o.Done {
-			weight := s.header.Manifest.Classes[class].Weight
-			want.doneOf[class]++
-			want.sums.Add(weight, o.Count)
-			solutions.Add(solutions, new(big.Int).SetUint64(o.Count*uint64(weight)))
-		}
-	}
-	if fmt.Sprint(s.totals) != fmt.Sprint(want) || s.Solutions().Cmp(solutions) != 0 {
-		t.Fatalf("%+v of %v solutions, want %+v of %v", s.totals, s.Solutions(), want, solutions)
-	}
-	for _, machine := range []string{"a", "b", "c", "d"} {
-		if s.Banned(machine) != m.banned(machine) {
-			t.Fatalf("machine %s is banned: %v", machine, s.Banned(machine))
-		}
-	}
-}
-
-// randomRecords returns records that often contradict each other.
-func randomRecords(rng *rand.Rand) (records []Record) {
-	count := func() uint64 { return 1 + uint64(max(0, rng.IntN(8)-6)) }
-	by := func() string { return string(rune('a'+rng.IntN(4))) + []string{"/avx2", "/generic"}[rng.IntN(2)] }
-	for range rng.IntN(24) {
-		switch rng.IntN(8) {
-		case 0, 1:
-			r := recounted(rng.Uint64N(3), count(), []string{"avx2", "generic"}[rng.IntN(2)])
-			r.Deeper, r.Machine = rng.IntN(4) == 0, by()[:1]
-			records = append(records, r)
-		case 2:
-			if rng.IntN(3) == 0 {
-				records = append(records, ban(by()[:1]))
-			}
-		default:
-			counts := []uint64{count(), count(), count()}
-			records = append(records, result(by(), rng.Uint64N(4), counts[:1+rng.IntN(3)]...))
-		}
-	}
-	return records
-}
-
-// The state of random records is that of the model, in any order, with repetitions, all at once or one by one.
-func TestFoldIsTheModel(t *testing.T) {
-	headers := []*Header{newHeader(t, 1), newHeader(t, 2), newHeader(t, 3)}
-	for seed := range uint64(1500) {
-		rng := rand.New(rand.NewPCG(seed, 0))
-		h := headers[seed%3]
-		records := randomRecords(rng)
-		m := newModel(h.Redundancy, records)
-		rng.Shuffle(len(records), func(i, k int) { records[i], records[k] = records[k], records[i] })
-		s := NewState(h)
-		s.stale = true
-		for _, r := range records {
-			s.apply(r)
-		}
-		s.settle()
-		m.check(t, s)
-		records = append(records, records...)
-		rng.Shuffle(len(records), func(i, k int) { records[i], records[k] = records[k], records[i] })
-		again := NewState(h)
-		for i, r := range records {
-			before, bans := outcomes(again), fmt.Sprint(again.Bans())
-			change, err := again.Apply(r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if i%8 == 0 {
-				newModel(h.Redundancy, records[:i+1]).check(t, again)
-			}
-			for task, after := range outcomes(again) {
-				if after != before[task] && fmt.Sprint(again.Bans()) == bans && !slices.Contains(change.Tasks, uint64(task)) {
-					t.Fatalf("seed %d: %+v changes task %d, and nothing says so", seed, r, task)
-				}
-			}
-		}
-		m.check(t, again)
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-		for task := range h.Manifest.Tasks {
-			if !maps.Equal(countsOf(s, task), countsOf(again, task)) {
-				t.Fatalf("seed %d: task %d: %v, %v", seed, task, s.Counts(task), again.Counts(task))
-			}
-		}
-		if fmt.Sprint(s.Bans(), s.Unsettled(), s.Confirmation(nil), s.Solutions()) != fmt.Sprint(again.Bans(), again.Unsettled(), again.Confirmation(nil), again.Solutions()) {
-			t.Fatalf("seed %d: the order changes the state", seed)
-		}
-	}
-}
-
-func countsOf(s *State, task uint64) map[Count]bool {
-	set := make(map[Count]bool)
-	for _, c := range s.Counts(task) {
-		set[c] = true
-	}
-	return set
-}
-
-func outcomes(s *State) (all []Outcome) {
-	for task := range s.header.Manifest.Tasks {
-		all = append(all, s.Task(task))
-	}
-	return all
-}
-
 func TestRule1(t *testing.T) {
 	s := stateOf(t, newHeader(t, 1), result("a", 3, 5))
 	if !s.Task(3).Done {
@@ -336,8 +79,13 @@ func TestRule1(t *testing.T) {
 }
 
 func TestRule2(t *testing.T) {
-	deeper, other, worse := recounted(1, 9, "generic"), recounted(1, 9, "generic"), recounted(1, 5, "generic")
-	deeper.Deeper, other.Machine, worse.Machine = true, "d", "d"
+	a5, b5, b6, b9, c9 := result("a", 1, 5), result("b", 1, 5), result("b", 1, 6), result("b", 1, 9), result("c", 1, 9)
+	avx2, generic := recounted(1, 9, "avx2"), recounted(1, 9, "generic")
+	deeper, other := recounted(1, 9, "generic"), recounted(1, 9, "generic")
+	deeper.Deeper = true
+	other.Machine = "d"
+	wrong, wrongToo, worse := recounted(1, 5, "generic"), recounted(1, 5, "avx2"), recounted(1, 5, "generic")
+	worse.Machine = "d"
 	for _, c := range []struct {
 		about   string
 		records []Record
@@ -345,21 +93,21 @@ func TestRule2(t *testing.T) {
 		needed  bool
 		banned  string
 	}{
-		{"a recount that equals a count", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2")}, true, false, "[a]"},
-		{"a recount that equals no count", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "avx2")}, false, true, "[]"},
-		{"two recounts that equal no count", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, "[a b]"},
-		{"the same recount twice", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), recounted(1, 9, "generic")}, false, true, "[]"},
-		{"the second one row deeper", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), deeper}, true, false, "[a b]"},
-		{"two machines against", []Record{result("a", 1, 5), result("b", 1, 5), result("c", 1, 9), recounted(1, 9, "avx2")}, false, true, "[]"},
-		{"two machines against two recounts", []Record{result("a", 1, 5), result("b", 1, 5), recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, "[a b]"},
-		{"two unequal recounts", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2"), recounted(1, 5, "generic")}, false, true, "[]"},
-		{"the same search on another machine", []Record{result("a", 1, 5), result("b", 1, 6), recounted(1, 9, "generic"), other}, false, true, "[]"},
-		{"two of three recounts", []Record{result("a", 1, 5), result("b", 1, 9), recounted(1, 5, "generic"), recounted(1, 9, "avx2"), other}, true, false, "[a home]"},
-		{"two against two recounts", []Record{result("a", 1, 5), recounted(1, 5, "avx2"), worse, deeper, other}, false, true, "[]"},
-		{"no count", []Record{recounted(1, 9, "avx2")}, false, true, "[]"},
-		{"no count, two recounts", []Record{recounted(1, 9, "avx2"), recounted(1, 9, "generic")}, true, false, "[]"},
-		{"a banned machine bears a recount out", []Record{ban("b"), result("a", 1, 5), result("b", 1, 9), recounted(1, 9, "avx2")}, true, false, "[a b]"},
-		{"banned machines that agree", []Record{ban("a"), ban("b"), result("a", 1, 5), result("b", 1, 5), result("c", 1, 9), recounted(1, 9, "avx2")}, false, true, "[a b]"},
+		{"a recount that equals a count", []Record{a5, b9, avx2}, true, false, "[a]"},
+		{"a recount that equals no count", []Record{a5, b6, avx2}, false, true, "[]"},
+		{"two recounts that equal no count", []Record{a5, b6, avx2, generic}, true, false, "[a b]"},
+		{"the same recount twice", []Record{a5, b6, generic, generic}, false, true, "[]"},
+		{"the second one row deeper", []Record{a5, b6, generic, deeper}, true, false, "[a b]"},
+		{"two machines against", []Record{a5, b5, c9, avx2}, false, true, "[]"},
+		{"two machines against two recounts", []Record{a5, b5, avx2, generic}, true, false, "[a b]"},
+		{"two unequal recounts", []Record{a5, b9, avx2, wrong}, false, true, "[]"},
+		{"the same search on another machine", []Record{a5, b6, generic, other}, false, true, "[]"},
+		{"two of three recounts", []Record{a5, b9, wrong, avx2, other}, true, false, "[a home]"},
+		{"two against two recounts", []Record{a5, wrongToo, worse, deeper, other}, false, true, "[]"},
+		{"no count", []Record{avx2}, false, true, "[]"},
+		{"no count, two recounts", []Record{avx2, generic}, true, false, "[]"},
+		{"a recount that equals the count of a banned machine", []Record{ban("b"), a5, b9, avx2}, true, false, "[a b]"},
+		{"banned machines that agree", []Record{ban("a"), ban("b"), a5, b5, c9, avx2}, false, true, "[a b]"},
 	} {
 		s := stateOf(t, newHeader(t, 1), c.records...)
 		o := s.Task(1)
@@ -432,7 +180,8 @@ func TestRule5(t *testing.T) {
 	}
 }
 
-// A ban names the first task whose verdict the machine contradicts, or the first of its records.
+// A ban names the first task whose verdict the machine contradicts. Of several ban records, the one with the first task
+// counts.
 func TestFirstBan(t *testing.T) {
 	verdicts := []Record{recounted(2, 7, "avx2"), recounted(1, 7, "avx2"), recounted(3, 7, "avx2")}
 	s := stateOf(t, newHeader(t, 1), append(verdicts, result("a", 1, 6, 5, 4), result("b", 1, 7, 7, 7), result("a", 1, 4))...)
@@ -448,10 +197,11 @@ func TestFirstBan(t *testing.T) {
 	}
 }
 
-// A count that is there already changes no task, and the number of starts is that of the last one.
+// A count that is there already changes no task. Starts returns the number of the last start, in whatever order starts are read.
 func TestChange(t *testing.T) {
 	s := stateOf(t, newHeader(t, 1), &Start{Number: 2}, &Start{Number: 1}, result("a", 0, 1), mark(queens.Running))
-	if c, err := s.Apply(result("a", 0, 1, 2)); err != nil || !slices.Equal(c.Tasks, []uint64{1}) || s.Starts() != 2 || s.NumberDone() != 2 {
+	c, err := s.Apply(result("a", 0, 1, 2))
+	if err != nil || !slices.Equal(c.Tasks, []uint64{1}) || s.Starts() != 2 || s.NumberDone() != 2 {
 		t.Errorf("%+v (error %v) after start %d with %d tasks done", c, err, s.Starts(), s.NumberDone())
 	}
 }
@@ -466,7 +216,7 @@ func TestOneMachine(t *testing.T) {
 	}
 }
 
-// Records that are not of this run change nothing.
+// Records that can't belong to this run change nothing.
 func TestForeignRecords(t *testing.T) {
 	h := newHeader(t, 1)
 	tasks := h.Manifest.Tasks

@@ -18,7 +18,8 @@ const (
 	tailSize = 8
 	// frameSize is the size of a frame without a payload.
 	frameSize = headSize + tailSize
-	// maxPayload bounds the payload of a frame, and maxGroup the frames that are written at once, in bytes.
+	// maxPayload is the size of the largest payload, and maxGroup the size of the largest group: frames that are written at
+	// once.
 	maxPayload = 1 << 20
 	maxGroup   = 4 << 20
 )
@@ -27,8 +28,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// AppendFrame appends the frame of a record. The error says that the record is invalid or too large; then nothing is
-// appended.
+// AppendFrame appends the frame of a record. A record that is invalid or too large is an error, and nothing is appended.
 func AppendFrame(b []byte, r Record) ([]byte, error) {
 	payload, err := payloadOf(r)
 	if err == nil && len(payload) > maxPayload {
@@ -54,8 +54,8 @@ type frame struct {
 // size returns the number of bytes of the frame.
 func (f *frame) size() int64 { return int64(frameSize + len(f.payload)) }
 
-// parseFrame returns the frame at the start of b, which is all that is left of a file or at least the largest frame. It is ok
-// if head and tail are whole: the payload may be damaged.
+// parseFrame returns the frame at the start of b. b is the rest of a file, or at least as long as the largest frame. ok
+// says that head and tail are whole; the payload may be damaged.
 func parseFrame(b []byte) (f frame, ok bool) {
 	if len(b) < frameSize {
 		return f, false
@@ -70,7 +70,7 @@ func parseFrame(b []byte) (f frame, ok bool) {
 	return f, order.Uint32(b[end+4:]) == word
 }
 
-// parseLast returns the frame at the end of b if it checks as a whole.
+// parseLast returns the frame at the end of b. ok says that all of it is whole.
 func parseLast(b []byte) (f frame, ok bool) {
 	if len(b) < frameSize {
 		return f, false
@@ -83,5 +83,5 @@ func parseLast(b []byte) (f frame, ok bool) {
 	return f, ok && f.size() == int64(size) && f.checks
 }
 
-// payloadLength returns the length in kind and length.
+// payloadLength returns the length of the payload from the word of kind and length.
 func payloadLength(word uint32) int { return int(word & (1<<24 - 1)) }

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// A writer that is killed at any moment has every result of which it said that it is on disk, and the next one goes on.
+// A log whose writer is killed at any moment has every result that the writer reported as written, and the next writer goes
+// on.
 func TestKilledWriter(t *testing.T) {
 	const variable = "LEDGER_TEST_PATH"
 	if path := os.Getenv(variable); path != "" {

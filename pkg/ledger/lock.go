@@ -45,11 +45,11 @@ const (
 	maxHolder = 4096
 )
 
-// FolderLock is the lock of a run's folder, held.
+// FolderLock is a held lock of a run's folder.
 type FolderLock struct{ file *os.File }
 
-// Lock locks the folder of a run, as whoever writes its log or removes the run does. It waits a moment. The error is a
-// [LockedError] if another process holds the lock.
+// Lock locks the folder of a run. A process needs the lock to write the log or to remove the run. Lock waits a moment for
+// it. The error is a [LockedError] if another process holds the lock.
 func Lock(folder string) (*FolderLock, error) {
 	file, err := openLock(folder, os.O_RDWR|os.O_CREATE, true)
 	for wait := lockWait; errors.As(err, new(*LockedError)) && wait > 0; wait -= lockPoll {
@@ -64,11 +64,11 @@ func Lock(folder string) (*FolderLock, error) {
 	return l, nil
 }
 
-// Held returns a [LockedError] if a process has the log in a folder open for writing, and nil if none has.
+// Held returns a [LockedError] if a process has the log in a folder open for writing, and nil if no process has.
 func Held(folder string) error {
 	file, err := openLock(folder, os.O_RDONLY, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a copy
+		return nil // the folder is a copy, which has no lock file
 	}
 	if err == nil {
 		err = file.Close()
@@ -96,8 +96,8 @@ func openLock(folder string, flags int, exclusive bool) (*os.File, error) {
 	return file, nil
 }
 
-// ownFile returns an error if a path is something else than a file. A folder from elsewhere may have a link there, and what
-// is written would go to the file to which that leads.
+// ownFile returns an error if a path is something else than a file. A folder that came from elsewhere may have a link
+// there, and a process that writes through the link would overwrite another file of its user.
 func ownFile(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -106,7 +106,8 @@ func ownFile(path string) error {
 	return nil
 }
 
-// publish writes who holds the lock. It ignores errors: the file only informs, and a disk that fails shows in the log.
+// publish writes who holds the lock. It ignores errors: the file only informs people, and writing the log reveals a failing
+// disk.
 func (l *FolderLock) publish(server string) {
 	host, _ := os.Hostname()
 	text, err := json.Marshal(Holder{os.Getpid(), cmp.Or(host, "this machine"), server})
@@ -121,7 +122,7 @@ func (l *FolderLock) Release() error {
 	return l.file.Close()
 }
 
-// readHolder returns what a lock file says. That means something only while a process holds the lock.
+// readHolder reads the holder from a lock file. It has a meaning only while a process holds the lock.
 func readHolder(file *os.File) (h Holder) {
 	if json.NewDecoder(io.NewSectionReader(file, 0, maxHolder)).Decode(&h) != nil {
 		return Holder{}

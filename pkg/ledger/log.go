@@ -20,7 +20,7 @@ const File = "ledger.log"
 var (
 	// ErrFailed says that a write failed: nothing more is written.
 	ErrFailed = errors.New("the ledger can't be written any more")
-	// ErrGone says that the path is no longer the file that is written.
+	// ErrGone says that the file at the path is no longer the file that the log writes.
 	ErrGone = errors.New("the ledger was deleted or replaced while it was written, or its folder is hidden")
 )
 
@@ -35,7 +35,7 @@ type Log struct {
 	buffer []byte // of the last group
 }
 
-// file is what a log needs of its file. Tests put one that fails in its place.
+// file is what a log needs of its file. Tests replace it by one that fails.
 type file interface {
 	io.WriterAt
 	io.Closer
@@ -44,13 +44,13 @@ type file interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// diskFile syncs no times, which would take another write.
+// diskFile does not sync the times of the file, which would take another write.
 type diskFile struct{ *os.File }
 
 func (f diskFile) Sync() error { return durable.SyncData(f.File) }
 
-// Create creates the log of a new run, and its folder, which must have the name of the run, and opens it. The error wraps
-// [fs.ErrExist] if there is a log.
+// Create creates the folder and the log of a new run, and opens the log. The folder must have the name of the run. The
+// error wraps [fs.ErrExist] if there is a log already.
 func Create(path string, h Header) (*Log, error) {
 	frame, err := AppendFrame(nil, &h)
 	if err == nil {
@@ -72,7 +72,7 @@ func Create(path string, h Header) (*Log, error) {
 	return l, err
 }
 
-// Open opens the log of a run for writing, and folds it. It cuts what is torn. The error is a [LockedError] if another
+// Open opens the log of a run for writing, and folds it. It cuts off a torn group. The error is a [LockedError] if another
 // process has the log open for writing, and wraps [ErrDamaged] if the log is damaged.
 func Open(path string) (l *Log, state *State, notes Notes, err error) {
 	lock, err := Lock(filepath.Dir(path))
@@ -104,12 +104,13 @@ func Open(path string) (l *Log, state *State, notes Notes, err error) {
 	return l, state, notes, nil
 }
 
-// Write adds records to the log, and returns when they are on disk, or with an error that wraps [ErrFailed]: then nothing more
-// is written. A record that is invalid is such an error.
+// Write adds records to the log, and returns when they are on disk. After an error, which wraps [ErrFailed], nothing more
+// is written. An invalid record is such an error too.
 func (l *Log) Write(records ...Record) error {
 	group := l.buffer[:0]
 	for _, r := range records {
-		before, err := len(group), error(nil)
+		before := len(group)
+		var err error
 		if group, err = AppendFrame(group, r); err != nil {
 			return l.fail(err)
 		}
@@ -124,8 +125,8 @@ func (l *Log) Write(records ...Record) error {
 	return l.writeGroup(group)
 }
 
-// writeGroup writes frames at once. If that fails nothing more is written but a truncation to what is on disk for certain:
-// after a failed sync the kernel may drop what it could not write, and say so once only.
+// writeGroup writes frames at once. If that fails, it truncates the file to the part that is certainly on disk, and nothing
+// more is written: after a failed sync the kernel may drop the data that it could not write, and may report that only once.
 func (l *Log) writeGroup(frames []byte) error {
 	if l.err != nil {
 		return l.err
@@ -142,20 +143,21 @@ func (l *Log) writeGroup(frames []byte) error {
 	return nil
 }
 
-// fail makes err the reason why nothing more is written, unless there is one.
+// fail makes err the reason why nothing more is written, unless there is an earlier reason.
 func (l *Log) fail(err error) error {
 	l.err = cmp.Or(l.err, fmt.Errorf("%w: %s: %w", ErrFailed, l.path, err))
 	return l.err
 }
 
-// SetServer publishes the address of the run's server, for those that list runs. Any goroutine may call it.
+// SetServer publishes the address of the run's server, for processes that list runs. Any goroutine may call it.
 func (l *Log) SetServer(address string) { l.lock.publish(address) }
 
-// Intact returns an error unless the path is still the file that is written, and has everything that was written. The
-// error wraps [ErrGone], or says why that can't be known, such as a missing permission. Any goroutine may call it.
+// Intact returns an error unless the file at the path is still the one that the log writes, and has everything that was
+// written. The error wraps [ErrGone], or says why nobody can know, such as a missing permission. Any goroutine may call it.
 func (l *Log) Intact() error {
 	size := l.size.Load()
-	for path, file := range map[string]interface{ Stat() (fs.FileInfo, error) }{l.path: l.file, l.lock.file.Name(): l.lock.file} {
+	type statter interface{ Stat() (fs.FileInfo, error) }
+	for path, file := range map[string]statter{l.path: l.file, l.lock.file.Name(): l.lock.file} {
 		now, err := os.Stat(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("watch the ledger: %w", err)
@@ -171,7 +173,7 @@ func (l *Log) Intact() error {
 	return nil
 }
 
-// Close closes the log and releases its lock. It returns why nothing more was written, or why the file could not be closed.
+// Close closes the log and releases its lock. It returns the error that ended writing, or why the file could not be closed.
 func (l *Log) Close() error {
 	closed := l.file.Close()
 	return errors.Join(cmp.Or(l.err, closed), l.lock.Release())

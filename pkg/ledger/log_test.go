@@ -13,11 +13,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// memory is a file in memory, whose writes and syncs can fail.
+// memory is a file in memory. Its writes and syncs can fail.
 type memory struct {
 	written []byte
-	writes  int // that succeed before one fails half way, if failsAt is "write"
-	largest int // bytes of a write
+	writes  int // writes that succeed before one fails half way, if failsAt is "write"
+	largest int // bytes of the largest write
 	failsAt string
 	err     error
 }
@@ -91,7 +91,7 @@ func TestFailedDisk(t *testing.T) {
 	}
 }
 
-// A record that can't be written fails the log, and nothing of it is written.
+// An invalid record makes the log fail, and no record of that call is written.
 func TestInvalidRecord(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: bytes.Clone(header)}
@@ -104,7 +104,7 @@ func TestInvalidRecord(t *testing.T) {
 	}
 }
 
-// Records are written in their order, in groups that are not larger than the largest.
+// Records are written in their order, in groups of at most maxGroup bytes.
 func TestWriteKeepsOrder(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: header}
@@ -143,7 +143,7 @@ func newRun(t *testing.T) (string, *Log) {
 	return path, l
 }
 
-// What is written can be read beside the writer, and after it; a second log of the run is refused.
+// A log can be read while it is written, and afterwards. A second log of the run is refused.
 func TestCreateWriteRead(t *testing.T) {
 	path, l := newRun(t)
 	for _, r := range smallRun(t)[1:] {
@@ -174,7 +174,7 @@ func TestCreateWriteRead(t *testing.T) {
 	}
 }
 
-// A torn group is cut when the log is opened for writing, and what is written then follows what was whole.
+// Opening a log for writing cuts off a torn group, and new records follow the last whole one.
 func TestOpenCutsTornGroup(t *testing.T) {
 	path, l := newRun(t)
 	if err := l.Write(result("a", 0, 1)); err != nil {
@@ -210,7 +210,7 @@ func TestOpenCutsTornGroup(t *testing.T) {
 	}
 }
 
-// The second writer is refused, and told who the first is.
+// A second writer is refused, and the error names the first.
 func TestLock(t *testing.T) {
 	path, l := newRun(t)
 	l.SetServer("tls://10.0.0.1:4222")
@@ -237,7 +237,8 @@ func TestLock(t *testing.T) {
 	_ = l.Close()
 }
 
-// A folder from elsewhere can't have other files of its user written: a link in place of the lock or the log is refused.
+// A run's folder that came from elsewhere can't make the program overwrite other files: a link in place of the lock or the
+// log is refused.
 func TestLinks(t *testing.T) {
 	for _, name := range []string{lockFile, File} {
 		path, l := newRun(t)
@@ -263,7 +264,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A log whose folder is deleted, replaced or hidden is not intact, nor one that somebody cuts, or whose lock is deleted.
+// A log is not intact if its file or folder is deleted or replaced, if the file is cut, or if the lock is deleted.
 func TestIntact(t *testing.T) {
 	for about, do := range map[string]func(path string) error{
 		"deleted file":   os.Remove,
@@ -292,7 +293,7 @@ func TestIntact(t *testing.T) {
 	}
 }
 
-// The log of another run's folder is refused.
+// A log in a folder with the name of another run is refused.
 func TestOtherFolder(t *testing.T) {
 	path, l := newRun(t)
 	_ = l.Close()

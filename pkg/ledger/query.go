@@ -12,9 +12,9 @@ import (
 // Header returns the header of the log.
 func (s *State) Header() *Header { return s.header }
 
-// Count is a count or a recount of a task that was recorded.
+// Count is a recorded count or recount of a task.
 type Count struct {
-	Machine string // of the coordinator, for a recount
+	Machine string // the coordinator's machine, for a recount
 	Kernel  string
 	Recount bool
 	Deeper  bool // see [Recount]
@@ -34,8 +34,8 @@ func (s *State) Counts(task uint64) (counts []Count) {
 	return counts
 }
 
-// Counters returns the names of the machines that have counted a task, those that are banned left out, in order: the first
-// two of them, where "" is none.
+// Counters returns the names of two machines, not banned, that have counted a task, in order. If there are fewer, the rest
+// is "".
 func (s *State) Counters(task uint64) (names [2]string) {
 	n := 0
 	for c := &s.first[task]; c.source != 0 && n < len(names); c = &s.more[c.next] {
@@ -48,7 +48,7 @@ func (s *State) Counters(task uint64) (names [2]string) {
 	return names
 }
 
-// Unsettled returns the tasks that need a recount, in order. It passes over all tasks if there are any.
+// Unsettled returns the tasks that need a recount, in order. If there are any, it looks at all tasks.
 func (s *State) Unsettled() (tasks []uint64) {
 	for task := uint64(0); uint64(len(tasks)) < s.totals.unsettled; task++ {
 		if s.Task(task).NeedsRecount {
@@ -58,8 +58,8 @@ func (s *State) Unsettled() (tasks []uint64) {
 	return tasks
 }
 
-// Bans returns why machines are banned, sorted by name: by the record of the ban, or else by the first task whose
-// verdict one of its counts contradicts.
+// Bans returns the bans, sorted by machine. A ban has the reason from its record, or else the first task in which the
+// machine contradicts a verdict.
 func (s *State) Bans() []queens.Ban { return slices.SortedFunc(maps.Values(s.bans), compareBans) }
 
 // NumberDone returns the number of tasks that are done.
@@ -80,7 +80,7 @@ func (s *State) Results() uint64 { return s.results }
 // Recounts returns the number of recounts.
 func (s *State) Recounts() uint64 { return uint64(len(s.recounted)) }
 
-// Workers returns the number of worker processes that have counted, those of banned machines left out.
+// Workers returns the number of worker processes that have counted, without the processes of banned machines.
 func (s *State) Workers() (n int) {
 	for p := range s.processes {
 		if !s.Banned(p.Machine) {
@@ -96,19 +96,23 @@ func (s *State) Starts() int { return s.starts }
 // Mark returns the last mark, or nil.
 func (s *State) Mark() *Mark { return s.last }
 
-// Ended returns the state with which the run has ended: [queens.Complete], [queens.Contradicted], or "". A log that goes
-// on after such a mark, or that says complete and has a task that is not done, has not ended.
+// Ended returns the state with which the run has ended: [queens.Complete] or [queens.Contradicted]. It returns "" if the
+// run has not ended. That includes a log that goes on after such a mark, and one with the mark complete and a task that is
+// not done.
 func (s *State) Ended() queens.State {
-	if s.isLast && s.last.State.Ended() && (s.last.State != queens.Complete || s.totals.done == s.header.Manifest.Tasks) {
-		return s.last.State
+	switch {
+	case !s.isLast || !s.last.State.Ended():
+		return ""
+	case s.last.State == queens.Complete && s.totals.done < s.header.Manifest.Tasks:
+		return ""
 	}
-	return ""
+	return s.last.State
 }
 
 // Solutions returns the number of solutions that are found so far, weighted.
 func (s *State) Solutions() *big.Int { return s.totals.sums.Total() }
 
-// Confirmation returns what confirms a total. It passes over all tasks.
+// Confirmation returns what confirms a total. It looks at all tasks.
 func (s *State) Confirmation(total *big.Int) queens.Confirmation {
 	m := &s.header.Manifest
 	c := queens.Confirmation{

@@ -12,26 +12,26 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Notes say what a reader has found besides records.
+// Notes say what a reader has found in a log besides records.
 type Notes struct {
-	Size    int64   // of the whole frames from the start, in bytes
+	Size    int64   // of the whole frames at the start of the log, in bytes
 	Dropped []int64 // offsets of results whose payload is damaged: their tasks are counted again
 	Torn    int64   // bytes after the whole frames: a group that was not written as a whole
 }
 
-// ErrDamaged says that a log has damage that is neither a torn group at its end nor a result alone. It is wrapped with file
-// and offset.
+// ErrDamaged says that a log can't be read because of damage. A torn group at the end, and results whose payload is
+// damaged, are no such damage: see [Notes]. It is wrapped with file and offset.
 var ErrDamaged = errors.New("damaged")
 
-// What is wrong with a log.
+// Reasons for ErrDamaged.
 var (
-	errFrame  = errors.New("a frame that does not check")
-	errTorn   = fmt.Errorf("more than the %d bytes of the largest group do not check", maxGroup)
+	errFrame  = errors.New("a frame has a wrong checksum")
+	errTorn   = fmt.Errorf("no whole frame ends it, and more than %d bytes, the largest group, have wrong checksums", maxGroup)
 	errHeader = errors.New("it does not begin with one header")
 )
 
-// Load reads and folds the log of a run. It needs no lock: beside a writer it reads what was written when it began. The error
-// wraps [ErrDamaged], or is of the file system, or says that the log is of another run.
+// Load reads and folds the log of a run. It needs no lock: while another process writes, Load reads what the file had when
+// Load began. The error wraps [ErrDamaged], comes from the file system, or says that the log belongs to another run.
 func Load(path string) (s *State, n Notes, err error) {
 	err = view(path, func(log *io.SectionReader) error {
 		if s, n, err = Fold(log, path); err != nil {
@@ -42,17 +42,20 @@ func Load(path string) (s *State, n Notes, err error) {
 	return s, n, err
 }
 
-// Read calls each with every record of a log, the header first. A record is valid, and is overwritten by the next. The error
-// is that of [Load], but for the run, or that of each.
+// Read calls each with every record of a log, the header first. The records have been validated; the next one overwrites a
+// record. Read returns the error of each, or an error as from [Load], but it does not look at the name of the folder.
 func Read(path string, each func(Record) error) (err error) {
 	unread := view(path, func(log *io.SectionReader) error {
-		_, err := scan(log, path, func(r Record) bool { err = each(r); return err == nil })
+		_, err := scan(log, path, func(r Record) bool {
+			err = each(r)
+			return err == nil
+		})
 		return err
 	})
 	return cmp.Or(err, unread)
 }
 
-// view calls f with a log as it is now.
+// view calls f with the present content of a log.
 func view(path string, f func(log *io.SectionReader) error) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -66,16 +69,16 @@ func view(path string, f func(log *io.SectionReader) error) error {
 	return f(io.NewSectionReader(file, 0, info.Size()))
 }
 
-// checkFolder returns an error unless a log is in the folder of its run.
+// checkFolder returns an error unless the folder of a log has the name of its run.
 func checkFolder(path string, h *Header) error {
 	path, err := filepath.Abs(path)
 	if folder := filepath.Dir(path); err == nil && filepath.Base(folder) != h.Run {
-		err = fmt.Errorf("the ledger in %s is that of run %s: give the folder that name", folder, h.Run)
+		err = fmt.Errorf("the ledger in %s belongs to run %s: give the folder that name", folder, h.Run)
 	}
 	return err
 }
 
-// Fold does what [Load] does, with a log that is nowhere in particular; errors contain its name.
+// Fold folds a log that need not be in the folder of its run. Errors contain the name.
 func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 	var s *State
 	n, err := scan(log, name, func(r Record) bool {
@@ -97,7 +100,7 @@ func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 // largest is the size of the largest frame.
 const largest = frameSize + maxPayload
 
-// scan calls each with the records of a log until it returns false. It is the only place that tells damage from an end.
+// scan calls each with the records of a log until each returns false. No other function decides what damage of a log means.
 func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, err error) {
 	size := log.Size()
 	in := bufio.NewReaderSize(log, int(min(2*largest, size)))
@@ -124,7 +127,8 @@ func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, 
 		case errors.Is(err, ErrFormat):
 			return n, fmt.Errorf("the ledger %s: %w", name, err)
 		case err != nil:
-			return n, fmt.Errorf("the ledger %s is %w at offset %d: %w: copy an earlier state of the folder back, or count again with --new", name, ErrDamaged, n.Size, err)
+			const hint = "copy an earlier state of the folder back, or count again with --new"
+			return n, fmt.Errorf("the ledger %s is %w at offset %d: %w: %s", name, ErrDamaged, n.Size, err, hint)
 		case n.Torn > 0:
 			return n, nil
 		}
@@ -136,8 +140,9 @@ func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, 
 	}
 }
 
-// judge notes what a frame that does not check means, and returns an error if nothing may be read any more. If no whole frame
-// ends the log, the bytes from this frame on are a group that was not written as a whole. Otherwise a result is left out.
+// judge notes what a frame with a wrong checksum means, and returns an error if nothing more may be read. If the log does
+// not end with a whole frame, the bytes from this frame on are a torn group, which was not written as a whole. Otherwise a
+// result is left out, and any other frame is an error.
 func (n *Notes) judge(log *io.SectionReader, f *frame, whole bool) error {
 	left := log.Size() - n.Size
 	end, err := tail(log, min(left, largest))
@@ -167,16 +172,16 @@ func tail(log *io.SectionReader, size int64) ([]byte, error) {
 	return b, err
 }
 
-// Last is what a log tells without reading all of it.
+// Last is what the begin and the end of a log say.
 type Last struct {
 	Header *Header
-	// Mark is the last one, among the last million bytes; nil if there is none, as before the first.
+	// Mark is the last mark. It is nil if there is none in the last million bytes, such as in a new log.
 	Mark *Mark
-	// State is that of the mark if the log ends with it, else [queens.Running].
+	// State is the state of the mark if the log ends with the mark, else [queens.Running].
 	State queens.State
 }
 
-// ReadLast reads the header and the last mark of a log. It trusts the checksums, and reads no counts.
+// ReadLast reads the header and the last mark of a log, and no counts.
 func ReadLast(path string) (l Last, err error) {
 	l.State = queens.Running
 	err = view(path, func(log *io.SectionReader) error {
@@ -198,7 +203,7 @@ func ReadLast(path string) (l Last, err error) {
 	return l, err
 }
 
-// findMark walks from the end to the last mark, and skips bytes that do not check.
+// findMark walks from the end to the last mark, and skips bytes that are no whole frame.
 func (l *Last) findMark(b []byte) {
 	for end := len(b); end >= frameSize; {
 		f, ok := parseLast(b[:end])

@@ -46,16 +46,16 @@ func (*Recount) kind() kind { return recountKind }
 func (*Ban) kind() kind     { return banKind }
 func (*Mark) kind() kind    { return markKind }
 
-// Header is the first record of a log. N, placed queens, symmetry, depth and redundancy are the identity of a count.
+// Header is the first record of a log. N, placed queens, symmetry, depth and redundancy say what is counted, and how.
 type Header struct {
 	Format     int             `json:"format"`
 	Run        string          `json:"run"`
 	Manifest   queens.Manifest `json:"manifest"`
 	Redundancy int             `json:"redundancy"` // machines that must agree on each task, 1 to 3
-	SpotCheck  float64         `json:"spot_check"` // share of the tasks that one machine more counts, 0 to 1
-	Secret     Secret          `json:"secret"`     // of tickets and spot checks; in no export
+	SpotCheck  float64         `json:"spot_check"` // share of the tasks that one more machine counts, 0 to 1
+	Secret     Secret          `json:"secret"`     // key of tickets and spot checks; in no export
 	Created    time.Time       `json:"created"`
-	Depth      int             `json:"depth"` // that was asked for; 0 if the splitter chose
+	Depth      int             `json:"depth"` // the depth that was asked for; 0 if the splitter chose it
 }
 
 // Secret is the key of tickets and spot checks.
@@ -100,8 +100,8 @@ const (
 	LostWorkers Why = "lost workers" // three workers lost the task
 )
 
-// Ban says that nothing of a machine is accepted any more. It is written with the recount, so that it outlives damage of
-// the machine's results.
+// Ban says that nothing of a machine is accepted any more. It is written with the recount, so that the ban stands even if
+// the machine's results are damaged later.
 type Ban struct {
 	queens.Ban
 	At time.Time `json:"at"`
@@ -111,15 +111,16 @@ type Ban struct {
 type Mark struct {
 	State     queens.State    `json:"state"`
 	At        time.Time       `json:"at"`
-	Wall      time.Duration   `json:"wall_ns"`   // for which coordinators have worked on the run, pauses left out
+	Wall      time.Duration   `json:"wall_ns"`   // time that coordinators have worked on the run, without pauses
 	Done      uint64          `json:"done"`      // tasks
 	Work      float64         `json:"work"`      // part of the estimated work that is done, 0 to 1
 	Solutions *queens.Decimal `json:"solutions"` // found so far, weighted
 	Total     *queens.Decimal `json:"total"`     // null unless State is [queens.Complete]
 }
 
-// validate returns the first thing wrong with a record of a run of that many tasks. The header says itself how many.
+// validate returns the first thing that is wrong with a record of a run with that many tasks.
 func validate(r Record, tasks uint64) error {
+	oneTask := func(task uint64) error { return queens.Range{First: task, Tasks: 1}.Validate(tasks) }
 	switch r := r.(type) {
 	case *Header:
 		return r.validate()
@@ -127,20 +128,21 @@ func validate(r Record, tasks uint64) error {
 		return queens.ValidateName("a version", r.Version)
 	case *Result:
 		if uint64(len(r.Counts)) != r.Tasks || r.Searched < 0 || r.At.UnixMilli() < 0 {
-			return fmt.Errorf("a result of %d tasks with %d counts, searched %v, at %v", r.Tasks, len(r.Counts), r.Searched, r.At)
+			return fmt.Errorf("a result of %d tasks with %d counts, searched %v, at %v",
+				r.Tasks, len(r.Counts), r.Searched, r.At)
 		}
 		return cmp.Or(r.Range.Validate(tasks), queens.ValidateMachine(r.Machine))
 	case *Recount:
 		if r.Why != Dispute && r.Why != SpotCheck && r.Why != LostWorkers {
 			return fmt.Errorf("a recount for the reason %.80q", r.Why)
 		}
-		return cmp.Or(queens.Range{First: r.Task, Tasks: 1}.Validate(tasks), queens.ValidateMachine(r.Machine), queens.ValidateName("a kernel", r.Kernel))
+		return cmp.Or(oneTask(r.Task), queens.ValidateMachine(r.Machine), queens.ValidateName("a kernel", r.Kernel))
 	case *Ban:
-		return cmp.Or(queens.Range{First: r.Task, Tasks: 1}.Validate(tasks), queens.ValidateMachine(r.Machine))
+		return cmp.Or(oneTask(r.Task), queens.ValidateMachine(r.Machine))
 	case *Mark:
 		switch {
 		case r.Solutions == nil, r.Wall < 0, !(r.Work >= 0 && r.Work <= 1), r.Done > tasks:
-			return errors.New("a mark without a number of solutions, or with a negative time, impossible work or too many tasks")
+			return errors.New("a mark without solutions, or with a negative time, impossible work or too many tasks")
 		case (r.Total != nil) != (r.State == queens.Complete):
 			return fmt.Errorf("a mark of state %.80q, and a total: %v", r.State, r.Total != nil)
 		}
@@ -166,7 +168,7 @@ func (h *Header) validate() error {
 // MaxRedundancy is the greatest number of machines that can be asked to agree on each task.
 const MaxRedundancy = 3
 
-// payloadOf returns the encoding of a valid record: a result in bytes, all others, which are rare, in JSON.
+// payloadOf encodes a valid record: a result in binary, and all other records, which are rare, in JSON.
 func payloadOf(r Record) ([]byte, error) {
 	if err := validate(r, math.MaxUint64); err != nil {
 		return nil, err
@@ -177,7 +179,7 @@ func payloadOf(r Record) ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// encode returns three names, each after its length, the hash in 8 bytes, and numbers of variable length.
+// encode returns three names, each preceded by its length, then the hash in 8 bytes, then numbers of variable length.
 func (r *Result) encode() (b []byte, err error) {
 	for _, name := range []string{r.Machine, r.Process, r.Kernel} {
 		if err := queens.ValidateName("a name", name); err != nil {
@@ -186,13 +188,14 @@ func (r *Result) encode() (b []byte, err error) {
 		b = append(append(b, byte(len(name))), name...)
 	}
 	b = binary.LittleEndian.AppendUint64(b, r.Hash)
-	for _, number := range append([]uint64{r.First, r.Tasks, uint64(r.Searched.Microseconds()), uint64(r.At.UnixMilli())}, r.Counts...) {
+	head := []uint64{r.First, r.Tasks, uint64(r.Searched.Microseconds()), uint64(r.At.UnixMilli())}
+	for _, number := range append(head, r.Counts...) {
 		b = binary.AppendUvarint(b, number)
 	}
 	return b, nil
 }
 
-// decoder decodes the records of a log. It keeps each name once, and overwrites the last result by the next.
+// decoder decodes the records of a log. It keeps each name once. A result overwrites the one before it.
 type decoder struct {
 	header  *Header // the last one
 	names   map[string]string
@@ -200,12 +203,12 @@ type decoder struct {
 	result  Result
 }
 
-// newDecoder returns a decoder of a log whose header is not known, so that a record may name any task.
+// newDecoder returns a decoder of a log whose header is not known yet. Until then, records may name any task.
 func newDecoder() *decoder {
 	return &decoder{header: &Header{Manifest: queens.Manifest{Tasks: math.MaxUint64}}, names: make(map[string]string)}
 }
 
-// errRecord says that a frame that checks holds no record.
+// errRecord says that a whole frame holds no record.
 var errRecord = errors.New("a record that can't be decoded")
 
 // decode returns the record of a frame if it is valid in this log.
@@ -229,8 +232,8 @@ func (d *decoder) decode(f frame) (r Record, err error) {
 	return r, err
 }
 
-// decodeJSON decodes a record, and accepts only the encoding of a valid one. A header of another format may have other
-// fields: the error is that of the format.
+// decodeJSON decodes a record, and accepts only what payloadOf would write. A header of another format may have other
+// fields; the error then says that the format is another.
 func decodeJSON(payload []byte, r Record) error {
 	failed := json.Unmarshal(payload, r)
 	again, err := payloadOf(r)
@@ -273,7 +276,7 @@ func (d *decoder) decodeResult(b []byte) (err error) {
 	return nil
 }
 
-// name returns a name of a result, checked when it is first met.
+// name returns a name of a result. It validates a name when it meets it for the first time.
 func (d *decoder) name(b []byte) (string, error) {
 	if name, known := d.names[string(b)]; known {
 		return name, nil

@@ -19,7 +19,7 @@ func decode(k kind, payload []byte) (Record, error) {
 	return newDecoder().decode(frame{kind: k, payload: payload})
 }
 
-// A record that no program of this format writes is neither written nor read: a change of one field decides.
+// An invalid record is neither written nor read. Each case changes one field.
 func TestInvalidRecords(t *testing.T) {
 	refused := func(name string, ok bool, r Record) {
 		t.Helper()
@@ -104,7 +104,7 @@ func TestInvalidRecords(t *testing.T) {
 	changed("a long name", false, func(r *Result) { r.Kernel = long })
 }
 
-// A payload is decoded only if it is the encoding of the record that it decodes to.
+// A payload is decoded only if encoding the record again gives the same payload.
 func TestInvalidPayloads(t *testing.T) {
 	refused := func(k kind, payload []byte) error {
 		_, err := decode(k, payload)
@@ -130,22 +130,28 @@ func TestInvalidPayloads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, payload := range map[string][]byte{
-		"a control name": numbers("\x1b", 3, 2, 7, 9, 1, 1), "no tasks": numbers("m", 3, 0, 7, 9), "a count more": numbers("m", 3, 2, 7, 9, 1, 1, 1),
-		"more tasks than bytes": numbers("m", 3, 1<<40, 7, 9, 1, 1), "a range that wraps": numbers("m", math.MaxUint64, 2, 7, 9, 1, 1),
-		"a long search": numbers("m", 3, 2, math.MaxInt64/1000+1, 9, 1, 1), "a late time": numbers("m", 3, 2, 7, math.MaxInt64/1_000_000+1, 1, 1),
+		"a control name":        numbers("\x1b", 3, 2, 7, 9, 1, 1),
+		"no tasks":              numbers("m", 3, 0, 7, 9),
+		"a count more":          numbers("m", 3, 2, 7, 9, 1, 1, 1),
+		"more tasks than bytes": numbers("m", 3, 1<<40, 7, 9, 1, 1),
+		"a range that wraps":    numbers("m", math.MaxUint64, 2, 7, 9, 1, 1),
+		"a long search":         numbers("m", 3, 2, math.MaxInt64/1000+1, 9, 1, 1),
+		"a late time":           numbers("m", 3, 2, 7, math.MaxInt64/1_000_000+1, 1, 1),
 	} {
 		if refused(resultKind, payload) == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
 	for k, text := range map[kind]string{
-		startKind: `{"number":1`, banKind: `{ "machine":"a","task":0,"count":0,"recount":0,"at":"2001-09-09T01:46:40Z"}`, 'X': `{}`, headerKind: `{"format":`,
+		startKind: `{"number":1`, headerKind: `{"format":`, 'X': `{}`,
+		banKind: `{ "machine":"a","task":0,"count":0,"recount":0,"at":"2001-09-09T01:46:40Z"}`,
 	} {
 		if refused(k, []byte(text)) == nil {
 			t.Errorf("%c %s is accepted", k, text)
 		}
 	}
-	if err := refused(headerKind, []byte(`{"format":2,"other":[]}`)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "format 2") {
+	err = refused(headerKind, []byte(`{"format":2,"other":[]}`))
+	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "format 2") {
 		t.Errorf("a header of another format: %v", err)
 	}
 	var s Secret
@@ -173,7 +179,7 @@ func TestLargestFrame(t *testing.T) {
 	if none, err := AppendFrame(nil, result("a", 0, make([]uint64, most+1)...)); err == nil || len(none) > 0 {
 		t.Errorf("%d bytes are written, error %v", len(none), err)
 	}
-	// The last frame is not a smaller one at the place where it should begin.
+	// The word at the end says that the frame begins here, but a smaller frame begins here.
 	small, _ := AppendFrame(nil, mark(queens.Running))
 	if _, ok := parseLast(binary.LittleEndian.AppendUint32(small, uint32(len(small)+4-frameSize))); ok {
 		t.Error("bytes after a frame are a part of it")

@@ -1,0 +1,271 @@
+package ledger
+
+import (
+	"fmt"
+	"maps"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// model implements the rules at the top of fold.go, as plainly as possible.
+type model struct {
+	redundancy int
+	counts     map[uint64]map[modelCount]string // by task: each count, and the machine that counted it
+	recounts   map[uint64]map[modelRecount]bool
+	byRecord   map[string]bool
+}
+
+type modelCount struct {
+	machine, kernel string
+	count           uint64
+}
+
+type modelRecount struct {
+	count           uint64
+	machine, kernel string
+	deeper          bool
+}
+
+func newModel(redundancy int, records []Record) *model {
+	m := &model{redundancy, make(map[uint64]map[modelCount]string), make(map[uint64]map[modelRecount]bool), make(map[string]bool)}
+	for _, r := range records {
+		switch r := r.(type) {
+		case *Result:
+			for i, count := range r.Counts {
+				task := r.First + uint64(i)
+				if m.counts[task] == nil {
+					m.counts[task] = make(map[modelCount]string)
+				}
+				m.counts[task][modelCount{r.Machine, r.Kernel, count}] = r.Machine
+			}
+		case *Recount:
+			if m.recounts[r.Task] == nil {
+				m.recounts[r.Task] = make(map[modelRecount]bool)
+			}
+			m.recounts[r.Task][modelRecount{r.Count, r.Machine, r.Kernel, r.Deeper}] = true
+		case *Ban:
+			m.byRecord[r.Machine] = true
+		}
+	}
+	return m
+}
+
+// machines returns the machines by what they counted. It leaves out banned machines unless void is set.
+func (m *model) machines(task uint64, void bool) map[uint64]map[string]bool {
+	by := make(map[uint64]map[string]bool)
+	for f, machine := range m.counts[task] {
+		if void || !m.banned(machine) {
+			if by[f.count] == nil {
+				by[f.count] = make(map[string]bool)
+			}
+			by[f.count][machine] = true
+		}
+	}
+	return by
+}
+
+func (m *model) verdict(task uint64) (count uint64, ok bool) {
+	found := make(map[uint64]int)
+	searches := make(map[modelRecount]bool)
+	for r := range m.recounts[task] {
+		r.machine = ""
+		searches[r] = true
+	}
+	for r := range searches {
+		found[r.count]++
+	}
+	for recount, times := range found {
+		if times > 1 && ok {
+			return 0, false
+		}
+		if times > 1 {
+			count, ok = recount, true
+		}
+	}
+	if ok || len(found) != 1 {
+		return count, ok
+	}
+	by := m.machines(task, true)
+	for recount := range found {
+		count, ok = recount, len(by[recount]) > 0
+	}
+	for other, machines := range by {
+		ok = ok && (other == count || len(machines) < 2)
+	}
+	return count, ok
+}
+
+func (m *model) banned(machine string) bool {
+	for task := range m.recounts {
+		if count, ok := m.verdict(task); ok {
+			for f, by := range m.counts[task] {
+				if by == machine && f.count != count {
+					return true
+				}
+			}
+			for r := range m.recounts[task] {
+				if r.machine == machine && r.count != count {
+					return true
+				}
+			}
+		}
+	}
+	return m.byRecord[machine]
+}
+
+func (m *model) outcome(task uint64) (o Outcome) {
+	valid, all, recounts := m.machines(task, false), m.machines(task, true), make(map[uint64]bool)
+	for r := range m.recounts[task] {
+		recounts[r.count] = true
+		for _, by := range []map[uint64]map[string]bool{valid, all} {
+			if by[r.count] == nil {
+				by[r.count] = nil
+			}
+		}
+	}
+	o.Count, o.Verdict = m.verdict(task)
+	o.Differed = len(all) > 1
+	if !o.Verdict {
+		for count := range valid {
+			o.Count = count
+		}
+	}
+	if o.Verdict || len(valid) == 1 {
+		o.Agree = len(valid[o.Count])
+	}
+	o.Done = o.Verdict || o.Agree >= m.redundancy
+	o.NeedsRecount = !o.Verdict && len(valid)+len(recounts) > 1
+	return o
+}
+
+// check compares a state with the model.
+func (m *model) check(t *testing.T, s *State) {
+	t.Helper()
+	want := totals{doneOf: make([]uint64, len(s.header.Manifest.Classes))}
+	solutions := new(big.Int)
+	for task := range s.header.Manifest.Tasks {
+		o, got := m.outcome(task), s.Task(task)
+		if !o.Done && o.Agree == 0 {
+			o.Count = got.Count
+		}
+		if got != o {
+			t.Fatalf("task %d: %+v, want %+v", task, got, o)
+		}
+		for total, holds := range map[*uint64]bool{
+			&want.done: o.Done, &want.checked: o.Done && (o.Verdict || o.Agree > 1),
+			&want.unsettled: o.NeedsRecount, &want.differed: o.Differed,
+		} {
+			if holds {
+				*total++
+			}
+		}
+		if class := s.header.Manifest.ClassOf(task); o.Done {
+			weight := s.header.Manifest.Classes[class].Weight
+			want.doneOf[class]++
+			want.sums.Add(weight, o.Count)
+			solutions.Add(solutions, new(big.Int).SetUint64(o.Count*uint64(weight)))
+		}
+	}
+	if fmt.Sprint(s.totals) != fmt.Sprint(want) || s.Solutions().Cmp(solutions) != 0 {
+		t.Fatalf("%+v of %v solutions, want %+v of %v", s.totals, s.Solutions(), want, solutions)
+	}
+	for _, machine := range []string{"a", "b", "c", "d"} {
+		if s.Banned(machine) != m.banned(machine) {
+			t.Fatalf("machine %s is banned: %v", machine, s.Banned(machine))
+		}
+	}
+}
+
+// randomRecords returns records that often contradict each other.
+func randomRecords(rng *rand.Rand) (records []Record) {
+	count := func() uint64 { return 1 + uint64(max(0, rng.IntN(8)-6)) }
+	by := func() string { return string(rune('a'+rng.IntN(4))) + []string{"/avx2", "/generic"}[rng.IntN(2)] }
+	for range rng.IntN(24) {
+		switch rng.IntN(8) {
+		case 0, 1:
+			r := recounted(rng.Uint64N(3), count(), []string{"avx2", "generic"}[rng.IntN(2)])
+			r.Deeper, r.Machine = rng.IntN(4) == 0, by()[:1]
+			records = append(records, r)
+		case 2:
+			if rng.IntN(3) == 0 {
+				records = append(records, ban(by()[:1]))
+			}
+		default:
+			counts := []uint64{count(), count(), count()}
+			records = append(records, result(by(), rng.Uint64N(4), counts[:1+rng.IntN(3)]...))
+		}
+	}
+	return records
+}
+
+// A state of random records equals the model: in any order, with repetitions, and whether they are applied all at once or
+// one by one.
+func TestFoldIsTheModel(t *testing.T) {
+	headers := []*Header{newHeader(t, 1), newHeader(t, 2), newHeader(t, 3)}
+	for seed := range uint64(1500) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		h := headers[seed%3]
+		records := randomRecords(rng)
+		m := newModel(h.Redundancy, records)
+		rng.Shuffle(len(records), func(i, k int) { records[i], records[k] = records[k], records[i] })
+		s := NewState(h)
+		s.stale = true
+		for _, r := range records {
+			s.apply(r)
+		}
+		s.settle()
+		m.check(t, s)
+		records = append(records, records...)
+		rng.Shuffle(len(records), func(i, k int) { records[i], records[k] = records[k], records[i] })
+		again := NewState(h)
+		for i, r := range records {
+			before, bans := outcomes(again), fmt.Sprint(again.Bans())
+			change, err := again.Apply(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i%8 == 0 {
+				newModel(h.Redundancy, records[:i+1]).check(t, again)
+			}
+			for task, after := range outcomes(again) {
+				if after != before[task] && fmt.Sprint(again.Bans()) == bans && !slices.Contains(change.Tasks, uint64(task)) {
+					t.Fatalf("seed %d: %+v changes task %d, and nothing says so", seed, r, task)
+				}
+			}
+		}
+		m.check(t, again)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+		for task := range h.Manifest.Tasks {
+			if !maps.Equal(countsOf(s, task), countsOf(again, task)) {
+				t.Fatalf("seed %d: task %d: %v, %v", seed, task, s.Counts(task), again.Counts(task))
+			}
+		}
+		if summary(s) != summary(again) {
+			t.Fatalf("seed %d: the order changes the state", seed)
+		}
+	}
+}
+
+// summary returns what a state says of the whole run.
+func summary(s *State) string {
+	return fmt.Sprint(s.Bans(), s.Unsettled(), s.Confirmation(nil), s.Solutions())
+}
+
+func countsOf(s *State, task uint64) map[Count]bool {
+	set := make(map[Count]bool)
+	for _, c := range s.Counts(task) {
+		set[c] = true
+	}
+	return set
+}
+
+func outcomes(s *State) (all []Outcome) {
+	for task := range s.header.Manifest.Tasks {
+		all = append(all, s.Task(task))
+	}
+	return all
+}
