@@ -12,9 +12,10 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Export writes all tasks of the ledger at path, in order, each as a line of JSON: see [queens.ExportedTask]. A task that is
-// not done has no count. Beside a coordinator that counts it writes what the ledger has when it begins. The error is one of
-// [ledger.Load] or of w, or the cause of ctx's end; or it says that this program does not make the tasks of the manifest.
+// Export writes all tasks of the ledger at path, in order, each as a line of JSON: see [queens.ExportedTask]. A task that
+// is not done has no count. While a coordinator counts, Export writes what the ledger has when Export begins. An error
+// comes from [ledger.Load] or w, or is the cause of ctx's end, or says that this program does not make the tasks of the
+// manifest.
 func Export(ctx context.Context, path string, w io.Writer) error {
 	s, _, err := ledger.Load(path)
 	if err != nil {
@@ -33,7 +34,8 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 		var lines bytes.Buffer
 		encoder := json.NewEncoder(&lines)
 		for _, task := range tasks {
-			line := queens.ExportedTask{Task: task.ID, Weight: m.Classes[m.ClassOf(task.ID)].Weight, Board: task.Board, Prefixes: task.Prefixes}
+			weight := m.Classes[m.ClassOf(task.ID)].Weight
+			line := queens.ExportedTask{Task: task.ID, Weight: weight, Board: task.Board, Prefixes: task.Prefixes}
 			if c, done := countOf(s, task.ID); done {
 				line.Count, line.Machine, line.Kernel = &c.Count, c.Machine, c.Kernel
 				line.Seconds = math.Round(float64(seconds[task.ID])*1e6) / 1e6
@@ -49,8 +51,8 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 	})
 }
 
-// countOf returns a count that equals the run's count of a task, a recount only if no worker has counted the same. It also returns
-// whether the task is done.
+// countOf returns a record that gives a task's count, and whether the task is done. It prefers the count of a worker to a
+// recount.
 func countOf(s *ledger.State, task uint64) (count ledger.Count, done bool) {
 	o := s.Task(task)
 	for _, c := range s.Counts(task) {
@@ -61,7 +63,7 @@ func countOf(s *ledger.State, task uint64) (count ledger.Count, done bool) {
 	return count, done
 }
 
-// secondsOf returns how long the search of each task took by the machine and the kernel of [countOf].
+// secondsOf returns, for each task, the time of the search by the machine and kernel that [countOf] returns.
 func secondsOf(path string, s *ledger.State) ([]float32, error) {
 	seconds := make([]float32, s.Header().Manifest.Tasks)
 	return seconds, ledger.Read(path, func(r ledger.Record) error {

@@ -10,24 +10,25 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Facts returns the facts of a run on which no coordinator works, with the total of a complete one, which is computed again.
-// The error is one of [Total], or of [ledger.Load].
+// Facts returns the facts of a run on which no coordinator works. For a complete run it computes the total again. Errors
+// are like those of [Total].
 func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 	s, _, err := ledger.Load(path)
 	if err != nil {
 		return queens.Snapshot{}, err
 	}
 	snapshot := Snapshot(s)
-	if s.Ended() == queens.Complete {
-		var found *big.Int
-		if found, err = total(ctx, path, s); err == nil {
-			snapshot.SetTotal(found, s.Confirmation(found))
-		}
+	if s.Ended() != queens.Complete {
+		return snapshot, nil
+	}
+	found, err := total(ctx, path, s)
+	if err == nil {
+		snapshot.SetTotal(found, s.Confirmation(found))
 	}
 	return snapshot, err
 }
 
-// Snapshot returns the facts of a run on which no coordinator works, as its ledger has them, without a total.
+// Snapshot returns the facts of a run on which no coordinator works, from its ledger, without a total.
 func Snapshot(s *ledger.State) queens.Snapshot {
 	h := s.Header()
 	m, bans := &h.Manifest, s.Bans()
@@ -36,7 +37,8 @@ func Snapshot(s *ledger.State) queens.Snapshot {
 		Done: s.NumberDone(), Tasks: m.Tasks, Solutions: (*queens.Decimal)(s.Solutions()),
 		WorkDone:   queens.Fraction(split.WorkDone(m, nil, s.DoneByClass())),
 		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: s.Checked(), Disputes: s.Disputes(),
-		Recounts: s.Recounts(), Recounting: uint64(len(s.Unsettled())), Recorded: s.Results(), Banned: bans[:min(len(bans), queens.MaxBans)],
+		Recounts: s.Recounts(), Recounting: uint64(len(s.Unsettled())), Recorded: s.Results(),
+		Banned: bans[:min(len(bans), queens.MaxBans)],
 	}
 	if mark := s.Mark(); mark != nil {
 		snapshot.At, snapshot.Elapsed.Duration = mark.At, mark.Wall
@@ -47,7 +49,8 @@ func Snapshot(s *ledger.State) queens.Snapshot {
 	return snapshot
 }
 
-// History returns how the run of the ledger at path went, by its marks, as far as the ledger can be read.
+// History returns the progress of the run whose ledger is at path, from its marks. Of a damaged ledger it returns the part
+// that can be read.
 func History(path string) []progress.Point {
 	var h progress.History
 	_ = ledger.Read(path, func(r ledger.Record) error {

@@ -1,5 +1,5 @@
-// Package audit goes through a ledger from its file alone: it computes the total, verifies a run, counts a sample of its
-// tasks again, and exports the tasks. It relies on nothing that a coordinator holds in memory.
+// Package audit works on the file of a ledger alone: it computes the total, verifies a run, counts a sample of its tasks
+// again, and exports the tasks. It relies on nothing that a coordinator holds in memory.
 package audit
 
 import (
@@ -15,12 +15,12 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Total computes the total of the ledger at path by two routes, which must agree with each other, with the mark of a
-// complete run, and with the published total. One is the fold. The other splits the count again, which must give the tasks
-// of the manifest, compares what each result searched with these tasks, and adds up the counts as they stand in the records.
+// Total computes the total of the ledger at path in two ways, which must agree with each other, with the mark of a complete
+// run, and with the published total. One way is the fold. The other way splits the count again, which must give the tasks
+// of the manifest. Then it checks that each result is of these tasks, and adds up the counts in the records.
 //
-// The error wraps [queens.ErrIncomplete] if a task is not done or awaits a recount, and [queens.ErrContradiction] if
-// something contradicts; or it is one of [ledger.Load], or the cause of ctx's end.
+// The error wraps [queens.ErrIncomplete] if a task is not done or needs a recount, and [queens.ErrContradiction] if there
+// is a contradiction. Other errors come from [ledger.Load], or are the cause of ctx's end.
 func Total(ctx context.Context, path string) (*big.Int, error) {
 	s, _, err := ledger.Load(path)
 	if err != nil {
@@ -29,10 +29,10 @@ func Total(ctx context.Context, path string) (*big.Int, error) {
 	return total(ctx, path, s)
 }
 
-// total is [Total] of a ledger that has been folded.
+// total does what [Total] does, with a ledger that has been folded.
 func total(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
 	m := &s.Header().Manifest
-	if m.SplitVersion != split.Version { // it contradicts nothing: another program can tell
+	if m.SplitVersion != split.Version { // no contradiction: another version can audit it
 		_, err := split.Check(ctx, m, nil)
 		return nil, err
 	}
@@ -55,39 +55,41 @@ func total(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	case ended == queens.Complete && first.Cmp((*big.Int)(s.Mark().Total)) != 0:
 		return nil, fmt.Errorf("%w: the counts sum to %d, the ledger says %s", queens.ErrContradiction, first, s.Mark().Total)
 	case known != nil && first.Cmp(known) != 0:
-		return nil, fmt.Errorf("%w: counted %d, the published total for n = %d is %d", queens.ErrContradiction, first, m.N, known)
+		return nil, fmt.Errorf("%w: counted %d, but %d is published for n = %d", queens.ErrContradiction, first, known, m.N)
 	case ended == queens.Contradicted:
 		return nil, fmt.Errorf("%w: the run ended contradicted, although its counts sum to %d", queens.ErrContradiction, first)
 	}
 	return first, nil
 }
 
-// checkClasses returns an error unless the manifest's classes are those of its symmetry and its placed queens. The hashes
-// of the tasks cover the classes, but the total also depends on their weights.
+// checkClasses returns an error unless the manifest has the classes of its symmetry and placed queens. The hash of the
+// tasks does not cover the weights of the classes, on which the total depends too.
 func checkClasses(m *queens.Manifest) error {
 	want, err := symmetry.Classes(m.N, m.Symmetry, m.Placed...)
 	if err != nil {
 		return fmt.Errorf("the manifest of the run: %w", err)
 	}
-	if !slices.EqualFunc(want, m.Classes, func(class queens.Class, plan queens.ClassPlan) bool { return class == plan.Class }) {
-		return fmt.Errorf("%w: the classes of the run are not those of symmetry %s on a board of side %d with queens on %v: use the program version that started it", queens.ErrContradiction, m.Symmetry, m.N, m.Placed)
+	isSame := func(class queens.Class, plan queens.ClassPlan) bool { return class == plan.Class }
+	if !slices.EqualFunc(want, m.Classes, isSame) {
+		return fmt.Errorf("%w: this program makes other classes than the run has, for symmetry %s, side %d and queens on %v: "+
+			"use the program version that started it", queens.ErrContradiction, m.Symmetry, m.N, m.Placed)
 	}
 	return nil
 }
 
-// checkDone returns nil if every task is done, and nothing is awaited.
+// checkDone returns an error unless every task is done and none needs a recount.
 func checkDone(s *ledger.State) error {
 	unsettled, done, tasks := s.Unsettled(), s.NumberDone(), s.Header().Manifest.Tasks
 	switch {
 	case len(unsettled) > 0:
-		return fmt.Errorf("%w: %d tasks need a recount, the first is task %d", queens.ErrIncomplete, len(unsettled), unsettled[0])
+		return fmt.Errorf("%w: %d tasks need a recount, first task %d", queens.ErrIncomplete, len(unsettled), unsettled[0])
 	case done < tasks:
 		return fmt.Errorf("%w: %d of %d tasks are done", queens.ErrIncomplete, done, tasks)
 	}
 	return nil
 }
 
-// again is the second route to the total. Of the fold it takes only who is banned.
+// again computes the total in the second way: see [Total]. From the fold it takes only which machines are banned.
 func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
 	m := &s.Header().Manifest
 	var hashes []uint64
@@ -99,25 +101,19 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 		return nil, fmt.Errorf("%w: %w", queens.ErrContradiction, err)
 	}
 	counts, counted := make([]uint64, m.Tasks), make([]bool, m.Tasks)
-	var sums symmetry.Sums
-	missing := m.Tasks
-	recounts := make(map[uint64][]*ledger.Recount) // of each task
 	enter := func(task, count uint64) error {
-		switch {
-		case !counted[task]:
-			counts[task], counted[task] = count, true
-			sums.Add(m.Classes[m.ClassOf(task)].Weight, count)
-			missing--
-		case counts[task] != count:
-			return fmt.Errorf("%w: two counts of task %d are left, %d and %d", queens.ErrContradiction, task, counts[task], count)
+		if counted[task] && counts[task] != count {
+			return fmt.Errorf("%w: task %d has the counts %d and %d", queens.ErrContradiction, task, counts[task], count)
 		}
+		counts[task], counted[task] = count, true
 		return nil
 	}
+	recounts := make(map[uint64][]*ledger.Recount) // of each task
 	err = ledger.Read(path, func(r ledger.Record) error {
 		switch r := r.(type) {
 		case *ledger.Result:
 			if r.Validate(m.Tasks) != nil || queens.HashOfRange(hashes[r.First:r.End()]) != r.Hash {
-				return fmt.Errorf("%w: machine %s searched something else than tasks %v", queens.ErrContradiction, r.Machine, r.Range)
+				return fmt.Errorf("%w: machine %s searched other tasks than %v", queens.ErrContradiction, r.Machine, r.Range)
 			}
 			for i := 0; i < len(r.Counts) && !s.Banned(r.Machine); i++ {
 				if err := enter(r.First+uint64(i), r.Counts[i]); err != nil {
@@ -130,21 +126,30 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 		return context.Cause(ctx)
 	})
 	for task, found := range recounts {
-		count := found[0].Count
-		for i, a := range found { // where recounts differ, two searches have found the same
-			if slices.ContainsFunc(found[:i], func(b *ledger.Recount) bool {
-				return a.Count == b.Count && (a.Kernel != b.Kernel || a.Deeper != b.Deeper)
-			}) {
-				count = a.Count
-			}
-		}
-		err = cmp.Or(err, enter(task, count))
+		err = cmp.Or(err, enter(task, verdict(found)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	if missing > 0 {
-		return nil, fmt.Errorf("%w: %d tasks have no count", queens.ErrIncomplete, missing)
+	var sums symmetry.Sums
+	for task, count := range counts {
+		if !counted[task] {
+			return nil, fmt.Errorf("%w: task %d has no count", queens.ErrIncomplete, task)
+		}
+		sums.Add(m.Classes[m.ClassOf(uint64(task))].Weight, count)
 	}
 	return sums.Total(), nil
+}
+
+// verdict returns the count that the recounts of a done task establish: the one that two different searches found, or else
+// the only one.
+func verdict(recounts []*ledger.Recount) uint64 {
+	for i, a := range recounts {
+		for _, b := range recounts[:i] {
+			if a.Count == b.Count && (a.Kernel != b.Kernel || a.Deeper != b.Deeper) {
+				return a.Count
+			}
+		}
+	}
+	return recounts[0].Count
 }
