@@ -20,7 +20,7 @@ var layers = strings.Fields(`
 // apart are packages that none of the layers imports: for tests, and programs beside the product.
 var apart = strings.Fields(`
 	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit pkg/testkit/liar
-	docs/check/cover scripts/archive scripts/fleet`)
+	docs/check/cover`)
 
 // only says which packages may import a package or a module, given by the beginning of its path.
 var only = map[string][]string{
