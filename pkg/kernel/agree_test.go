@@ -12,7 +12,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// newCounter returns a counter that the end of the test closes.
+// newCounter returns a counter, and closes it when the test ends.
 func newCounter(t testing.TB, k Kernel) Counter {
 	t.Helper()
 	c, err := k.New()
@@ -36,8 +36,7 @@ func count(t testing.TB, c Counter, b *queens.Board, ps []queens.Prefix) uint64 
 	return got
 }
 
-// randomBoard returns a board without some random squares, and without so many on a large board that
-// it can be searched.
+// randomBoard returns a board without some random squares. A large board lacks so many squares that its search is short.
 func randomBoard(rng *rand.Rand, n int) queens.Board {
 	b := queens.FullBoard(n)
 	keep := min(1, 9/float64(n)) + 0.15*rng.Float64()
@@ -57,7 +56,7 @@ func randomBoard(rng *rand.Rand, n int) queens.Board {
 	return b
 }
 
-// wildPrefix returns a valid prefix that need not come from any queens.
+// wildPrefix returns a valid prefix that attacks random squares, whether or not queens can attack them.
 func wildPrefix(rng *rand.Rand, b *queens.Board, row int) queens.Prefix {
 	p := queens.Prefix{Row: row}
 	for _, c := range rng.Perm(b.N)[:row] {
@@ -68,8 +67,8 @@ func wildPrefix(rng *rand.Rand, b *queens.Board, row int) queens.Prefix {
 	return p
 }
 
-// Every kernel counts like the reference, batch after batch with the same counter, on random boards
-// and on prefixes that come from queens or not.
+// Every kernel counts like the reference on random boards, batch after batch with the same counter. Some prefixes come from
+// queens, the others are wild.
 func TestKernelsAgreeWithGeneric(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")
@@ -99,8 +98,7 @@ func TestKernelsAgreeWithGeneric(t *testing.T) {
 	}
 }
 
-// randomBatch returns valid prefixes of mixed rows, deep enough on large boards for
-// the search to be short.
+// randomBatch returns valid prefixes of mixed depths. On a large board they are so deep that the search is short.
 func randomBatch(rng *rand.Rand, b *queens.Board, size int) []queens.Prefix {
 	low := rng.IntN(b.N + 1)
 	if b.N > 12 {
@@ -153,7 +151,7 @@ func TestGarbageIsCollectedDuringSearches(t *testing.T) {
 				c := newCounter(t, k)
 				searches.Go(func() {
 					b := queens.FullBoard(22)
-					_, _ = c.Count(ctx, &b, []queens.Prefix{{}}, &pulses[i]) // ends by ctx alone
+					_, _ = c.Count(ctx, &b, []queens.Prefix{{}}, &pulses[i]) // ends only with ctx
 				})
 			}
 			for i := range pulses {

@@ -10,22 +10,22 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// ErrDeviceLost is the cause of an error of Count or CountTasks after which the Counter can't count
-// any more, because its device failed or does not answer. Counters of threads never return it.
+// ErrDeviceLost is wrapped by an error of Count or CountTasks after which the Counter can't count any more: its device has
+// failed or does not answer. Counters that run on threads never return it.
 var ErrDeviceLost = errors.New("the device is lost")
 
-// BatchCounter is a [Counter] that counts many tasks of one board at once, a count each, as devices
-// with thousands of lanes do.
+// BatchCounter is a [Counter] that can count many tasks of one board at once. Devices with thousands of lanes need many tasks
+// to be busy.
 type BatchCounter interface {
 	Counter
-	// CountTasks counts the completions of the prefixes of each task on board b. It sets the first n
-	// counts, all of them if there is no error. Otherwise it is as Count.
+	// CountTasks counts tasks on board b. It sets counts[i] to the number of completions of the prefixes of tasks[i], for the
+	// first n tasks. If there is no error, n is the number of tasks. The rest of its contract is that of Count.
 	CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
 }
 
-// CountTasks counts tasks of one board: a [BatchCounter] counts all at once, and each gets an equal part of the time; any
-// other counter counts one after the other. It returns the counts of all tasks, or of the first ones with an error. Kernel of
-// the counts is not set.
+// CountTasks counts tasks of one board. A [BatchCounter] counts all at once; then Elapsed of each is an equal part of the
+// time. Any other counter counts one after the other. With an error, CountTasks returns the counts of the first tasks, as far
+// as they are complete. It does not set Kernel in the counts.
 func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) ([]queens.TaskCount, error) {
 	counted := make([]queens.TaskCount, 0, len(tasks))
 	batch, ok := c.(BatchCounter)

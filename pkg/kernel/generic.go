@@ -16,8 +16,8 @@ import (
 // patterns and recursion", University of Cambridge TR 433, 1997.
 var generic = Kernel{Name: "generic", New: func() (Counter, error) { return new(genericCounter), nil }}
 
-// pollRows is the number of last rows that are searched without polling the context: few
-// enough to take well under a millisecond, many enough to make polling free.
+// pollRows is the number of last rows that are searched without polling the context. They are few enough to take well under a
+// millisecond, and so many that the time for polling is negligible.
 const pollRows = 10
 
 type genericCounter struct {
@@ -65,7 +65,7 @@ func (g *genericCounter) search(rows []Row, s State) uint64 {
 	return found
 }
 
-// CountRows counts the completions of a state of the first row with a queen on each row.
+// CountRows returns the number of ways to place a queen on each row, from a state of the first row.
 func CountRows(rows []Row, s State) uint64 {
 	if len(rows) == 0 {
 		return 1

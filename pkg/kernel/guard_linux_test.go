@@ -14,13 +14,13 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Steps stay inside queues that lie between inaccessible pages, with buffers empty, full and in
-// between, and store no more states than there is room for.
+// Steps touch no memory outside their queues, which lie between inaccessible pages. The buffers are empty, full or in
+// between. Steps store no more states than there is room for.
 func TestGuardPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")
 	}
-	// The kernel that chooses its lanes has the functions of the others.
+	// The kernels with lanes of one width have no other functions.
 	kernels := slices.DeleteFunc(vectorKernels(), func(k Kernel) bool { return strings.Contains(k.Name, "-") })
 	for _, k := range testkit.Sample(t, 1, kernels) {
 		t.Run(k.Name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func stepBetweenGuardPages[T word](t *testing.T, s *search[T], n int) {
 					to.clear()
 					from.n, to.n = length, m
 					for i := range length {
-						p := queens.Prefix{} // above row 3: the most children, none of them dropped
+						p := queens.Prefix{} // in rows 0 to 2: it has the most children, and no step drops one
 						for row >= 3 && (p.Row != row || p.Free(&b) == 0) {
 							p = wildPrefix(rng, &b, row)
 						}

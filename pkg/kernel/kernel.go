@@ -1,6 +1,5 @@
-// Package kernel counts the completions of prefixes: it holds the implementations of the
-// search and the choice between them. It knows boards and prefixes, but nothing of symmetry,
-// tasks or transport.
+// Package kernel counts the completions of prefixes. It has the implementations of the search, and chooses between them. It
+// knows boards and prefixes, but nothing of symmetry, tasks or transport.
 //
 // Every kernel passes the suite of package kerneltest.
 package kernel
@@ -20,18 +19,16 @@ import (
 type Kernel struct {
 	// Name selects the kernel.
 	Name string
-	// New returns a Counter with the buffers and devices that it needs. Each thread uses a
-	// Counter of its own, and closes it. The error says what the machine lacks; it need not
-	// name the kernel. See [Kernel.WithCounter].
+	// New returns a Counter with the buffers and devices that it needs. Each thread makes its own Counter, and closes it. The
+	// error says what the machine lacks; it need not name the kernel. See [Kernel.WithCounter].
 	New func() (Counter, error)
-	// AtOnce is the number of tasks that keep a Counter busy for a second if it is a [BatchCounter];
-	// else 0.
+	// AtOnce is 0 unless New returns a [BatchCounter]. Then it is the number of tasks that keep the Counter busy for about a
+	// second.
 	AtOnce int
 }
 
-// WithCounter calls use with a new Counter, and then closes the Counter, all on the goroutine
-// of the caller. If New fails, it does not call use. The error joins those of New, use and
-// Close; it names the kernel where New or Close fails.
+// WithCounter calls use with a new Counter, and then closes the Counter, all on the goroutine of the caller. If New fails, it
+// does not call use. It returns the errors of New, use and Close, joined. An error of New or Close names the kernel.
 func (k Kernel) WithCounter(use func(Counter) error) (err error) {
 	c, err := k.New()
 	if err != nil {
@@ -45,21 +42,19 @@ func (k Kernel) WithCounter(use func(Counter) error) (err error) {
 	return use(c)
 }
 
-// Counter counts with one kernel, one call of a method at a time.
+// Counter counts with one kernel. Only one of its methods may run at a time.
 type Counter interface {
-	// Count returns the number of ways to complete the prefixes of board b with one queen
-	// on each remaining row. It does not allocate. It does not check the sum for overflow:
-	// no batch that can be counted in a lifetime has 2^64 completions.
+	// Count returns the number of completions of all the prefixes of board b. A completion adds one queen on each remaining
+	// row. Count does not allocate. It does not check the sum for overflow: no batch that can be counted in a lifetime has
+	// 2^64 completions.
 	//
-	// While Count searches, it increments pulse, so that an observer can tell a running
-	// search from a stuck one. When ctx is cancelled, Count returns within 50 ms, with the
-	// cause as its error and the count 0.
+	// While Count searches, it increments pulse, so that an observer can tell a running search from a stuck one. When ctx is
+	// cancelled, Count returns the count 0 and the cause of ctx within 50 ms.
 	//
 	// The board and the prefixes must be valid; see their Validate methods.
 	Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
-	// Close frees what the Counter holds, also after a Count with an error. It is called once,
-	// and no other method after it. The error says what could not be freed; the counts until
-	// then are right all the same.
+	// Close frees what the Counter holds, also after a Count with an error. It is called once, after all other methods. The
+	// error says what could not be freed; all counts before it are right nevertheless.
 	Close() error
 }
 
@@ -100,10 +95,10 @@ func Choose(name string) (Kernel, error) {
 }
 
 // Differing returns the fastest kernel of this machine that is not one of the named kernels, or the reference kernel if all
-// are named. A recount takes it, so that a count and its recount share little code.
+// are named. A recount uses it, so that a count and its recount share little code.
 func Differing(names ...string) Kernel { return differing(Available(), names) }
 
-// differing is [Differing] on a machine with the given kernels, the fastest first.
+// differing is [Differing] for a machine with the given kernels, the fastest first.
 func differing(available []Kernel, names []string) Kernel {
 	for _, k := range available {
 		if !slices.Contains(names, k.Name) {

@@ -16,8 +16,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel of this machine passes the suite, also if it always counts in 16-bit or in 32-bit lanes. NQUEENS_REQUIRE_KERNEL
-// names the kernels, separated by commas, that must not be missing.
+// Every kernel of this machine passes the suite, also if it always counts in 16-bit or in 32-bit lanes.
+// NQUEENS_REQUIRE_KERNEL lists the kernels that this machine must have, separated by commas.
 func TestKernels(t *testing.T) {
 	for _, name := range strings.FieldsFunc(os.Getenv("NQUEENS_REQUIRE_KERNEL"), func(r rune) bool { return r == ',' }) {
 		if !slices.Contains(names(), name) {
@@ -26,7 +26,7 @@ func TestKernels(t *testing.T) {
 	}
 	for _, k := range append(kernel.Available(), kernel.Lanes()...) {
 		if testing.Short() && strings.HasSuffix(k.Name, "-32") {
-			continue // the kernel that chooses its lanes has their functions
+			continue // the kernel that chooses its lanes has the same functions
 		}
 		kerneltest.Run(t, k)
 	}
@@ -58,7 +58,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A recount takes another instruction set where there is one, and the reference where there is none.
+// Differing returns the fastest kernel that is not named, and the reference kernel if all are named.
 func TestDiffering(t *testing.T) {
 	all := names()
 	for i, name := range all {
@@ -174,8 +174,7 @@ func names() []string {
 	return names
 }
 
-// WithCounter returns the errors of use and of Close together, and closes the counter once even if
-// use panics.
+// WithCounter returns the errors of use and of Close together. It closes the counter once, even if use panics.
 func TestWithCounter(t *testing.T) {
 	errUse, errClose := errors.New("use"), errors.New("close")
 	fake := kerneltest.Fake{CloseError: errClose}

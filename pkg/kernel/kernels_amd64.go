@@ -8,7 +8,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// shiftCounts are the lengths of shifts in either direction.
+// shiftCounts returns the operands of instructions that shift by a count: the number of rows, in either direction.
 func shiftCounts[T word]() (shifts [queens.MaxN]shift[T]) {
 	for rows := range shifts {
 		shifts[rows] = shift[T]{T(rows), T(rows)}
@@ -16,8 +16,8 @@ func shiftCounts[T word]() (shifts [queens.MaxN]shift[T]) {
 	return shifts
 }
 
-// factors are factors that shift 16-bit words: the left one by the low half of the product, the
-// right one by the high half.
+// factors returns the operands of a multiplication that shifts 16-bit words. The low half of the product with the left factor
+// is the word shifted to the left, the high half of the product with the right factor is the word shifted to the right.
 func factors() (shifts [queens.MaxN]shift[uint16]) {
 	for rows := 1; rows < queens.MaxN; rows++ {
 		left, right := 1<<rows, 1<<16>>rows
@@ -26,8 +26,8 @@ func factors() (shifts [queens.MaxN]shift[uint16]) {
 	return shifts
 }
 
-// instructionSets returns the instruction sets of this machine that kernels are made of, the fastest first.
-// Package cpu reports a feature only where the operating system saves its registers.
+// instructionSets returns the instruction sets of this machine for which there is a kernel, the fastest first. Package cpu
+// reports a feature only if the operating system saves its registers.
 func instructionSets() (sets []lanes) {
 	x := &cpu.X86
 	avx2 := x.HasAVX2 && x.HasPOPCNT
@@ -43,9 +43,8 @@ func instructionSets() (sets []lanes) {
 	return sets
 }
 
-// compressPerm and expandPerm are permutations for VPERMD, one for each mask m of lanes:
-// compressPerm[m] moves the lanes in m to the front, expandPerm[m] moves lanes from the front
-// to those in m. Their other entries don't matter.
+// compressPerm and expandPerm are permutations for VPERMD, one for each mask m of lanes. compressPerm[m] moves the lanes in m
+// to the front. expandPerm[m] moves lanes from the front to the lanes in m. Their other entries don't matter.
 var compressPerm, expandPerm [256][8]uint32
 
 func init() {

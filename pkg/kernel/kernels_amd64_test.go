@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The assembler encodes an instruction on registers from 16 on as AVX-512.
+// The AVX2 functions use no register that only AVX-512 has. The assembler would accept one and encode AVX-512.
 func TestAVX2NeedsNoMore(t *testing.T) {
 	text, err := os.ReadFile("avx2_amd64.s")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// signedCounts are the counts by which USHL shifts to the left, in the low byte of each word.
+// signedCounts returns the operands of USHL, which shifts to the left by the signed low byte of each word.
 func signedCounts[T word]() (shifts [queens.MaxN]shift[T]) {
 	for rows := range shifts {
 		shifts[rows] = shift[T]{T(rows), T(-rows)}
@@ -16,11 +16,11 @@ func signedCounts[T word]() (shifts [queens.MaxN]shift[T]) {
 	return shifts
 }
 
-// instructionSets returns the instruction sets of this machine that kernels are made of. Every arm64 machine has NEON.
+// instructionSets returns the instruction sets of this machine for which there is a kernel. Every arm64 machine has NEON.
 func instructionSets() []lanes { return []lanes{{"neon", neonx16, neonx32}} }
 
-// laneWeights16 and laneWeights32 hold the bit of each lane in a mask, laneCounts the number of
-// lanes in each mask.
+// laneWeights16 and laneWeights32 hold the bit that each lane has in a mask. laneCounts holds the number of lanes in each
+// mask.
 var (
 	laneWeights16 = [8]uint16{1, 2, 4, 8, 16, 32, 64, 128}
 	laneWeights32 = [4]uint32{1, 2, 4, 8}

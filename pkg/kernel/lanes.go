@@ -9,23 +9,23 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A search in 16-bit lanes has twice the states in a vector, but holds 16 columns only. On a
-// wider board it needs a queen in each outer column first; see window.go. These queens come too
-// early for good pruning, and divide the search into many small ones, so that 32-bit lanes are
-// faster on wide boards.
+// A vector holds twice as many states in 16-bit lanes as in 32-bit lanes, but a 16-bit lane has only 16 columns. On a wider
+// board, the search must first place the queens of the outer columns; see window.go. That prunes badly and divides the search
+// into many small ones, so 32-bit lanes are faster on wide boards.
 
-// maxOuter is the greatest number of outer columns in need of a queen with which a batch is counted in
-// 16-bit lanes. docs/benchmarks.md has the measurements.
+// maxOuter is the greatest number of outer columns without a queen for which a batch is counted in 16-bit lanes.
+// docs/benchmarks.md has the measurements.
 const maxOuter = 5
 
-// lanes are the steps of an instruction set in lanes of either width.
+// lanes has the steps of an instruction set, for lanes of either width.
 type lanes struct {
-	name   string                  // of the kernel
-	narrow *instructionSet[uint16] // nil if it always counts in 32-bit lanes
-	wide   *instructionSet[uint32] // nil if it always counts in 16-bit lanes, which only tests do
+	name   string                  // name of the kernel
+	narrow *instructionSet[uint16] // nil if the kernel always counts in 32-bit lanes
+	wide   *instructionSet[uint32] // nil if the kernel always counts in 16-bit lanes; only tests have such kernels
 }
 
-// kernel returns the kernel that counts with these steps, and chooses the lanes for each batch where it has both.
+// kernel returns the kernel that counts with these steps. If there are steps for both widths, it chooses the width for each
+// batch.
 func (l lanes) kernel() Kernel {
 	return Kernel{Name: l.name, New: func() (Counter, error) {
 		c := new(vectorCounter)
@@ -54,7 +54,7 @@ type vectorCounter struct {
 	narrow *search[uint16] // nil if it always counts in 32-bit lanes
 	wide   *search[uint32] // nil if it always counts in 16-bit lanes
 	rows   [queens.MaxN]Row
-	placed [queens.MaxN]Problem // of placeColumn, by the number of columns that it leaves
+	placed [queens.MaxN]Problem // the problem of each placeColumn under way, by its number of remaining columns
 }
 
 func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
@@ -75,12 +75,13 @@ func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []q
 
 func (*vectorCounter) Close() error { return nil }
 
-// isNarrow reports whether a batch is counted in 16-bit lanes: its first problem decides.
+// isNarrow reports whether to count a batch in 16-bit lanes. p and states are the first problem of the batch, which decides
+// for all.
 func (c *vectorCounter) isNarrow(p *Problem, states []State) bool {
 	return c.wide == nil || c.narrow != nil && c.outerColumns(p, states) <= maxOuter
 }
 
-// cancelled drops the search and returns the cause of the context.
+// cancelled removes all states and returns the cause of the context.
 func (c *vectorCounter) cancelled() error {
 	if c.narrow != nil {
 		c.narrow.clear()
@@ -101,8 +102,8 @@ func (c *vectorCounter) searchBoard(p *Problem, states []State) bool {
 	return c.wide.count(rows, states, view{columns: c.board.Columns(), filled: p.filled, first: p.First()})
 }
 
-// searchFew counts the completions of the states with at most two rows left, where a step has
-// nothing to do. It returns false if the context has ended.
+// searchFew counts the completions of states with at most two rows left, which are too few for a step. It returns false if
+// the context has ended.
 func (c *vectorCounter) searchFew(rows []Row, states []State, first int) bool {
 	for _, s := range states {
 		c.found += CountRows(rows, s.Below(first))

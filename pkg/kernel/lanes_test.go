@@ -2,8 +2,7 @@
 
 package kernel
 
-// laneKernels returns the kernels of this machine's instruction sets, and kernels that always count in lanes of one width, which
-// their names say: only tests choose the lanes.
+// laneKernels returns the vector kernels of this machine, and the kernels of Lanes.
 func laneKernels() (kernels []Kernel) {
 	for _, l := range instructionSets() {
 		kernels = append(kernels, l.kernel())
@@ -11,7 +10,7 @@ func laneKernels() (kernels []Kernel) {
 	return append(kernels, Lanes()...)
 }
 
-// Lanes returns the kernels that always count in lanes of one width.
+// Lanes returns kernels that always count in lanes of one width, as their names say. Only tests use them.
 func Lanes() (kernels []Kernel) {
 	for _, l := range instructionSets() {
 		if l.narrow != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The self-test finds a wrong step, whichever function of a kernel is wrong: one that loses a child in each call, or one
-// that counts a completion too many.
+// The self-test finds each mutant: a kernel with one wrong function, which loses a child or counts one completion too many in
+// each call.
 func TestSelfTestFindsEachMutant(t *testing.T) {
 	for _, k := range vectorKernels() {
 		c := newCounter(t, k).(*vectorCounter)
@@ -61,7 +61,7 @@ func stepNames[T word](set *instructionSet[T]) (names []string) {
 	return slices.Compact(names)
 }
 
-// mutate returns an instruction set in which the step of that name is wrong.
+// mutate returns an instruction set in which the function of that name is wrong.
 func mutate[T word](set *instructionSet[T], name string) *instructionSet[T] {
 	changed := *set
 	changed.steps = slices.Clone(set.steps)

@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// count returns the number of ways to place a queen on each of the rows below, which
-// allow those squares, from a state of the first of them.
+// count returns the number of ways to place a queen on each row. allow has the squares that
+// each row allows. Queens above attack the columns cols, left and right of the first row.
 func count(allow []uint32, cols, left, right uint32) uint64 {
 	if len(allow) == 0 {
 		return 1

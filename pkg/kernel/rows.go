@@ -6,14 +6,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel, also those of other packages, searches problems: what this file leaves of a batch after it has given the
-// rows with a single allowed square their queen.
+// Every kernel, also in other packages, searches problems. A problem is what is left of a batch after each row with a single
+// allowed square has got its queen.
 
-// State is the state of a search: the columns attacked in one row, as in [queens.Prefix].
-// Left may have bits beyond the board, where Allow of a [Row] has none.
+// State is the state of a search: the columns attacked in one row, as in [queens.Prefix]. Left may have bits beyond the
+// board; no [Row] allows a square there.
 type State struct{ Cols, Left, Right uint32 }
 
-// Below returns the state that many rows further down, without queens on the rows between.
+// Below returns the state moved down by a number of rows, without new queens.
 func (s State) Below(rows int) State {
 	return State{s.Cols, s.Left << (rows & 31), s.Right >> (rows & 31)}
 }
@@ -21,13 +21,13 @@ func (s State) Below(rows int) State {
 // Problem is what is left to search for prefixes of one depth: the rows that still need a
 // queen, and the squares that these rows allow.
 type Problem struct {
-	allow  [queens.MaxN]uint32 // allowed squares of a row that no placed queen attacks
+	allow  [queens.MaxN]uint32 // for each row, the allowed squares that no placed queen attacks
 	open   uint32              // the rows that need a queen, one bit each
-	Depth  int                 // the row that the states of the prefixes belong to
-	filled uint32              // columns of the queens that were placed on rows from depth on
+	Depth  int                 // the row of the states, which is the number of rows of the prefixes
+	filled uint32              // columns of the queens that were placed on rows from Depth on
 }
 
-// newProblem returns the rows of b from depth on.
+// newProblem returns the problem of the rows of b from depth on.
 func newProblem(b *queens.Board, depth int) Problem {
 	return Problem{allow: b.Allow, open: uint32(1<<uint(b.N) - 1<<uint(depth)), Depth: depth}
 }
@@ -46,8 +46,8 @@ func (p *Problem) place(row int, square uint32) bool {
 	return solvable
 }
 
-// placeForced puts queens on the rows that allow a single square, until no such row is left.
-// It returns the states that these queens leave, which it moves to the front.
+// placeForced puts queens on the rows that allow a single square, until no such row is left. It moves the states that attack
+// none of these queens to the front, and returns them. It returns none if a row has no square left.
 func (p *Problem) placeForced(states []State) []State {
 	for again := true; again; {
 		again = false
@@ -109,17 +109,17 @@ func (p *Problem) Rows(to []Row) []Row {
 // First returns the number of rows from the states' row to the first open row.
 func (p *Problem) First() int { return bits.TrailingZeros32(p.open) - p.Depth }
 
-// Problems splits a batch of prefixes into problems, one for each depth, in which the rows that
-// allow a single square have their queen.
+// Problems splits a batch of prefixes into problems. All prefixes of a problem have the same depth. Each row with a single
+// allowed square has got its queen.
 type Problems struct {
 	board    *queens.Board
 	prefixes []queens.Prefix
-	depths   uint64 // depths still to come, one bit each
-	next     int    // the first prefix not yet looked at for the lowest of these depths
+	depths   uint64 // depths that are still to come, one bit each
+	next     int    // the first prefix that Take has not looked at for the lowest of these depths
 	states   [queens.MaxBatch]State
 }
 
-// Start begins with a batch.
+// Start sets the batch that Take splits.
 func (q *Problems) Start(b *queens.Board, prefixes []queens.Prefix) {
 	q.board, q.prefixes, q.depths, q.next = b, prefixes, 0, 0
 	for _, p := range prefixes {
@@ -127,8 +127,7 @@ func (q *Problems) Start(b *queens.Board, prefixes []queens.Prefix) {
 	}
 }
 
-// Take returns the next problem and its states, at most [queens.MaxBatch]. It returns none after
-// the last.
+// Take returns the next problem and its states, at most [queens.MaxBatch]. After the last problem it returns no states.
 func (q *Problems) Take() (Problem, []State) {
 	for q.depths != 0 {
 		depth := bits.TrailingZeros64(q.depths)

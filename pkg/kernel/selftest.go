@@ -13,21 +13,22 @@ import (
 // SelfTestN is the side of the largest full board whose total [SelfTest] compares with the published one.
 const SelfTestN = 12
 
-// selfTestSides are the sides of the boards that [SelfTest] counts from deep prefixes, the number of rows that these leave on
-// the full board, and how many there are of a gapped one. A kernel may count wide boards in another way, and the wider of them in a third one.
+// selfTestSides are the large boards that [SelfTest] counts: the side, the number of rows that the prefixes of the full board
+// leave, and the number of prefixes of the gapped board. There are two, because a kernel may use different functions for wide
+// and for very wide boards.
 var selfTestSides = []struct{ n, left, gapped int }{{20, 9, 3}, {28, 12, 40}}
 
-// SelfTest counts boards with kernel k, and compares the totals of full boards with the published ones, and all other counts with
-// those of the reference kernel. It runs every function that a count can reach: boards of few and of many columns, with few and
-// with many open rows, with gaps between these and without. It takes milliseconds. A process calls it before it counts, because
-// the machine or the build may be broken although the test suite passed. The error names the kernel, the side and both
-// numbers, or is the cause of ctx, or an error of [Kernel.WithCounter].
+// SelfTest counts boards with kernel k. It compares the totals of small full boards with the published ones, and all other
+// counts with counts of the reference kernel. The boards have few and many columns, few and many open rows, and rows with and
+// without gaps, so that every function runs that a count can reach. SelfTest takes milliseconds. A process calls it before it
+// counts, because its machine or its build may be broken although the test suite passed. The error for a wrong count names
+// the kernel, the side and both numbers. Other errors are the cause of ctx, or come from [Kernel.WithCounter].
 func SelfTest(ctx context.Context, k Kernel) error {
 	return k.WithCounter(func(c Counter) error {
 		for n := 1; n <= SelfTestN; n++ {
 			board, rows := queens.FullBoard(n), 2
 			if n == SelfTestN {
-				rows = 1 // leaves rows enough for the steps far from the last row
+				rows = 1 // leaves enough rows for the steps far from the last row
 			}
 			if err := compare(ctx, k.Name, c, &board, firstRows(&board, rows)); err != nil {
 				return err
@@ -49,8 +50,8 @@ func SelfTest(ctx context.Context, k Kernel) error {
 // alone is the number of prefixes of a board that [SelfTest] also counts one by one.
 const alone = 4
 
-// compare counts some prefixes of a board each in a task of its own, and then all in one, and compares the counts. On a board of a
-// side up to SelfTestN, the prefixes are all of the full board.
+// compare counts a few prefixes of a board, each in a task of its own, and then all prefixes in one task, and compares the
+// counts. Up to side SelfTestN, the prefixes must be all prefixes of the full board with some number of rows.
 func compare(ctx context.Context, name string, c Counter, board *queens.Board, prefixes []queens.Prefix) error {
 	var tasks [][]queens.Prefix
 	for i := range min(alone, len(prefixes)) {
@@ -95,11 +96,11 @@ func compare(ctx context.Context, name string, c Counter, board *queens.Board, p
 	return wrong(len(tasks), sum, byGeneric)
 }
 
-// gappedRows is the number of last rows of a gapped board of which some have their queen.
+// gappedRows is the number of rows that prefixes leave on a gapped board. Three of them allow a single square.
 const gappedRows = 16
 
-// gappedBoard returns a board on which a few of the last rows allow a single square, so that each step of a search meets the gap
-// that such a row leaves. The other rows allow no square that these attack.
+// gappedBoard returns a board on which three of the last rows allow a single square. Such a row gets its queen first, so each
+// step of a search meets the gap that it leaves. The other rows allow no square that these queens attack.
 func gappedBoard(n int) queens.Board {
 	p := newProblem(new(queens.FullBoard(n)), 0)
 	for i, fromLast := range []int{2, 8, 13} {
@@ -109,7 +110,8 @@ func gappedBoard(n int) queens.Board {
 	return queens.Board{N: n, Allow: p.allow}
 }
 
-// deepPrefixes returns at most that many prefixes of a board that leave so many rows, always the same.
+// deepPrefixes returns prefixes of a board that leave the given number of rows, at most the given number of prefixes. It
+// always returns the same ones.
 func deepPrefixes(b *queens.Board, left, most int) (prefixes []queens.Prefix) {
 	for seed := range uint64(most) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -120,7 +122,8 @@ func deepPrefixes(b *queens.Board, left, most int) (prefixes []queens.Prefix) {
 	return prefixes
 }
 
-// randomPrefix places queens on random free squares of that many rows, and of fewer if it gets stuck.
+// randomPrefix places queens on random free squares of the first rows. It returns a prefix of fewer rows if a row has no free
+// square.
 func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
 	var p queens.Prefix
 	for p.Row < rows && p.Free(b) != 0 {
@@ -133,7 +136,7 @@ func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
 	return p
 }
 
-// firstRows returns all prefixes of that many rows, or of all rows if the board has fewer.
+// firstRows returns all prefixes of the given number of rows, or of all rows if the board has fewer.
 func firstRows(b *queens.Board, rows int) []queens.Prefix {
 	prefixes := []queens.Prefix{{}}
 	for range min(rows, b.N) {

@@ -13,7 +13,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel of this machine passes its check.
+// Every kernel of this machine passes the self-test.
 func TestCheck(t *testing.T) {
 	for _, k := range kernel.Available() {
 		if err := kernel.SelfTest(t.Context(), k); err != nil {
@@ -22,8 +22,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A kernel that is wrong for any one side does not pass: the error names it, the side
-// and both numbers.
+// A kernel that is wrong for one side fails. The error names the kernel, the side and both numbers.
 func TestCheckOfAWrongKernel(t *testing.T) {
 	for n := 1; n <= kernel.SelfTestN; n++ {
 		known, _ := queens.KnownTotal(n)
@@ -40,7 +39,7 @@ func TestCheckOfAWrongKernel(t *testing.T) {
 	}
 }
 
-// A kernel that is wrong for wide boards only does not pass.
+// A kernel that is wrong only for wide boards fails.
 func TestCheckOfAKernelWrongForWideBoards(t *testing.T) {
 	for _, n := range []int{20, 28} {
 		err := kernel.SelfTest(t.Context(), offByOne(n))
@@ -50,7 +49,7 @@ func TestCheckOfAKernelWrongForWideBoards(t *testing.T) {
 	}
 }
 
-// A check that is no longer wanted ends with the reason, which is no verdict.
+// A cancelled self-test returns the cause of its context, whatever the kernel.
 func TestCheckEndsWithItsContext(t *testing.T) {
 	reason := errors.New("not wanted")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -87,7 +86,7 @@ func (w wrongCounter) Count(ctx context.Context, b *queens.Board, prefixes []que
 	return found, err
 }
 
-// A kernel without a counter on this machine does not pass, nor does one that can't close it.
+// A kernel fails if it can't make a counter on this machine, or can't close it.
 func TestCheckWithoutACounter(t *testing.T) {
 	reason := errors.New("no such device")
 	none := kerneltest.Fake{New: func() error { return reason }}

@@ -9,38 +9,34 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The vector kernels search depth first, but a row at a time. Each row has a queue of states
-// that need a queen in that row. A step takes states from one row's queue and appends their
-// children to the next row's queue, many at once in the lanes of vectors. A lane that has
-// tried all its squares takes the next state, so no lane idles. The search always steps from
-// the deepest queue that holds at least minBatch states, which bounds the length of the
-// queues.
+// The vector kernels search depth first, but they step many states at once. Each row has a queue of states that need a queen
+// in that row. A step takes states from the queue of one row into the lanes of vectors, and appends their children to the
+// queue of the next row. A lane that has tried all squares of its state takes the next state, so no lane idles. The search
+// always steps from the deepest queue that holds at least minBatch states. That bounds the length of the queues.
 
 const (
 	// laneCount is the greatest number of states that a queue keeps in lanes between two steps.
 	laneCount = 128
-	// capacity is the number of states in a queue's buffers. It keeps a queue's three buffers
-	// apart modulo 4096 bytes, and the queues in use in the L2 cache.
+	// capacity is the number of states in a queue's buffers. It is chosen so that the three buffers of a queue begin at
+	// different offsets modulo 4096 bytes, and the queues in use fit into the L2 cache.
 	capacity = 4064
-	// highWater is the greatest length of a queue at which a step appends another round of
-	// children. A round makes at most laneCount children; the other half of the room is for
-	// the idle states that a flush writes behind the last state.
+	// highWater is the greatest length of a queue to which a step appends another round of children. A round makes at most
+	// laneCount children, and a flush writes up to laneCount idle states behind the last state.
 	highWater = capacity - 2*laneCount
-	// minBatch is the number of states from which on a step is worth its fixed cost.
+	// minBatch is the least number of states for which a step is worth its fixed cost.
 	minBatch = 512
 )
 
-// word is a lane of a vector: one bit a column.
+// word is the content of a lane: a bit for each column.
 type word interface{ uint16 | uint32 }
 
 // queue holds the states that need a queen in one row.
 type queue[T word] struct {
-	// lanes holds the vectors of the next step: for each lane a state (cols, left, right)
-	// and its free squares that are still to be tried. An idle lane has no free square, and
-	// all its columns are taken.
+	// lanes holds the vectors with which the next step begins. Each lane has a state (cols, left, right) and free: the free
+	// squares that are still to be tried. An idle lane has no free square, and all its columns are taken.
 	lanes struct{ cols, left, right, free [laneCount]T }
-	// The first n entries of the buffers are states as in [queens.Prefix], each with a free
-	// square. left may have bits beyond the board.
+	// The first n entries of the buffers are states as in [queens.Prefix]. Each has at least one free square. left may have
+	// bits beyond the board.
 	cols, left, right [capacity]T
 	n                 int
 	_                 [56]byte // fills the last cache line
@@ -54,52 +50,49 @@ func (q *queue[T]) clear() {
 	q.n = 0
 }
 
-// rowMasks holds what a step from one row needs to know of the board.
+// rowMasks holds what a step from one row must know about the board.
 type rowMasks[T word] struct {
 	row      T    // squares allowed in the row
-	nextRows [5]T // in the rows after it
-	last     T    // in the last row
-	columns  T    // all columns
+	nextRows [5]T // squares allowed in the rows after it
+	last     T    // squares allowed in the last row
+	columns  T    // all columns of the board that the lanes hold
 	// shifts[0] moves diagonals from the row to the next, shifts[i] from the next row to the
 	// i-th after it, and shifts[5] from the next row to the last.
 	shifts [6]shift[T]
 }
 
-// shift holds the operands with which a step moves diagonals some rows down.
+// shift holds the operands with which a step moves diagonals down by some number of rows.
 type shift[T word] struct{ left, right T }
 
-// operands holds rowMasks in the form that steps read: each word in every lane of the widest
-// vector.
+// operands holds rowMasks in the form that steps read: each word is repeated in all lanes of the widest vector.
 type operands [20][8]uint64
 
-// step is a function in assembly. It takes states from one queue and appends those of their
-// children that may have completions to the next, until few states are left or the next
-// queue is full; with flush, until no state is left or the next queue is full. It returns 0.
-// The step for a row with two rows below appends nothing and returns the number of
+// step is a function in assembly. It takes states from one queue and appends their children to the next, except children that
+// can't have completions. It ends when the next queue is full or few states are left; with flush, when the next queue is full
+// or no state is left. It returns 0. The step for a row with two rows below appends nothing and returns the number of
 // completions.
 //
-// A step takes about 0.1 ms at most: the states of a queue and its lanes have at most 32
-// squares each, and every round of the loop tries one square in each lane.
+// A step takes at most about 0.1 ms: the states of a queue and its lanes have at most 32 squares each, and every round of the
+// loop tries one square in each lane.
 type step[T word] func(from, to *queue[T], masks *operands, flush bool) uint64
 
-// instructionSet is what an instruction set contributes to the search with lanes of type T.
-// internal/asm generates it with the functions (run scripts/generate).
+// instructionSet has the functions of an instruction set for lanes of type T, and what they need. For AVX2 and AVX-512,
+// internal/asm generates it (run scripts/generate); for NEON it is written by hand.
 type instructionSet[T word] struct {
-	// steps[i] are the steps for a row with i rows below it; the last element serves all rows
-	// further up.
+	// steps[i] are the steps for a row with i rows below it. The last element is also for rows with more rows below.
 	steps []steps[T]
 	// shifts[i] moves diagonals i rows down. shifts[0] is not used.
 	shifts [queens.MaxN]shift[T]
-	// spread is a function in assembly that sets the operands of a number of rows, at least 1,
-	// as far as the vectors of the instruction set go.
+	// spread is a function in assembly that makes the operands of rows, at least one, from their masks. It writes the part
+	// that the vectors of the instruction set read.
 	spread func(to *operands, from *rowMasks[T], rows int)
 }
 
-// steps are steps for the same number of rows below.
+// steps are the steps for rows with the same number of rows below.
 type steps[T word] struct {
 	ahead int     // number of rows below that a step looks at, besides the last row
-	dense step[T] // for rows without gaps up to the last of these
-	gaps  step[T] // for all others
+	dense step[T] // if no gap is between the row and the last of these rows
+	gaps  step[T] // otherwise
 }
 
 // call is the state of one call of Count.
@@ -110,11 +103,11 @@ type call struct {
 	ticks uint   // ticks so far
 }
 
-// pollInterval is the number of ticks between two polls of the context. There is a tick for each
-// step, each queen placed in an outer column and each residue, so about 0.1 ms at most between two.
+// pollInterval is the number of ticks between two polls of the context. Each step, each queen placed in an outer column and
+// each residue is a tick, so a tick takes at most about 0.1 ms.
 const pollInterval = 64
 
-// tick counts a small part of the search. It returns false if the context has ended.
+// tick is called for each small part of the search. It returns false if the context has ended.
 func (c *call) tick() bool {
 	if c.ticks++; c.ticks%pollInterval != 0 {
 		return true
@@ -123,7 +116,7 @@ func (c *call) tick() bool {
 	return c.ctx.Err() == nil
 }
 
-// search searches with the steps of one instruction set.
+// search is a depth-first search with the steps of one instruction set.
 type search[T word] struct {
 	*instructionSet[T]
 	*call
@@ -134,7 +127,7 @@ type search[T word] struct {
 	deepest  int       // last row that is searched in steps
 }
 
-// newSearch returns a search of problems with at most that many rows.
+// newSearch returns a search for problems with at most the given number of rows.
 func newSearch[T word](set *instructionSet[T], c *call, rows int) *search[T] {
 	s := &search[T]{
 		instructionSet: set, call: c,
@@ -155,14 +148,14 @@ func (s *search[T]) clear() {
 // view says which columns of the board the lanes hold, and where the search starts.
 type view struct {
 	low     int    // the first column
-	columns uint32 // the columns from there on, from bit 0
-	filled  uint32 // columns of the board whose queen is not part of the states
-	first   int    // the distance from the row of the states to the first row
+	columns uint32 // the columns that the board has from low on; low is bit 0
+	filled  uint32 // the columns of the board whose queens the states do not include
+	first   int    // the number of rows from the row of the states down to the first row
 }
 
-// count adds the completions of the states, with a queen in each row, to found. There are at
-// least three rows; their allow masks are in columns of the view, which has all columns without
-// a queen. count returns false if the context has ended; then the search must be cleared.
+// count adds the number of completions of the states to found. There are at least three rows. Bit 0 of their Allow is the
+// first column of the view, and the view has every column that needs a queen. count returns false if the context has ended;
+// then the search must be cleared.
 func (s *search[T]) count(rows []Row, states []State, v view) bool {
 	s.prepare(rows, v.columns)
 	top, allow := &s.queues[0], T(rows[0].Allow)
@@ -219,9 +212,8 @@ func hasGaps(rows []Row) bool {
 	return false
 }
 
-// process steps from the deepest queue with at least minBatch states, until no queue from row
-// top down has so many. Before it, no queue below the given row has so many. process returns
-// false if the context ended first.
+// process steps from the deepest queue with at least minBatch states, until all queues from row top down are shorter. The
+// queues below the given row must be shorter already. process returns false if the context ended first.
 func (s *search[T]) process(top, row int) bool {
 	for row >= top {
 		if s.queues[row].n < minBatch {
@@ -236,8 +228,8 @@ func (s *search[T]) process(top, row int) bool {
 	return true
 }
 
-// drain steps until every queue is empty. Before it, no queue but the first has minBatch states.
-// drain returns false if the context ended first.
+// drain steps until every queue is empty. Only the first queue may have minBatch states or more at the start. drain returns
+// false if the context ended first.
 func (s *search[T]) drain() bool {
 	for top, grown := 0, 0; top <= s.deepest; {
 		if !s.process(top, grown) || !s.step(top, true) {

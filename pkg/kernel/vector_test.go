@@ -18,9 +18,9 @@ func TestCounterIsSmall(t *testing.T) {
 	}
 }
 
-// BenchmarkLongestStep measures the longest step: a queue as long as it can be, of states with as
-// many free squares as possible and no surviving child, so that the step never stops early. A
-// step can't be interrupted, so it must stay far under a millisecond.
+// BenchmarkLongestStep measures the longest possible step. Its queue is as long as it can be, the states have as many free
+// squares as possible, and no child survives, so the step does not stop early. A step can't be interrupted, so it must take
+// far less than a millisecond.
 func BenchmarkLongestStep(b *testing.B) {
 	for _, k := range laneKernels() {
 		b.Run(k.Name, func(b *testing.B) {
@@ -83,8 +83,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// A vector kernel counts with its assembly, not with the scalar search that it uses for the last
-// rows.
+// A vector kernel calls its assembly: the scalar search for the last rows alone would also count right.
 func TestAssemblyIsEntered(t *testing.T) {
 	for _, k := range laneKernels() {
 		for _, n := range []int{10, 20, 28} {
@@ -126,10 +125,10 @@ func countingCalls[T word](set *instructionSet[T], calls *int) *instructionSet[T
 	return &wrapped
 }
 
-// A batch in which each prefix has a residue of its own ticks for each, though it needs no step.
+// A search ticks for each residue, also if it needs no step. Each prefix of this batch has its own residue.
 func TestPollsWithManyResidues(t *testing.T) {
 	b := queens.FullBoard(32)
-	b.Allow[20] = 3 << 16 // attacked by all prefixes
+	b.Allow[20] = 3 << 16 // all prefixes attack these squares
 	var prefixes []queens.Prefix
 	for left := range uint32(1 << 16) {
 		if left>>12&3 == 3 && len(prefixes) < 2000 {
@@ -150,7 +149,7 @@ func TestPollsWithManyResidues(t *testing.T) {
 	}
 }
 
-// A kernel counts in 16-bit lanes where few outer columns need a queen, in 32-bit lanes otherwise.
+// A kernel counts in 16-bit lanes if at most maxOuter outer columns need a queen, else in 32-bit lanes.
 func TestChosenLanes(t *testing.T) {
 	for _, k := range vectorKernels() {
 		c := newCounter(t, k).(*vectorCounter)
@@ -168,7 +167,7 @@ func TestChosenLanes(t *testing.T) {
 	}
 }
 
-// All kernels count the same from the same prefixes, with any number of outer columns from none on.
+// Every kernel with lanes counts like generic, with up to eight outer columns.
 func TestLanesAgreeOnEverySide(t *testing.T) {
 	reference := newCounter(t, generic)
 	for n := 12; n <= windowColumns+8; n++ {

@@ -4,13 +4,13 @@ package kernel
 
 import "math/bits"
 
-// 16-bit lanes hold a window of 16 columns. The queens of the columns outside it, the outer
-// columns, are placed first, in every possible way: that leaves a board on which their rows have
-// a queen, the other rows allow no square that these queens attack, and no queen is missing
-// outside the window. A diagonal that leaves the window never returns. A diagonal of a prefix
-// that is still outside may enter it on a row below: it is part of the residue, and states with
-// the same residue are searched together, on rows that do not allow what it attacks.
-// docs/kernels.md draws it.
+// 16-bit lanes hold a window of 16 columns. The columns outside it are the outer columns. Their queens are placed first, in
+// every possible way. After that, the rows of these queens are no longer open, the other rows allow no square that these
+// queens attack, and only columns in the window need a queen.
+//
+// A diagonal that leaves the window never returns. But a diagonal of a prefix may still be outside the window and enter it on
+// a row below. Such diagonals are the residue of a state. States with the same residue are searched together, on rows without
+// the squares that the residue attacks. docs/kernels.md draws it.
 
 // windowColumns is the number of columns that 16-bit lanes hold.
 const windowColumns = 16
@@ -28,9 +28,9 @@ func (c *vectorCounter) outerColumns(p *Problem, states []State) int {
 	return outer
 }
 
-// placeOuter places queens in columns of low..high-1 until the other columns fit a window, and
-// counts the completions of the states. No queen is missing in the other columns. It returns
-// false if the context has ended.
+// placeOuter counts the completions of the states. It places queens in the outer ones of the columns low..high-1, until the
+// columns that need a queen fit a window. Columns outside low..high-1 must not need a queen. It returns false if the context
+// has ended.
 func (c *vectorCounter) placeOuter(p *Problem, states []State, low, high int) bool {
 	filled := p.filled | common(states)
 	for high-low > windowColumns {
@@ -42,9 +42,9 @@ func (c *vectorCounter) placeOuter(p *Problem, states []State, low, high int) bo
 	return c.searchWindow(p, states, low, high)
 }
 
-// placeColumn places a queen in a column, given by its bit, on each row that allows it in turn, and
-// counts the completions of the states with placeOuter. States with a queen in the column get no
-// other one there. The remaining columns are low..high-1. It returns false if the context has ended.
+// placeColumn counts the completions of the states. It places a queen in the column with the given bit, on each row in turn
+// that allows it, and then calls placeOuter for the remaining columns low..high-1. States that have a queen in the column get
+// no other one there. It returns false if the context has ended.
 func (c *vectorCounter) placeColumn(p *Problem, states []State, square uint32, low, high int) bool {
 	n := partition(states, func(s State) bool { return s.Cols&square != 0 })
 	if n > 0 && !c.placeOuter(p, states[:n], low, high) {
@@ -71,8 +71,8 @@ func (c *vectorCounter) placeColumn(p *Problem, states []State, square uint32, l
 	return true
 }
 
-// shrink takes the first or the last of the columns low..high-1 away: a filled one if possible,
-// else the one with fewer allowed squares. It returns the bit of that column and the others.
+// shrink removes the first or the last of the columns low..high-1: a filled one if possible, else the one with fewer allowed
+// squares. It returns the bit of the removed column, and the remaining columns.
 func (p *Problem) shrink(low, high int, filled uint32) (square uint32, newLow, newHigh int) {
 	first, last := uint32(1)<<low, uint32(1)<<(high-1)
 	atFirst := filled&first != 0
@@ -99,8 +99,8 @@ func common(states []State) uint32 {
 	return cols
 }
 
-// searchWindow counts the completions of the states in 16-bit lanes. No queen is missing outside
-// the columns low..high-1. It returns false if the context has ended.
+// searchWindow counts the completions of the states in 16-bit lanes. Columns outside low..high-1 must not need a queen. It
+// returns false if the context has ended.
 func (c *vectorCounter) searchWindow(p *Problem, states []State, low, high int) bool {
 	rows, first := p.Rows(c.rows[:0]), p.First()
 	if len(rows) < 3 {
@@ -128,8 +128,8 @@ func (s State) residue(low, high int) uint32 {
 	return s.Left&(1<<low-1) | s.Right>>high<<high
 }
 
-// enter sets the rows of the window, whose first column is low, to those of the board without the
-// squares that a residue attacks. It returns false if a row keeps no square.
+// enter copies the rows of the board to the window, whose first column is low, without the squares that a residue attacks. It
+// returns false if a row has no square left.
 func enter(window, board []Row, residue uint32, low int) bool {
 	left, right := residue&(1<<low-1), residue>>low<<low
 	for i, r := range board {

@@ -28,15 +28,13 @@ func newBatch(name string, board queens.Board) *batch {
 	return &batch{name: name, board: board}
 }
 
-// add adds the prefix of queens on the given columns, with the count of the oracle, which does not
-// use masks.
+// add adds the prefix of queens on the given columns. Its count comes from the oracle, which does not use masks.
 func (b *batch) add(columns []int) {
 	allowed := func(row, col int) bool { return has(b.board.Allow[row], col) }
 	b.append(b.prefix(columns), oracle.Count(b.board.N, allowed, columns))
 }
 
-// addShort adds the first prefix of at least the given number of rows from which
-// the search is short.
+// addShort adds the first prefix of the given columns that has at least the given number of rows and a short search.
 func (b *batch) addShort(columns []int, rows int) {
 	for !isShort(&b.board, b.prefix(columns[:rows])) {
 		rows++
@@ -44,7 +42,7 @@ func (b *batch) addShort(columns []int, rows int) {
 	b.add(columns[:rows])
 }
 
-// addDepths adds the prefix of every depth from which the search is short.
+// addDepths adds every prefix of the given columns that has a short search.
 func (b *batch) addDepths(columns []int) {
 	for rows := range len(columns) + 1 {
 		if isShort(&b.board, b.prefix(columns[:rows])) {
@@ -53,11 +51,11 @@ func (b *batch) addDepths(columns []int) {
 	}
 }
 
-// addState adds a prefix without known queens.
+// addState adds a prefix whose queens are unknown.
 func (b *batch) addState(p queens.Prefix) { b.append(p, b.count(p)) }
 
-// count returns the oracle's count of a prefix without known queens. The oracle gets a board with
-// empty rows that does not allow the squares that the prefix attacks.
+// count returns the oracle's count of a prefix whose queens are unknown. The oracle gets a board with empty rows instead.
+// That board does not allow the squares that the prefix attacks.
 func (b *batch) count(p queens.Prefix) uint64 {
 	allowed := func(row, col int) bool {
 		return has(b.board.Allow[row], col) && !attacks(p, queens.Square{Row: row, Column: col})
@@ -157,7 +155,7 @@ func (b *batch) countedBy(ctx context.Context, c kernel.Counter) error {
 	return nil
 }
 
-// firstMismatch names the first prefix that the counter miscounts alone.
+// firstMismatch describes the first prefix that the counter counts wrong on its own.
 func (b *batch) firstMismatch(ctx context.Context, c kernel.Counter) string {
 	var pulse atomic.Uint64
 	for i, want := range b.wants {
@@ -186,12 +184,10 @@ func allPrefixes(n int) *batch {
 	return b
 }
 
-// densities is the number of densities of allowed squares of a solvableBoard: from an eighth of the
-// squares to all.
+// densities is the number of densities that a solvableBoard can have: it allows from an eighth of the squares to all.
 const densities = 5
 
-// solvableBoard returns a board that allows a random part of its squares and has a solution, and
-// that solution. There is none for n = 2 and 3.
+// solvableBoard returns a random board that has a solution, and the solution. n must not be 2 or 3.
 func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) {
 	b, columns := newBatch(name, queens.FullBoard(n)), solution(rng, n)
 	for row, col := range columns {

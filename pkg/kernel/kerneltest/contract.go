@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// maxPulsesAfterCancel is how often a cancelled Count may still increment its pulse. Kernels
-// poll their context whenever they increment it; benchmarks measure the time between.
+// maxPulsesAfterCancel is how often a cancelled Count may still increment its pulse. Kernels poll their context whenever they
+// increment it. Benchmarks measure the time between two polls.
 const maxPulsesAfterCancel = 2
 
 var errStop = errors.New("stopped by the test")
@@ -29,7 +29,7 @@ func longSearches() []*batch {
 	tiny.addKnown()
 	tiny = tiny.draw(newRand(0), queens.MaxBatch)
 
-	// Queens on rows 20 and 21 always attack each other, but neither row allows a single square.
+	// Queens on rows 20 and 21 always attack each other, but each of these rows allows two squares.
 	blocked := newBatch("no state reaches the last rows", queens.FullBoard(32))
 	blocked.board.Allow[20], blocked.board.Allow[21] = 3, 3
 	blocked.append(queens.Prefix{}, 0)
@@ -37,10 +37,10 @@ func longSearches() []*batch {
 	return []*batch{deep, tiny, blocked, outerColumns(22), outerColumns(28)}
 }
 
-// outerColumns returns a board on which there are many thousands of ways to place the queens of n-16
-// outer columns, but no solution. The first n-16 columns allow most rows and the last column all
-// but two, so a kernel that places the edge column with fewer squares first takes the former. The
-// last two rows allow the same two columns, side by side.
+// outerColumns returns a board without a solution, on which there are many thousands of ways to place the queens of n-16
+// outer columns. Most rows allow the first n-16 columns, and all rows but two the last one. A kernel that begins at the edge
+// with fewer squares therefore places the queens of the first columns. The last two rows allow the same two columns, side by
+// side.
 func outerColumns(n int) *batch {
 	const fewSquares = 3
 	rng, outer := newRand(uint64(n)), n-16
@@ -59,8 +59,7 @@ func outerColumns(n int) *batch {
 	return b
 }
 
-// If the context has ended before, Count returns the cause and no count for any batch, and the
-// next call counts right.
+// If the context has already ended, Count returns the cause and no count for any batch, and the next call counts right.
 func cancelledBefore(t *testing.T, k kernel.Kernel) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStop)
@@ -121,8 +120,8 @@ func noAllocation(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// A counter counts right while other counters of its kernel search other boards, and does not
-// disturb them. The race detector checks more of it.
+// A counter counts right while other counters of its kernel search other boards, and does not disturb them. The race detector
+// finds more.
 func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -148,8 +147,8 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// Close returns nil, for a new counter, after a Count and after a cancelled one. Counters made
-// before it and after it count right.
+// Close returns nil, for a new counter, after a Count and after a cancelled one. Counters that were made before or after it
+// count right.
 func closed(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
 	before := NewCounter(t, k)
@@ -192,7 +191,7 @@ type searching struct {
 // start starts a search that ends with the test at the latest.
 func start(ctx context.Context, t *testing.T, c kernel.Counter, b *batch) *searching {
 	s := &searching{seen: 1 << 40, ended: make(chan struct{})}
-	s.pulse.Store(s.seen) // Count adds to the pulse of other searches.
+	s.pulse.Store(s.seen) // Count must add to the pulse, not set it.
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer close(s.ended)

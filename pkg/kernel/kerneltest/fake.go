@@ -31,16 +31,16 @@ func NewCounter(t testing.TB, k kernel.Kernel) kernel.Counter {
 
 // Fake describes a kernel named fake for tests of the code that uses kernels.
 type Fake struct {
-	// Count stands for the method of kernel.Counter. Several counters may call it at once.
+	// Count is the method of kernel.Counter. Several counters may call it at once.
 	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
-	// CountTasks is the method of kernel.BatchCounter; if it is nil, the counters are none.
+	// CountTasks is the method of kernel.BatchCounter. If it is nil, the counters are no BatchCounters.
 	CountTasks func(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
-	// New, unless it is nil, is called first by the kernel's New. Its error is that of the kernel's New.
+	// New is called first by the kernel's New, unless it is nil. The kernel's New returns its error.
 	New func() error
 	// CloseError is the error of every Close.
 	CloseError error
 
-	Made, Open atomic.Int64 // counters so far, and those that are not closed
+	Made, Open atomic.Int64 // counters so far, and counters that are not closed
 }
 
 // Kernel returns the kernel. The test fails if a counter is used by two threads at once or after

@@ -44,8 +44,7 @@ func Run(t *testing.T, k kernel.Kernel, exceptions ...Exception) {
 	})
 }
 
-// counting has the properties of counts: a counter counts each of the batches right, one after
-// the other.
+// counting has the properties of counts. One counter counts the batches of a property right, one after the other.
 var counting = []struct {
 	name    string
 	batches func() []*batch
@@ -65,7 +64,7 @@ var counting = []struct {
 	{"large searches between fixed rows", once(largeSearches)},
 }
 
-// once returns a function that makes batches when it is first called: every kernel counts the same.
+// once returns a function that makes batches when it is first called. Every kernel counts the same batches.
 func once(generate func(add func(*batch))) func() []*batch {
 	return sync.OnceValue(func() (batches []*batch) {
 		generate(func(b *batch) { batches = append(batches, b) })
@@ -73,7 +72,7 @@ func once(generate func(add func(*batch))) func() []*batch {
 	})
 }
 
-// contract has the properties of everything else in the contract of kernel.Counter.
+// contract has all other properties that the contract of kernel.Counter demands.
 var contract = []struct {
 	name  string
 	holds func(t *testing.T, k kernel.Kernel)
@@ -105,8 +104,8 @@ func wholeTotals(add func(*batch)) {
 	}
 }
 
-// One counter counts boards of every side and density of allowed squares, with prefixes of every
-// depth, right one after the other.
+// One counter counts boards right, one after the other. They have every side and density of allowed squares, and prefixes of
+// every depth.
 func randomBoards(add func(*batch)) {
 	for seed := range uint64(400) {
 		rng := newRand(seed)
@@ -119,8 +118,8 @@ func randomBoards(add func(*batch)) {
 	}
 }
 
-// Bit 31 is a column like any other: on the full board of side 32 below deep
-// prefixes, and from the empty board where only the first rows allow all squares.
+// Bit 31 is a column like any other. One board of side 32 is full and has deep prefixes. The other has its squares on the
+// first rows, and a short prefix.
 func allColumns(add func(*batch)) {
 	for seed := range uint64(10) {
 		rng := newRand(seed)
@@ -150,8 +149,8 @@ func freeStates(add func(*batch)) {
 	}
 }
 
-// A batch counts the sum of its prefixes: any number of them, of different rows, in any order, with
-// repetitions, and none.
+// The count of a batch is the sum for its prefixes. There may be any number of them, also none, of different depths, in any
+// order, and with repetitions.
 func batchSizes(add func(*batch)) {
 	rng := newRand(1)
 	small := allPrefixes(8)
@@ -217,8 +216,7 @@ func unsolvableBoards(add func(*batch)) {
 	}
 }
 
-// A row that allows no square leaves no completion of prefixes above it, and does not change the count
-// of prefixes below it.
+// If a row allows no square, prefixes above it have no completion. The counts of prefixes below it do not change.
 func blockedRows(add func(*batch)) {
 	for _, n := range []int{1, 4, 8, 11, 20, queens.MaxN} {
 		for row := range n {

@@ -7,12 +7,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A kernel may fix the queens of rows with a single allowed square first, place the queens of outer columns, and
-// then search the rows that are left in a window of 16 columns in 16-bit words. The properties of this file are
-// for such kernels: TestSuiteKillsMutants makes their mistakes.
+// A kernel may first place the queens of rows with a single allowed square, the fixed rows, then those of the outer columns,
+// and then search the remaining rows in a window of 16 columns in 16-bit words. The properties of this file test such
+// kernels.
 
-// Boards of side 14 to 32 count right with any number of outer columns and of fixed rows, scattered or in a block,
-// whatever rows, columns and diagonals the prefixes of a batch have.
+// Boards of side 14 to 32 are counted right with any number of outer columns and of fixed rows, scattered or in a block,
+// whatever the prefixes of a batch attack.
 func randomOuter(add func(*batch)) {
 	for n := 14; n <= queens.MaxN; n++ {
 		for seed := range uint64(25) {
@@ -32,7 +32,7 @@ func outerBatch(n int, seed uint64) *batch {
 			fixed = append(fixed, first+row)
 		}
 	}
-	// Prefixes of two depths have other queens on the fixed rows between.
+	// The deeper prefix covers some fixed rows, with queens on other squares.
 	other, depth := solution(rng, n), 1+rng.IntN(n-1)
 	for row := range n {
 		switch {
@@ -62,7 +62,7 @@ func outerBatch(n int, seed uint64) *batch {
 	return b
 }
 
-// Up to seven fixed rows are among ten that allow all squares. The search visits thousands of states.
+// Two to seven rows are fixed, and ten rows allow all squares. The search visits thousands of states.
 func largeSearches(add func(*batch)) {
 	for n := 12; n <= 17; n++ {
 		rng := newRand(uint64(n))

@@ -8,8 +8,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// solution returns the columns of random queens on the full board of side n, which has a solution: one on each
-// row, of which no two attack each other.
+// solution returns a random solution of the full board of side n: the column of the queen on each row. n must not be 2 or 3.
 func solution(rng *rand.Rand, n int) []int {
 	for {
 		columns, budget := slices.Repeat([]int{-1}, n), 200

@@ -15,7 +15,7 @@ func TestSolution(t *testing.T) {
 		for row := range n {
 			for above := range row {
 				if (queens.Square{Row: row, Column: columns[row]}).Attacks(queens.Square{Row: above, Column: columns[above]}) {
-					t.Fatalf("n=%d: of the queens in columns %v, those on rows %d and %d attack each other", n, columns, above, row)
+					t.Fatalf("n=%d, queens in columns %v: the queens on rows %d and %d attack each other", n, columns, above, row)
 				}
 			}
 		}

@@ -35,8 +35,8 @@ func opened(b *testing.B, s settings) *counter {
 	return c
 }
 
-// BenchmarkStates measures how many states the device searches in a second, with the sizes that New chooses
-// and with others, and for which share of the time of its launches a lane is idle. A count has enough copies of a board to take a while.
+// BenchmarkStates measures how many states the device searches in a second, and for which part of the time its lanes are
+// idle. It uses the sizes that New chooses, and others. A count has enough copies of a board to take a while.
 func BenchmarkStates(b *testing.B) {
 	const n = 14
 	board := queens.FullBoard(n)
@@ -94,7 +94,7 @@ func BenchmarkCancel(b *testing.B) {
 				_, _ = c.Count(ctx, &board, []queens.Prefix{{}}, &pulse) // ends with the error of ctx
 				ended <- time.Now()
 			}()
-			for pulse.Load() < 20 { // launches are as long as they get
+			for pulse.Load() < 20 { // by then launches have their full length
 				time.Sleep(time.Millisecond)
 			}
 			cancelled := time.Now()

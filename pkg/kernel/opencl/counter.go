@@ -16,19 +16,18 @@ import (
 )
 
 const (
-	// launchTime is how long a launch shall take. It is much longer than the time between two launches, and short enough
-	// for a count to be cancelled in time, even if other processes use the device.
+	// launchTime is how long a launch shall take. It is much longer than the pause between two launches, and so short that a
+	// count is cancelled in time even if other processes use the device.
 	launchTime = 10 * time.Millisecond
-	// pollTime is the time between two looks whether a launch has ended. A wait of the driver would use
-	// a core.
+	// pollTime is the time between two checks whether a launch has ended. If the driver waited instead, it would use a core.
 	pollTime = 50 * time.Microsecond
-	// A launch has some rounds, before each of which the states of busy lanes go to the queue if it is empty:
-	// many while rounds end early because lanes are idle, few otherwise.
+	// A launch has several rounds. Before each round, states of busy lanes move to the queue if it is empty. A launch has
+	// manyRounds while rounds end early because lanes are idle, else fewRounds.
 	fewRounds, manyRounds = 2, 8
-	// A round has at least firstBudget steps a lane, unless it ends early, and at most maxBudget; see search.cl.
+	// A round has firstBudget to maxBudget steps of each lane, unless it ends early; see search.cl.
 	firstBudget = 256
 	maxBudget   = 1 << 24
-	// maxTasks is the greatest number of tasks of a search. CountTasks divides more into several.
+	// maxTasks is the greatest number of tasks of a search. CountTasks divides more tasks into several searches.
 	maxTasks = 1 << 12
 )
 
@@ -50,21 +49,21 @@ type counter struct {
 	kernels struct{ begin, search, spill cl.Kernel }
 	buffers struct{ queue, places, control, saved, lanes, counts, rows cl.Buffer }
 
-	budget   uint32               // steps a lane of the next launch, in all its rounds
+	budget   uint32               // steps of each lane in all rounds of the next launch
 	early    bool                 // the last launch had idle lanes
-	expected time.Duration        // of the next launch
-	now      [controlWords]uint32 // control of the last round
+	expected time.Duration        // how long the next launch will take
+	now      [controlWords]uint32 // the words of control after the last round
 	control  [(manyRounds + 1) * controlWords]uint32
-	local    int    // bytes of local memory for a work-group
-	units    int    // multiprocessors of a GPU, 0 of another device
+	local    int    // bytes of local memory that a work-group may use
+	units    int    // multiprocessors of a GPU; 0 for another device
 	active   int    // lanes that take part in the search
 	nodes    []node // what goes to the queue next
 	places   []place
-	filled   int      // of them
-	counts   []uint32 // two words a task
-	totals   []uint64 // a count a task
+	filled   int      // how many nodes and places are filled
+	counts   []uint32 // two words for each task
+	totals   []uint64 // a count for each task
 	uploaded int      // problems on the device
-	room     uint64   // the steps of all launches, if no lane had been idle
+	room     uint64   // the steps of all launches so far, had no lane been idle
 	one      [1][]queens.Prefix
 
 	title string // name of the kernel and its device, printable
@@ -160,8 +159,8 @@ func (c *counter) upload() error {
 	return c.context.Err()
 }
 
-// launch searches for about launchTime. While prefixes are still to come, it has one round, after which they
-// may go to the queue.
+// launch searches for about launchTime. While prefixes are still to come, it has one round, after which they may go to the
+// queue.
 func (c *counter) launch() error {
 	last := fewRounds
 	switch {
@@ -220,7 +219,7 @@ func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 			return 0, fmt.Errorf("%d of %d states of the queue are taken, %d of %d before: the device computes wrongly", w[next], w[size], c.now[next], c.now[size])
 		}
 		if w[most] > budget {
-			return 0, fmt.Errorf("%d steps of a lane in a round of %d: the device computes wrongly", w[most], budget)
+			return 0, fmt.Errorf("a lane took %d steps in a round of at most %d: the device computes wrongly", w[most], budget)
 		}
 		steps += uint64(w[most])
 	}
@@ -230,14 +229,14 @@ func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 	return steps, nil
 }
 
-// sleep is time.Sleep, which takes at least a millisecond if no other goroutine runs.
+// sleep is like time.Sleep, but exact: time.Sleep takes at least a millisecond if no other goroutine runs.
 func sleep(d time.Duration) {
 	t := syscall.NsecToTimespec(int64(d))
 	_ = syscall.Nanosleep(&t, nil) // the caller looks again anyway
 }
 
-// adapt sets the budget of the next launch, after one whose lanes took up to that many steps. One that ended
-// early tells only that a budget is too large.
+// adapt sets the budget of the next launch. took is how long the last launch took, and steps is how many steps its busiest
+// lanes took. A launch that ended early can only show that the budget is too large.
 func (c *counter) adapt(took time.Duration, steps uint64) {
 	c.expected = min(took, launchTime)
 	if c.early && took <= launchTime {
@@ -247,7 +246,7 @@ func (c *counter) adapt(took time.Duration, steps uint64) {
 	c.budget = uint32(min(max(budget, float64(c.minBudget)), 2*float64(c.budget), fewRounds*float64(c.maxBudget)))
 }
 
-// addCounts adds what the device has found to the totals.
+// addCounts adds the counts of the device to the totals.
 func (c *counter) addCounts() error {
 	cl.Read(c.context, c.counts[:2*len(c.tasks)], c.buffers.counts)
 	for i := range c.tasks {

@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Devices loads the drivers of this machine and returns their devices, in an order that does not
-// change until drivers or devices do: that is the index of a device. The error says why there is none.
+// Devices loads the drivers of this machine and returns their devices. The index of a device is its place in the list, which
+// does not change until drivers or devices do. The error says why there is no device.
 func Devices() ([]Device, error) {
 	found, err := cl.Devices()
 	if err != nil {
@@ -29,9 +29,9 @@ func Devices() ([]Device, error) {
 	return devices, nil
 }
 
-// Kernel returns the kernel of a name such as opencl:0, which counts on the device of that index. It loads no driver; the error
-// is about a name that no device can have. The kernel's New returns an error if there is no such device or it can't run the
-// kernel. Its counters count many tasks at once, see [kernel.BatchCounter].
+// Kernel returns the kernel of a name such as opencl:0, which counts on the device of that index. It loads no driver. It
+// returns an error if no device can have that name. The kernel's New returns an error if there is no such device or it can't
+// run the kernel. Its counters count many tasks at once, see [kernel.BatchCounter].
 func Kernel(name string) (kernel.Kernel, error) {
 	index, err := strconv.ParseUint(strings.TrimPrefix(name, Prefix), 10, 16)
 	if err != nil {
@@ -40,6 +40,5 @@ func Kernel(name string) (kernel.Kernel, error) {
 	return kernel.Kernel{Name: fmt.Sprint(Prefix, index), AtOnce: atOnce, New: func() (kernel.Counter, error) { return open(int(index), settings{}) }}, nil
 }
 
-// atOnce is the number of tasks that keep a GPU busy for about a second in one call of CountTasks, if the
-// tasks are those of a large run.
+// atOnce is the number of tasks of a large run that keep a GPU busy for about a second in one call of CountTasks.
 const atOnce = 1 << 10

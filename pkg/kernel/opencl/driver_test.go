@@ -17,7 +17,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// A step that does not end is given up after 30 s, or 5 s after its context has ended. Before that its error is
+// A step that does not end is given up after 30 s, or 5 s after its context has ended. If it ends before, its error is
 // returned.
 func TestStepTimes(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -49,7 +49,7 @@ func TestStepTimes(t *testing.T) {
 	}
 }
 
-// hangingCounter returns a counter of the first device, whose calls hang from now on until answer is called.
+// hangingCounter returns a counter of the first device. Its calls hang until answer is called.
 func hangingCounter(t *testing.T) (c *counter, answer func()) {
 	t.Helper()
 	c, err := open(0, settings{})
@@ -63,8 +63,8 @@ func hangingCounter(t *testing.T) (c *counter, answer func()) {
 	return c, func() { close(answers) }
 }
 
-// A device that hangs ends a count, cancelled or not, with ErrDeviceLost, and Close does not wait for it: it says
-// what is left, which is freed when the device answers after all.
+// If a device hangs, a count ends with ErrDeviceLost, cancelled or not. Close does not wait for the device, and says what is
+// not freed. It is freed when the device answers after all.
 func TestHangingDevice(t *testing.T) {
 	firstDevice(t)
 	for name, test := range map[string]struct{ counts, cancelled bool }{

@@ -10,16 +10,15 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// slots is the number of rows of a problem on the device, as in search.cl: problems with fewer rows
-// take the last ones.
+// slots is the number of rows of a problem on the device, as in search.cl. A problem with fewer rows takes the last slots.
 const slots = 32
 
 // maxProblems is the greatest number of problems of a board: one for each depth from 0 that leaves
 // enough rows.
 const maxProblems = queens.MaxN - minRows + 1
 
-// minRows is the least number of rows of a problem that the device searches; the host counts others.
-// With three, no gap is 31: search.cl needs that bit.
+// minRows is the least number of rows of a problem that the device searches. The host counts smaller ones. With at least
+// three rows no gap is 31, and search.cl needs that bit.
 const minRows = 3
 
 // Types of search.cl, with the same layout.
@@ -37,18 +36,18 @@ type feed struct {
 	task     int      // the task whose states come next
 	begun    bool     // its first problem has been taken
 	split    kernel.Problems
-	states   []kernel.State // of the problem, those that are still to come, in its first row
-	above    int            // rows between the states and the problem's first row
-	base     uint32
-	allow    uint32 // of the first row of the problem
+	states   []kernel.State // states of the problem that are still to come
+	above    int            // rows from the states' row down to the problem's first row
+	base     uint32         // index in rows of the problem's first row
+	allow    uint32         // squares that this row allows
 	buffer   [queens.MaxN]kernel.Row
-	numbers  [queens.MaxN + 1]int // number of the problem of a depth, from 1
+	numbers  [queens.MaxN + 1]int // for each depth the number of its problem, from 1
 	problems int
 	first    int // the first slot that a problem has
 	rows     [maxProblems * slots]row
 }
 
-// start begins with tasks of a board. found has an element for each.
+// start begins with tasks of a board. found must have an element for each task.
 func (f *feed) start(b *queens.Board, tasks [][]queens.Prefix, found []uint64) {
 	f.board, f.tasks, f.found = b, tasks, found
 	f.task, f.begun, f.states, f.problems, f.first = 0, false, nil, 0, slots
@@ -58,8 +57,8 @@ func (f *feed) start(b *queens.Board, tasks [][]queens.Prefix, found []uint64) {
 // ended reports whether no state is still to come.
 func (f *feed) ended() bool { return f.task == len(f.tasks) }
 
-// fill sets the states from the first one on and returns their number: 0 after the last. It stops
-// early when the context ends.
+// fill sets the first nodes and places to the next states, and returns their number: 0 after the last state. It stops early
+// when the context ends.
 func (f *feed) fill(ctx context.Context, nodes []node, places []place) int {
 	n := 0
 	for f.task < len(f.tasks) && ctx.Err() == nil {

@@ -35,7 +35,7 @@ func TestKernel(t *testing.T) { kerneltest.Run(t, firstDevice(t), exceptions...)
 
 func FuzzKernel(f *testing.F) { kerneltest.Fuzz(f, firstDevice(f)) }
 
-// The device passes the self-test with which a worker starts.
+// The device passes the self-test that a worker makes at its start.
 func TestSelfTest(t *testing.T) {
 	if err := kernel.SelfTest(t.Context(), firstDevice(t)); err != nil {
 		t.Error(err)
@@ -59,8 +59,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// CountTasks returns the own count of each task, for any number of tasks: also
-// for tasks of mixed depths, of prefixes without completion, and without prefixes.
+// CountTasks returns the count of each task, for any number of tasks: also for tasks of mixed depths, of prefixes without
+// completion, and without prefixes.
 func TestCountTasks(t *testing.T) {
 	c := kerneltest.NewCounter(t, firstDevice(t))
 	reference := kerneltest.NewCounter(t, kernel.Reference())
@@ -117,8 +117,8 @@ func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
 	return p
 }
 
-// states returns how many queens the search of a full board places below a state: none below one that has no free
-// square on the row after its own.
+// states returns how many queens the search of a full board places below a state. It places none if the row after the state's
+// own has no free square.
 func states(b *queens.Board, p queens.Prefix) (sum uint64) {
 	if p.Row == b.N || p.Row < b.N-1 && b.Allow[p.Row+1]&^(p.Cols|p.Left<<1|p.Right>>1) == 0 {
 		return 0
@@ -129,7 +129,7 @@ func states(b *queens.Board, p queens.Prefix) (sum uint64) {
 	return sum
 }
 
-// A lane places a queen in each step, and a single lane is never idle. Among more lanes some are.
+// A lane places a queen in each step, unless it is idle. A single lane is never idle. Of many lanes some are.
 func TestSteps(t *testing.T) {
 	firstDevice(t)
 	board := queens.FullBoard(8)
@@ -148,7 +148,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A cancelled CountTasks reports no wrong count, and the next call counts right.
+// A cancelled CountTasks returns no count, and the next call counts right.
 func TestCountTasksCancelled(t *testing.T) {
 	k := firstDevice(t)
 	c := kerneltest.NewCounter(t, k)
@@ -161,8 +161,8 @@ func TestCountTasksCancelled(t *testing.T) {
 	mustCount(t, c, 10)
 }
 
-// Counts are right where two open rows are as far apart as they can be: each board has a single square in its
-// other rows, and at least two in the open ones, whose columns are -1 here.
+// Counts are right if two open rows are as far apart as they can be. The open rows have column -1 here and at least two
+// squares; all other rows have a single one.
 func TestLongestGaps(t *testing.T) {
 	c := kerneltest.NewCounter(t, firstDevice(t))
 	reference := kerneltest.NewCounter(t, kernel.Reference())

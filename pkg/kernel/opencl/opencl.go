@@ -1,21 +1,22 @@
-// Package opencl counts on GPUs and other devices of OpenCL 1.2. It is for binaries that are built
-// with the tag opencl on Linux; in all others there is no device, and Kernel says how to get such a binary. It does not
-// choose a device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the
-// kernel.
+// Package opencl counts on GPUs and other devices of OpenCL 1.2. It works in binaries that are built with the tag opencl on
+// Linux. In other binaries there is no device, and Kernel says how to get such a binary. The package does not choose a
+// device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the kernel.
 //
 // What must always hold:
 //
 //  1. A count is exact, or there is an error: no number on the way to a count can overflow.
 //  2. The queue of states never overflows, whatever the board, the prefixes and the sizes.
-//  3. A cancelled count returns within 50 ms: a launch is bounded by a time, of which a number of
-//     steps is only the estimate. If the device hangs, it returns within seconds, and Close does too.
+//  3. A cancelled count returns within 50 ms, because launches are short: the times of earlier launches
+//     decide how many steps the next one has. If the device hangs, the count returns within seconds, and
+//     so does Close.
 //  4. New finds what the machine lacks, before a worker takes its first chunk.
-//  5. A device that is lost is an error that wraps [kernel.ErrDeviceLost], never a count.
+//  5. If the device is lost, the result is an error that wraps [kernel.ErrDeviceLost], never a count.
 //  6. Count does not allocate.
-//  7. Each task has its own count, however many tasks of a board one call has.
+//  7. Each task has its own count, however many tasks a call has.
 //  8. Counters share no device memory; any number of them may count at once on one device.
-//  9. Close frees everything that New made, also if New fails half way; if the device hangs, once it answers.
-//  10. Drivers are loaded only by Devices and by New: a broken one can end the process.
+//  9. Close frees everything that New made. If New fails halfway, it frees that itself. If the device
+//     hangs, its memory is freed when it answers.
+//  10. Only Devices and New load drivers, because a broken driver can end the process.
 package opencl
 
 // Prefix begins the name of a kernel of this package; the index of its device follows.

@@ -1,32 +1,30 @@
-// The search in the lanes of a device. Go fills the queue, starts the kernels below one after the
-// other and adds up; docs/kernels.md says how the search works.
+// The search in the lanes of a device. Go fills the queue, starts the kernels below one after the other, and adds up their
+// counts. docs/kernels.md says how the search works.
 //
-// A state is a row of the board with the squares that are attacked there: cols by queens above in
-// the same column, left by queens on diagonals that move to the next higher column each row, right
-// by queens on those that move to the next lower; and free, the squares of the row that are not
-// attacked and not tried yet. One state is the root of one part of the search tree.
+// A state is a row of the board with four sets of squares. Queens above attack cols along columns, left along diagonals that
+// move to the next higher column each row, and right along diagonals that move to the next lower one. free has the squares
+// that are neither attacked nor tried yet. One state is the root of one part of the search tree.
 //
-// Each lane searches depth first. Its stack has the states that it returns to, the deepest row on top. A
-// lane without a state takes one from the queue, whichever part of the tree that belongs to.
+// Each lane searches depth first. Its stack has the states to which it returns, the deepest row on top. A lane without a
+// state takes one from the queue, from any part of the tree.
 //
-// A round of search is bounded by a number of steps. Then each lane saves its stack in its own column of
-// the array saved, and the next round resumes there. If the queue is empty, spill first moves half of each
-// saved stack to the queue, where idle lanes find it. A launch is several rounds.
+// A round of search ends after a number of steps. Then each lane saves its stack in its own column of the array saved, and
+// the next round resumes there. If the queue is empty, spill first moves half of each saved stack to the queue, where idle
+// lanes find it. A launch is several rounds.
 //
 // What must always hold:
 //
 //   - The parts of the tree below the states in the queue and in the stacks are disjoint, and contain
-//     every completion that is not counted yet. A state moves from one place to the other, and is
-//     never in both.
-//   - The queue is written only while it is empty, by spill or by the host, and at most as many states
-//     are written as it has room for: spill moves at most SLOTS / 2 states of each lane.
-//   - A step finds at most one completion, and a round has at most 2^24 steps: the 32 bits of found are
-//     enough for a round.
-//   - The 64 bits of a task's count are two words. The addition that wraps the lower word, and no
-//     other, adds 1 to the upper one. So the count needs no atomic operations of 64 bits, which not all
-//     devices have.
+//     every completion that is not counted yet. A state moves between queue and stacks, and is never in
+//     two places.
+//   - Only spill and the host write to the queue, and only while it is empty. They write no more states
+//     than it has room for: spill moves at most SLOTS / 2 states of each lane.
+//   - A step finds at most one completion, and a round has at most 2^24 steps, so the 32 bits of found
+//     are enough for a round.
+//   - The 64 bits of a task's count are two words. An addition that wraps the lower word adds 1 to the
+//     upper one. So a count needs no atomic operations of 64 bits, which some devices lack.
 
-// What OpenCL offers, in one place: the code below is plain C99 besides this and vectors.
+// Everything here that is OpenCL's and not plain C99, besides its vectors.
 #define KERNEL      __kernel
 #define GLOBAL      __global
 #define LOCAL       __local
@@ -44,26 +42,25 @@
 #define SLOTS 32u
 
 // Words of control, for each round. The host writes them before a launch and reads them afterwards.
-#define NEXT 0 // the first state of the queue that no lane has taken, plus the lanes that found none
+#define NEXT 0 // states that lanes have taken from the queue, plus lanes that found none
 #define SIZE 1 // states in the queue
 #define BUSY 2 // not 0 if a lane has a state left at the end of the round
-#define MOST 3 // the steps of the lane that took most: the others were idle for the rest of the round
+#define MOST 3 // the most steps of a lane; the other lanes were idle for the rest of the round
 #define WORDS 4
 
-// A round ends early if more than a quarter of the lanes are idle, so that they get states of the
-// others. Lanes look at that each LOOK steps.
+// A round ends early if more than a quarter of the lanes are idle, so that they get states of the others. Lanes check this
+// every LOOK steps.
 #define LOOK 128u
 
-// What a lane keeps from launch to launch, beside the states of its stack: their number, and what they
-// have in common.
+// What a lane keeps from launch to launch besides the states of its stack: their number, their task and their base.
 typedef struct { uint depth, task, base; } Lane;
 
-// Where a state of the queue belongs. base plus the number of its columns that are attacked is the index
-// of its row, for all states below it too: each row attacks one column more. The sum may wrap.
+// The task of a state in the queue, and its base. The index of the state's row is base plus the number of its attacked
+// columns. That is also true for all states below it, because each row attacks one column more. The sum may wrap.
 typedef struct { uint base, task; } Place;
 
-// A row of a problem: the squares that the next row allows, none below the last row; and the distance to
-// the next row, 1 to 30.
+// A row of a problem: the squares that the next row allows, or none after the last row; and the distance to the next row, 1
+// to 30.
 typedef struct { uint below, gap; } Row;
 
 // add adds the completions that a lane has found to the count of a task.
@@ -84,8 +81,8 @@ KERNEL void begin(GLOBAL Lane *lanes, GLOBAL uint *counts, uint tasks)
         counts[i] = 0;
 }
 
-// shifts returns two factors that shift by 0 to 31: the product with the first to the left, the upper half
-// of the product with the second to the right, where a distance of 0 leaves 0. GPUs multiply while they do
+// shifts returns two factors that shift by 0 to 31. The product with the first is the value shifted to the left. The upper
+// half of the product with the second is the value shifted to the right, but 0 for a shift by 0. GPUs multiply while they do
 // other operations, of which the search has many.
 uint2 shifts(uint by)
 {
@@ -98,8 +95,8 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
                    GLOBAL const Row *allRows, uint problems,
                    LOCAL uint4 *rows, LOCAL uint4 *stacks, uint budget, uint round)
 {
-    // In local memory a row has the squares that the next row and the one after it allow, and the shifts
-    // to both, which are from one to the other. The shift of the last row has bit 31, and no other has.
+    // In local memory a row has the squares that the next row and the one after it allow, the shift to the next
+    // row, and the shift from there to the one after it. Only the shift of the last row has bit 31.
     LOCAL uint2 *const after = (LOCAL uint2 *)(rows + problems * SLOTS);
     for (uint i = MEMBER(); i < problems * SLOTS; i += MEMBERS()) {
         const uint slot = i % SLOTS;
@@ -111,8 +108,8 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
     }
     GROUP_SYNC();
 
-    // The states of a lane's stack are width apart: lanes next to each other are in different banks of
-    // local memory, whatever their depths. Below the stack is a state without free squares.
+    // The states of a lane's stack are width apart, so neighbouring lanes use different banks of local memory,
+    // whatever their depths. Below the stack is a state without free squares.
     const uint lane = LANE(), all = LANES(), width = MEMBERS();
     LOCAL uint4 *const bottom = stacks + width + MEMBER();
     LOCAL uint4 *top = bottom;
@@ -133,7 +130,7 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
                 top -= width;
                 s = *top;
             }
-            if (s.w == 0) { // it was below the stack
+            if (s.w == 0) { // the stack was empty
                 top = bottom;
                 const uint next = ADD(&control[NEXT], 1u);
                 if (next >= size)
@@ -183,12 +180,12 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
     lanes[lane].base = base;
     if (depth != 0)
         control[BUSY] = 1;
-    if (step > control[MOST]) // most lanes see that another one took as many
+    if (step > control[MOST]) // false in most lanes: another one took as many
         RAISE(&control[MOST], step);
 }
 
-// spill begins the next round. If the queue is empty, it moves half of each saved stack there: the upper
-// rows, which have most of the tree below them.
+// spill begins the next round. If the queue is empty, it moves half of each saved stack there. These are the upper rows,
+// which have most of the tree below them.
 KERNEL void spill(GLOBAL uint4 *queue, GLOBAL Place *places, GLOBAL volatile uint *control,
                   GLOBAL uint4 *saved, GLOBAL Lane *lanes, uint round)
 {

@@ -20,48 +20,47 @@ import (
 //go:embed search.cl
 var source string
 
-// settings are the sizes of a counter, which are chosen for the device where they are 0. Tests set
-// them to extremes.
+// settings are the sizes of a counter. A size that is 0 is chosen for the device. Tests set extreme sizes.
 type settings struct {
 	source    string
 	lanes     int    // a multiple of group
 	group     int    // lanes of a work-group
 	portion   int    // states that the host writes to the queue at once, at most its capacity
-	minBudget uint32 // steps a lane of a round
+	minBudget uint32 // limits of the steps of a lane in a round
 	maxBudget uint32
 	tick      time.Duration // see tickTime
 }
 
 const (
-	// lanesOfUnit is the number of lanes for each multiprocessor of a GPU, at most.
+	// lanesOfUnit is the greatest number of lanes for each multiprocessor of a GPU.
 	lanesOfUnit = 768
-	// localOfUnit is the local memory of a multiprocessor, in bytes, of NVIDIA's H100 and H200; OpenCL does not
-	// tell. Work-groups for which it has no room would wait until others end.
+	// localOfUnit is the local memory of a multiprocessor of NVIDIA's H100 and H200, in bytes. OpenCL does not tell it.
+	// Work-groups that find no room in it would wait until others end.
 	localOfUnit = 224 << 10
-	// localOfGroup is what the driver takes of it for each work-group.
+	// localOfGroup is the part of it that the driver takes for each work-group.
 	localOfGroup = 1 << 10
 	// lanesOfThread is the number of lanes for each thread of a CPU. A thread runs its lanes one after another.
 	lanesOfThread = 64
-	// maxGroup is the size of a work-group if local memory has room for its stacks, which 48 KB have.
+	// maxGroup is the greatest size of a work-group. 48 KB of local memory have room for its stacks.
 	maxGroup = 64
-	// minPortion is worth the time of a launch.
+	// minPortion is a number of states that is worth the time of a launch.
 	minPortion = 4096
 )
 
-// statesOfLane is the number of states that a spill moves of each lane, at most.
+// statesOfLane is the greatest number of states that a spill moves from a lane.
 const statesOfLane = slots / 2
 
 // sizeOfLane is the size of Lane in search.cl.
 const sizeOfLane = 12
 
-// localRows and localStacks are the local memory of a work-group, in bytes: 24 for each row of a problem, and a
-// stack with a state for each row and one below them for each lane.
+// localRows and localStacks return the bytes of local memory that a work-group needs: 24 for each row of each problem; and
+// for each lane a stack with room for a state of each row, and for one below them.
 func localRows(problems int) int { return problems * slots * 24 }
 func localStacks(first, group int) int {
 	return (slots - first + 1) * group * int(unsafe.Sizeof(node{}))
 }
 
-// open returns a counter of the device with that index, which has passed a check of all its lanes.
+// open returns a counter of the device with that index, after a check of all its lanes.
 func open(index int, s settings) (*counter, error) {
 	found, err := cl.Devices()
 	if err != nil {
@@ -100,8 +99,7 @@ func (c *counter) choose(d *cl.Device) {
 	c.budget = c.minBudget
 }
 
-// fittingGroup returns the size of work-groups whose rows and stacks fit into the local memory: a part of a
-// given size.
+// fittingGroup halves the size of a work-group until its rows and stacks fit into the local memory, and returns it.
 func fittingGroup(group, local, first, problems int) int {
 	for group > 1 && localRows(problems)+localStacks(first, group) > local {
 		group /= 2
@@ -109,7 +107,7 @@ func fittingGroup(group, local, first, problems int) int {
 	return group
 }
 
-// resident returns how many lanes take part in a search: those that the device runs at a time.
+// resident returns how many lanes take part in a search: as many as the device runs at the same time.
 func (c *counter) resident(first, problems int) int {
 	if c.units == 0 {
 		return c.lanes
@@ -141,7 +139,8 @@ func (c *counter) setUp(d cl.Device) error {
 	return c.checkLanes()
 }
 
-// checkLanes counts a small board once in each lane: the first launch has fewer steps than the board.
+// checkLanes counts as many copies of a small board as there are lanes. The first launch has too few steps for a board, so
+// each lane takes one.
 func (c *counter) checkLanes() error {
 	const n, solutions = 8, 92
 	board := queens.FullBoard(n)

@@ -56,8 +56,8 @@ func cancelAfterPulse(t *testing.T) (context.Context, *atomic.Uint64) {
 	return ctx, pulse
 }
 
-// Counts are right with the least and the oddest sizes: launches of a single step, a single lane, a
-// queue with no room to spare, and portions of one state.
+// Counts are right with extreme sizes: launches of a single step, a single lane, a queue with no room to spare, and portions
+// of one state.
 func TestExtremeSizes(t *testing.T) {
 	firstDevice(t)
 	for name, s := range map[string]settings{
@@ -86,8 +86,8 @@ func TestExtremeSizes(t *testing.T) {
 	}
 }
 
-// A count that wraps the lower of its two words is exact. The test's kernel begins counts just
-// below that, if there is more than one task.
+// A count is exact if the lower of its two words wraps. The test's kernel begins counts just below that if there is more than
+// one task.
 func TestCountsOf64Bits(t *testing.T) {
 	firstDevice(t)
 	const before = 1<<32 - 100
@@ -116,8 +116,8 @@ func replaced(t *testing.T, part, by string) string {
 	return strings.Replace(source, part, by, 1)
 }
 
-// A device that computes wrongly or fails ends the count with ErrDeviceLost; the counter counts nothing
-// after that, and can be closed.
+// If the device computes wrongly or fails, the count ends with ErrDeviceLost. After that the counter counts nothing, and can
+// be closed.
 func TestDeviceLost(t *testing.T) {
 	firstDevice(t)
 	for name, by := range map[string]string{
@@ -144,7 +144,7 @@ func TestDeviceLost(t *testing.T) {
 	}
 }
 
-// New fails with a clear error, and frees what it made, where the machine lacks something.
+// If the machine lacks something, New returns a clear error, and frees what it made.
 func TestSetupErrors(t *testing.T) {
 	firstDevice(t)
 	for name, c := range map[string]struct {
@@ -209,7 +209,8 @@ func TestCloseReleases(t *testing.T) {
 	}
 }
 
-// The budget follows the time of launches: it grows only if no round ended early, and shrinks at once.
+// The budget follows the time of launches: it grows only if no round ended early, and shrinks at once if a launch took too
+// long.
 func TestAdapt(t *testing.T) {
 	for name, c := range map[string]struct {
 		took   time.Duration

@@ -6,10 +6,10 @@
 // What must always hold:
 //
 //   - No driver is loaded before the first call of [Devices].
-//   - Nothing that C is given a pointer to moves or is freed before the call returns, and C keeps no
-//     such pointer: all reads and writes of buffers are blocking.
+//   - Memory to which a call passes a pointer stays where it is until the call returns. C keeps no such
+//     pointer, because all reads and writes of buffers are blocking.
 //   - A call that a search repeats does not allocate.
-//   - What is created is released once; [Live] counts what is not.
+//   - Each object that is created is released once; [Live] counts the others.
 package cl
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// function is a function of OpenCL: its position in the table of an ICD, and its name. The table is part of
-// the extension cl_khr_icd: its first functions never move.
+// function is a function of OpenCL: its position in the table of an ICD, and its name. The extension cl_khr_icd defines the
+// table; its first functions never move.
 type function struct {
 	index int
 	name  string
@@ -56,7 +56,7 @@ var (
 	enqueueNDRangeKernel    = function{59, "clEnqueueNDRangeKernel"}
 )
 
-// table has the addresses of the functions of a driver, up to the last of these.
+// table has the addresses of a driver's functions, up to the last one that is called here.
 type table [60]uintptr
 
 // tableOf returns the functions of an object of a driver, which begins with a pointer to them.
@@ -67,7 +67,7 @@ func tableOf(object uintptr) *table { return **(***table)(unsafe.Pointer(&object
 type caller struct {
 	functions *table
 	err       error
-	status    int32 // that the last call set
+	status    int32 // calls write a status here
 	args      [9]uintptr
 }
 
@@ -84,10 +84,9 @@ func (c *caller) call(f function, args ...uintptr) {
 	}
 }
 
-// repeat is call for the calls that a search repeats: it does not allocate. The function may
-// have fewer arguments; it ignores the others. Commands wait for no event, so that their arguments 6 and 7
-// are 0. A variadic function would allocate, because the arguments of a function with uintptrescapes are
-// on the heap: so they are copied to an array that is there.
+// repeat is call for the calls that a search repeats: it does not allocate. The function may have fewer arguments; it ignores
+// the others. Commands wait for no event, so their arguments 6 and 7 are 0. The arguments of a variadic function with
+// uintptrescapes would be allocated on the heap, so repeat copies them to an array that is already there.
 //
 //go:uintptrescapes
 func (c *caller) repeat(f function, a0, a1, a2, a3, a4, a5, event uintptr) {

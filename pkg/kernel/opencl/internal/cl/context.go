@@ -20,8 +20,8 @@ type Context struct {
 	device, context, queue, program uintptr
 	objects                         []object // in the order in which they were created
 
-	// What arguments of calls point to.
-	event        uintptr // of the last command of [Context.Start]
+	// Arguments of calls point to these fields.
+	event        uintptr // event of the last command of [Context.Start]
 	word         uint32
 	buffer       Buffer
 	lanes, group uint64
@@ -83,7 +83,7 @@ func (c *Context) build(source []byte) {
 	}
 }
 
-// buildLog returns the first part of the compiler's log, unless it is longer than 1 MiB.
+// buildLog returns the first part of the compiler's log, or nothing if the log is longer than 1 MiB.
 func (c *Context) buildLog() string {
 	const log = 0x1183 // CL_PROGRAM_BUILD_LOG
 	var size int
@@ -99,10 +99,10 @@ func (c *Context) NewBuffer(bytes int) Buffer {
 	return Buffer(c.create(createBuffer, releaseMemObject, c.context, readWrite, uintptr(bytes), 0))
 }
 
-// Write copies to the beginning of a buffer, and returns when it has.
+// Write copies memory to the beginning of a buffer, and waits for the copy.
 func Write[T any](c *Context, to Buffer, from []T) { transfer(c, enqueueWriteBuffer, to, from) }
 
-// Read copies the beginning of a buffer, after all commands before it.
+// Read waits for all commands before it, and copies the beginning of a buffer to memory.
 func Read[T any](c *Context, to []T, from Buffer) { transfer(c, enqueueReadBuffer, from, to) }
 
 func transfer[T any](c *Context, f function, b Buffer, memory []T) {
@@ -134,11 +134,12 @@ func (c *Context) setArgument(k Kernel, index, bytes int, value unsafe.Pointer) 
 	c.repeat(setKernelArg, uintptr(k), uintptr(index), uintptr(bytes), uintptr(value), 0, 0, 0)
 }
 
-// Enqueue appends a kernel to the queue, in a number of lanes, a multiple of the size of a work-group.
+// Enqueue appends a kernel to the queue, to run in the given number of lanes, which is a multiple of the size of a
+// work-group.
 func (c *Context) Enqueue(k Kernel, lanes, group int) { c.enqueue(k, lanes, group, nil) }
 
-// Start is Enqueue, and starts what is in the queue. [Context.Done] reports the end of the kernel; no
-// second Start may come before that.
+// Start calls Enqueue, and starts what is in the queue. It must not be called again before [Context.Done] has reported the
+// end of the kernel.
 func (c *Context) Start(k Kernel, lanes, group int) {
 	if c.enqueue(k, lanes, group, &c.event); c.err == nil {
 		live.Add(1)
@@ -152,8 +153,8 @@ func (c *Context) enqueue(k Kernel, lanes, group int, event *uintptr) {
 		uintptr(unsafe.Pointer(&c.lanes)), uintptr(unsafe.Pointer(&c.group)), uintptr(unsafe.Pointer(event)))
 }
 
-// Done reports whether the kernel of Start has ended, or a call or the kernel has failed. It does not wait: drivers spin
-// while they wait.
+// Done reports whether the kernel of Start has ended, or the kernel or a call has failed. It does not wait, because drivers
+// spin while they wait.
 func (c *Context) Done() bool {
 	const executionStatus = 0x11d3 // CL_EVENT_COMMAND_EXECUTION_STATUS
 	c.repeat(getEventInfo, c.event, executionStatus, 4, uintptr(unsafe.Pointer(&c.status)), 0, 0, 0)

@@ -15,9 +15,9 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Drivers are loaded directly, as a loader (libOpenCL.so.1) would load them: many containers have none.
+// This package loads drivers itself, as a loader (libOpenCL.so.1) would, because many containers have no loader.
 
-// defaultVendors is the folder with a file for each driver, *.icd, whose text is the driver's library.
+// defaultVendors is the folder with a file *.icd for each driver, whose text is the file name of the driver's library.
 const defaultVendors = "/etc/OpenCL/vendors"
 
 // Device is a device of a driver.
@@ -92,8 +92,8 @@ func devicesOf(platform uintptr) (devices []Device, err error) {
 	return devices, c.err
 }
 
-// load loads the drivers of the folder of ICDs. It returns those that can be loaded, as their functions that
-// list platforms, and why others can't. It does so once in a process: drivers can't be unloaded safely.
+// load loads the drivers that the machine's .icd files name. It returns a function of each driver, which lists platforms. The
+// error says which drivers can't be loaded, and why. It loads once in a process, because drivers can't be unloaded safely.
 var load = sync.OnceValues(loadDrivers)
 
 func loadDrivers() (drivers []uintptr, err error) {
@@ -109,8 +109,8 @@ func loadDrivers() (drivers []uintptr, err error) {
 	return drivers, err
 }
 
-// driverLibraries returns the libraries that the folder of ICDs names. The environment may name another
-// folder, or a single file or library, as it may for loaders.
+// driverLibraries returns the libraries that the .icd files name. As with loaders, the environment may name another folder,
+// or a single file or library.
 func driverLibraries() (libraries []string, err error) {
 	where := cmp.Or(os.Getenv("OCL_ICD_VENDORS"), os.Getenv("OPENCL_VENDOR_PATH"), defaultVendors)
 	files := []string{where}
@@ -131,8 +131,8 @@ func driverLibraries() (libraries []string, err error) {
 	return libraries, err
 }
 
-// loadDriver loads a driver, and returns its function that lists platforms. A driver exports one function,
-// which returns the others by name.
+// loadDriver loads a driver, and returns its function that lists platforms. A driver exports one function, which finds the
+// others by name.
 func loadDriver(library string) (platforms uintptr, err error) {
 	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {

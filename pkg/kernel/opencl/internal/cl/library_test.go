@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Every device of every driver has memory that is written and read.
+// The memory of every device can be written and read.
 func TestDevices(t *testing.T) {
 	devices, err := Devices()
 	if err != nil {
@@ -66,8 +66,8 @@ func vendors(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// The folder of ICDs names the drivers in the order of its files; the environment may name another
-// folder, a file or a library.
+// The .icd files name the drivers, in the order of the file names. The environment may name another folder, a file or a
+// library.
 func TestDriverLibraries(t *testing.T) {
 	dir := vendors(t, map[string]string{"b.icd": "libb.so\n", "a.icd": "  liba.so", "c.icd": "\n", "note.txt": "libnote.so"})
 	for where, want := range map[string][]string{
