@@ -1,7 +1,6 @@
-// Package durable writes files that are there as a whole or not at all, whenever the process or the
-// machine dies, and locks files. A file is written under another name in the same folder, synced to disk,
-// and only then gets its name; the folder is synced last. A process that is killed leaves at most a file
-// whose name ends in .new, which nobody reads.
+// Package durable writes files, and locks them. A file is there as a whole or not at all, whenever the process or the machine
+// dies. It is written under another name in the same folder and synced to disk. Only then it gets its name, and the folder is
+// synced last. A process that is killed leaves at most a file whose name ends in .new, which nobody reads.
 package durable
 
 import (
@@ -11,14 +10,15 @@ import (
 	"path/filepath"
 )
 
-// ErrLocked says that others hold the lock of a file.
+// ErrLocked says that another process holds the lock of a file.
 var ErrLocked = errors.New("it is locked")
 
-// Write writes a file that only its owner may read, in place of a file that has the name. The contents and the name are on
-// disk when it returns nil.
+// Write writes a file that only its owner may read. It replaces a file that has the name. When it returns nil, the contents
+// and the name are on disk.
 func Write(path string, data []byte) error { return write(path, data, os.Rename) }
 
-// WriteNew does what [Write] does, but the error wraps [fs.ErrExist] if a file has the name: that stays as it is.
+// WriteNew does what [Write] does, unless a file has the name. Then that file stays as it is, and the error wraps
+// [fs.ErrExist].
 func WriteNew(path string, data []byte) error { return write(path, data, link) }
 
 func write(path string, data []byte, name func(temporary, path string) error) error {
@@ -26,7 +26,7 @@ func write(path string, data []byte, name func(temporary, path string) error) er
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // unless it has its name, and no other
+	defer func() { _ = os.Remove(file.Name()) }() // it may have been renamed
 	_, err = file.Write(data)
 	if err == nil {
 		err = file.Sync()
@@ -40,13 +40,13 @@ func write(path string, data []byte, name func(temporary, path string) error) er
 	return SyncFolder(filepath.Dir(path))
 }
 
-// link gives a file a name that no other file has.
+// link adds a name to a file, unless another file has the name.
 func link(temporary, path string) error {
 	err := os.Link(temporary, path)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// A file system without links: an empty file takes the name, and is replaced.
+	// The file system may have no links. Then an empty file takes the name, and is replaced.
 	claim, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -57,8 +57,8 @@ func link(temporary, path string) error {
 	return err
 }
 
-// StateFolder returns the folder in which programs keep what should persist but is not worth a backup, such as runs, by
-// default: $XDG_STATE_HOME/nqueens, as the XDG Base Directory Specification says.
+// StateFolder returns the default folder for data that should persist but is not worth a backup, such as runs. It is
+// $XDG_STATE_HOME/nqueens, as the XDG Base Directory Specification says.
 func StateFolder() (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if state == "" {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// contents returns the names of the files in a folder, and what the one of that name holds.
+// contents returns the names of the files in the folder of a file, and the text of the file.
 func contents(t *testing.T, path string) (names []string, text string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -55,11 +55,11 @@ func TestWrite(t *testing.T) {
 		t.Errorf("the file has mode %v (%v)", info.Mode(), err)
 	}
 	if _, text := contents(t, path+".new"); text != "of a person" {
-		t.Errorf("the file of a person holds %q", text)
+		t.Errorf("the file of another name holds %q", text)
 	}
 }
 
-// A file that can't have its name, because a folder has it, leaves nothing.
+// If a folder has the name of a file, the file can't be written, and nothing is left.
 func TestUnnamed(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, "file", "in the way"), 0o700); err != nil {

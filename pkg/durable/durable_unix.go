@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// SyncFolder returns when the names of a folder's files are on disk.
+// SyncFolder waits until the names of a folder's files are on disk.
 func SyncFolder(folder string) error {
 	f, err := os.Open(folder)
 	if err != nil {
@@ -17,7 +17,8 @@ func SyncFolder(folder string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Lock locks a file, shared or exclusively, until it is closed. It returns [ErrLocked] if others hold the lock.
+// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if another process holds the
+// lock.
 func Lock(file *os.File, exclusive bool) error {
 	how := syscall.LOCK_SH
 	if exclusive {

@@ -7,10 +7,11 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// SyncFolder does nothing: Windows persists the names of files itself.
+// SyncFolder does nothing, because Windows itself keeps the names of files on disk.
 func SyncFolder(string) error { return nil }
 
-// Lock locks a file, shared or exclusively, until it is closed. It returns [ErrLocked] if others hold the lock.
+// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if another process holds the
+// lock.
 func Lock(file *os.File, exclusive bool) error {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if exclusive {
@@ -23,7 +24,7 @@ func Lock(file *os.File, exclusive bool) error {
 	return err
 }
 
-// lockRange is one byte far beyond the end of the file.
+// lockRange returns the range of bytes to lock: one, far beyond the end of the file.
 func lockRange() *windows.Overlapped {
 	return &windows.Overlapped{Offset: 1<<32 - 2, OffsetHigh: 1<<32 - 1}
 }

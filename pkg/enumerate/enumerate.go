@@ -1,5 +1,4 @@
-// Package enumerate lists the solutions themselves, in a fixed order, one at a time. To count
-// solutions, use a kernel.
+// Package enumerate lists the solutions of a board, in a fixed order, one at a time. To count solutions, use a kernel.
 package enumerate
 
 import (
@@ -10,15 +9,13 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Boards yields every solution of a valid board, as the column of the queen on each row, in
-// lexicographic order. It holds one solution at a time, and searches no further than its consumer
-// asks.
+// Boards yields every solution of a valid board in lexicographic order. A solution is the column of the queen on each row.
+// Boards holds one solution at a time, and searches only as far as its consumer asks.
 //
-// The yielded slice is reused: the consumer must not change it, and uses [slices.Clone] to keep it
-// beyond the next solution.
+// The yielded slice is reused. The consumer must not change it, and must clone it to keep it beyond the next solution.
 //
-// Two solutions may be hours apart, so the sequence also ends early, within milliseconds, when ctx
-// ends; ctx.Err() tells the difference.
+// Two solutions may be hours apart, so the sequence also ends when ctx ends, within milliseconds. ctx.Err() tells whether it
+// is complete.
 func Boards(ctx context.Context, b queens.Board) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		s := search{ctx: ctx, board: b, columns: make([]int, b.N), yield: yield}
@@ -32,12 +29,12 @@ const pollFreeRows = 10
 type search struct {
 	ctx     context.Context
 	board   queens.Board
-	columns []int // columns[:row] are those of the queens of the prefix at hand
+	columns []int // columns[:row] has the columns of the queens of the current prefix
 	yield   func([]int) bool
 }
 
-// from yields the completions of a prefix, the lowest column first. It returns false if the consumer
-// wants no more.
+// from yields the completions of a prefix, the lowest column first. It returns false if the consumer wants no more, or ctx
+// has ended.
 func (s *search) from(p queens.Prefix) bool {
 	if p.Row == s.board.N {
 		return s.yield(s.columns)

@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Boards yields the oracle's solutions in the oracle's order: none for n = 2 and 3.
+// Boards yields the solutions of the oracle in the same order, and none for n = 2 and 3.
 func TestBoardsOfFullBoards(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		got := collect(t, queens.FullBoard(n))
@@ -25,8 +25,7 @@ func TestBoardsOfFullBoards(t *testing.T) {
 	}
 }
 
-// Allow masks leave exactly the full board's solutions that stand on allowed
-// squares, in the same order.
+// Boards yields exactly the solutions of the full board whose queens stand on allowed squares, in the same order.
 func TestBoardsUnderAllowMasks(t *testing.T) {
 	var total int
 	for seed := range uint64(200) {
@@ -51,7 +50,7 @@ func TestBoardsUnderAllowMasks(t *testing.T) {
 	}
 }
 
-// Boards yields all 365596 solutions of n = 14 in as much memory as the two of n = 4.
+// Boards needs no more memory for all 365596 solutions of n = 14 than for the two of n = 4.
 func TestBoardsTakeConstantMemory(t *testing.T) {
 	walk := func(n int) (boards int64, allocs float64) {
 		allocs = testing.AllocsPerRun(1, func() {
@@ -88,8 +87,7 @@ func TestBoardsStopWithTheConsumer(t *testing.T) {
 	}
 }
 
-// The search ends with its context, whether it finds many solutions or none: each of these searches
-// would take years.
+// The search ends with its context, whether it finds many solutions or none. Each of these searches would take years.
 func TestBoardsStopWithTheContext(t *testing.T) {
 	barren := queens.FullBoard(32)
 	barren.Allow[31] = 0

@@ -8,16 +8,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Unique yields one solution of each equivalence class under the eight symmetries of the square, for
-// the full board of side n, 1 to [queens.MaxN], and the number of its distinct images: 8, 4, 2 or,
-// for n = 1, 1. It yields the lexicographically least solution of each class, in lexicographic
-// order. It yields and ends as [Boards] does.
+// Unique yields one solution of each equivalence class under the eight symmetries of the square, and the number of its
+// distinct images. That is 8, 4 or 2, or 1 for n = 1. The board is the full board of side n, 1 to [queens.MaxN]. Unique
+// yields the lexicographically least solution of each class, in lexicographic order. It yields and ends as [Boards] does.
 //
-// The queens on the four sides of a board have distances from the nearer corner. A symmetry permutes
-// the sides and keeps the distances, and some symmetry brings each side to the top with its queen in
-// the left half. So on the least solution of a class the top queen has the least of the four
-// distances, a, and it is enough to search the boards on which no side has a queen nearer to a
-// corner than a.
+// The queens on the four sides of a board have distances from the nearer corner. A symmetry permutes the sides and keeps the
+// distances, and for each side there is a symmetry that makes it the top side with its queen in the left half. So the top
+// queen of the least solution of a class has the least of the four distances, a. It is enough to search the boards on which
+// no side has a queen nearer to a corner than a.
 func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	return func(yield func([]int, int) bool) {
 		orbit := newOrbit(n)
@@ -32,8 +30,8 @@ func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	}
 }
 
-// boundedBoard returns the board with the top queen on column a and without the squares of the other
-// sides that are nearer to a corner.
+// boundedBoard returns the board with the top queen on column a, on which the other sides allow no square that is nearer to a
+// corner.
 func boundedBoard(n, a int) queens.Board {
 	board := queens.FullBoard(n)
 	last := n - 1
@@ -54,8 +52,8 @@ func newOrbit(n int) *orbit {
 	return &orbit{turned: make([]int, n), next: make([]int, n), mirrored: make([]int, n)}
 }
 
-// images returns the number of distinct images of a solution, and whether the solution is the
-// lexicographically least of them.
+// images returns the number of distinct images of a solution, and whether the solution is lexicographically the least of
+// them. If it is not, the number is 0.
 func (o *orbit) images(columns []int) (images int, first bool) {
 	last, same := len(columns)-1, 0
 	copy(o.turned, columns)
@@ -73,5 +71,5 @@ func (o *orbit) images(columns []int) (images int, first bool) {
 		}
 		o.turned, o.next = o.next, o.turned
 	}
-	return 8 / same, true // each image is made by as many symmetries as the board itself
+	return 8 / same, true // as many symmetries make each image as make the solution itself
 }

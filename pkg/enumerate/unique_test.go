@@ -17,7 +17,7 @@ import (
 // https://oeis.org/A002562.
 var fundamental = []int{1, 0, 0, 1, 2, 1, 6, 12, 46, 92, 341, 1787, 9233}
 
-// Unique yields the published number of solutions, and their images are all solutions.
+// Unique yields the published number of solutions. The numbers of their images add up to the published total.
 func TestUniqueIsPublished(t *testing.T) {
 	for i, want := range fundamental {
 		n, families, images := i+1, 0, int64(0)
@@ -31,8 +31,8 @@ func TestUniqueIsPublished(t *testing.T) {
 	}
 }
 
-// Unique yields the first solution of each equivalence class, in order, with its number of
-// images, as sorting all solutions does.
+// Unique yields the same solutions and numbers of images, in the same order, as a test that makes equivalence classes of all
+// solutions.
 func TestUniqueByBruteForce(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		var want, got []string

@@ -1,5 +1,5 @@
-// Package estimate predicts what a count takes before it starts. Random probes of the search tree give its size in nodes, and a
-// sample of the tasks, counted with the kernel that will do the work, the time of a node. It starts no server and
+// Package estimate predicts what a count takes before it starts. Random probes of the search tree give its number of nodes. A
+// sample of the tasks, counted with the kernel of the count, gives the time of a node. The package starts no server and
 // writes nothing. docs/observe.md says what the range means.
 package estimate
 
@@ -18,21 +18,21 @@ import (
 type Job struct {
 	N      int
 	Kernel kernel.Kernel
-	// Threads is the number of threads of the count, at least 1, on cores like those of this machine.
+	// Threads is the number of threads of the count, at least 1. Their cores are like the cores of this machine.
 	Threads int
-	// Cores is the number of threads of the estimate itself, at least 1: the number of cores, so that the sample shows
-	// what they share.
+	// Cores is the number of threads of the estimate itself, at least 1. It should be the number of cores, so that the sample
+	// shows what they share.
 	Cores int
 }
 
-// Range is an estimate: the true value is most likely about Mid, and rarely outside Low to High.
+// Range is an estimate. The true value is most likely about Mid, and rarely outside Low to High.
 type Range struct {
 	Low  float64 `json:"low"`
 	Mid  float64 `json:"mid"`
 	High float64 `json:"high"`
 }
 
-// Fleet is the time of the count on a number of threads.
+// Fleet is the time of the count on some number of threads.
 type Fleet struct {
 	Threads int     `json:"threads"`
 	Seconds float64 `json:"seconds"`
@@ -41,29 +41,29 @@ type Fleet struct {
 // fleets are the numbers of threads for which an estimate gives the time.
 var fleets = []int{16, 64, 256, 1024}
 
-// Estimate is what a count is expected to take, with the full symmetry and tasks of the default size.
+// Estimate is what a count is expected to take with the full symmetry and tasks of the default size.
 type Estimate struct {
 	N           int     `json:"n"`
 	Kernel      string  `json:"kernel"`
-	Nodes       float64 `json:"nodes"` // of the plain search tree, in all classes
+	Nodes       float64 `json:"nodes"` // nodes of the plain search trees of all classes
 	Tasks       float64 `json:"tasks"`
 	CoreSeconds Range   `json:"core_seconds"` // time of the searches, summed over all threads
 	Threads     int     `json:"threads"`
 	Seconds     Range   `json:"seconds"` // time of the whole command on these threads
-	Fleets      []Fleet `json:"fleets"`  // the same on other numbers of threads, of cores like those of this machine
+	Fleets      []Fleet `json:"fleets"`  // the same on other numbers of threads
 }
 
-// variation is how much the time of the same search varies on the same machine, as a share.
+// variation is by which share the time of one search varies on one machine.
 const variation = 0.15
 
-// aside is the time of a command in which it does not search: of its start and its end, in seconds.
+// aside is the time for the start and the end of the command, in which it does not search, in seconds.
 var aside = Range{0.03, 0.06, 0.1}
 
-// Run makes the estimate. It takes about two seconds, less where the count itself takes less. If ctx ends, Run returns its
+// Run makes the estimate. It takes about two seconds, or less if the count itself takes less. If ctx ends, Run returns its
 // cause.
 func Run(ctx context.Context, job Job) (*Estimate, error) {
 	if job.Threads < 1 || job.Cores < 1 {
-		return nil, fmt.Errorf("an estimate for %d threads, on %d: there must be one at least", job.Threads, job.Cores)
+		return nil, fmt.Errorf("can't estimate a count on %d threads with a sample on %d: both need at least 1", job.Threads, job.Cores)
 	}
 	classes, err := symmetry.Classes(job.N, queens.Full)
 	if err != nil {
@@ -89,7 +89,7 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 }
 
 // wall returns the time of the search on that many threads if one core would search for core seconds. At the end, a thread
-// waits for the last tasks of others, for about the time of a task.
+// waits about the time of a task for the last tasks of the others.
 func (e *Estimate) wall(core float64, threads int) float64 {
 	wait := core / math.Max(e.Tasks, 1)
 	return core/float64(threads) + wait*float64(threads-1)/float64(threads)

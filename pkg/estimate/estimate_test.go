@@ -17,7 +17,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// sleeper returns a kernel that counts nothing: it sleeps for each prefix. With fake time, that is the exact cost of its search.
+// sleeper returns a kernel that counts nothing, but sleeps for each prefix. With fake time, that is exactly the cost of its
+// search.
 func sleeper(t *testing.T, cost func(b *queens.Board, p queens.Prefix) time.Duration) kernel.Kernel {
 	fake := &kerneltest.Fake{Count: func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
 		var all time.Duration
@@ -34,7 +35,7 @@ func sleeper(t *testing.T, cost func(b *queens.Board, p queens.Prefix) time.Dura
 	return fake.Kernel(t)
 }
 
-// below returns the number of prefixes of so many rows below a prefix.
+// below returns the number of prefixes that many rows below a prefix.
 func below(b *queens.Board, p queens.Prefix, rows int) (found int) {
 	if p.Row >= rows {
 		return 1
@@ -54,9 +55,9 @@ func mustClasses(t *testing.T, n int) []queens.Class {
 	return classes
 }
 
-// For a kernel of known cost, the true time is within the stated range, which is narrow: on small sides, whose classes are
-// single tasks, and on larger ones, for any number of threads. A class costs about a nanosecond a node, but its prefixes cost what they
-// do seven rows down.
+// For a kernel of known cost, the true time is within the stated range, which is narrow. The sides are small, with classes of
+// single tasks, and larger; any number of threads may count. A class costs about a nanosecond for each node; a prefix costs
+// as much as the prefixes seven rows below it.
 func TestTimeOfAKnownKernel(t *testing.T) {
 	const rows = 7
 	for _, c := range []struct{ n, threads int }{{8, 1}, {12, 2}, {16, 2}, {18, 4}, {20, 3}} {
@@ -91,7 +92,7 @@ func TestTimeOfAKnownKernel(t *testing.T) {
 	}
 }
 
-// The nodes are those of the search trees, and more threads take less time, but not less than a task.
+// The estimated number of nodes is about the true number. More threads take less time, but not less than a task takes.
 func TestNodesAndFleets(t *testing.T) {
 	const n = 12
 	var exact float64
@@ -116,7 +117,7 @@ func TestNodesAndFleets(t *testing.T) {
 	}
 }
 
-// An estimate ends with the cause of its context, before it starts and during a search, and with the error of the kernel.
+// An estimate ends with the cause of its context, before it starts and during a search, or with the error of the kernel.
 func TestEstimateEnds(t *testing.T) {
 	enough := errors.New("enough")
 	endless := func(*queens.Board, queens.Prefix) time.Duration { return 1000 * time.Hour }
@@ -139,7 +140,7 @@ func TestEstimateEnds(t *testing.T) {
 	}
 }
 
-// Boards without a solution, and sides and threads that there are not.
+// Boards without a solution have an estimate. Sides and numbers of threads that are out of range have none.
 func TestEdges(t *testing.T) {
 	for _, n := range []int{1, 2, 3} {
 		e, err := estimate.Run(t.Context(), estimate.Job{N: n, Kernel: kernel.Reference(), Threads: 2, Cores: 2})
@@ -150,7 +151,7 @@ func TestEdges(t *testing.T) {
 	for _, job := range []estimate.Job{{N: 0, Threads: 1, Cores: 1}, {N: 33, Threads: 1, Cores: 1}, {N: 8, Cores: 1}, {N: 8, Threads: 1}} {
 		job.Kernel = kernel.Reference()
 		if _, err := estimate.Run(t.Context(), job); err == nil {
-			t.Errorf("%+v is taken for a job", job)
+			t.Errorf("%+v has an estimate", job)
 		}
 	}
 }

@@ -19,41 +19,42 @@ import (
 )
 
 const (
-	// treeProbes is the number of random probes of each class, and starts the number of prefixes of each where a run may begin.
+	// treeProbes is the number of random probes of each class. starts is the number of random prefixes of each class with
+	// which a run may begin.
 	treeProbes = 1 << 14
 	starts     = 1 << 9
-	// runNodes is about the most nodes of a run: a task, up to n = 22.
+	// runNodes is about the greatest number of nodes of a run. A whole task has fewer up to n = 22.
 	runNodes = 1.5e9
-	// budget is the time after which no run begins, once there are minRuns for each thread; mostRuns are enough before.
+	// After budget no run begins, once there are minRuns for each thread. Before that, mostRuns are enough.
 	budget   = 1200 * time.Millisecond
 	minRuns  = 4
 	mostRuns = 256
-	// subtrees is the number of subtrees that are counted for the nodes of a run, and subtreeNodes about the nodes of each: for
-	// a standard error of some 4%.
+	// The nodes of a run are estimated from subtrees, of about subtreeNodes nodes each: the standard error is about 4%.
 	subtrees     = 100
 	subtreeNodes = 1000
 )
 
 // stratum is a class to sample from.
 type stratum struct {
-	plan    queens.ClassPlan // of the runs: that of the tasks, or deeper ones
+	plan    queens.ClassPlan // says how runs are made: like tasks, or with deeper prefixes
 	profile split.Profile
-	share   float64 // of the nodes of all classes
+	share   float64 // the share of this class in the nodes of all classes
 	tasks   float64
-	// Runs begin with the prefixes of these queens, a column for each row. A prefix that a random probe finds stands for as many as the
-	// product of its numbers of choices: products has these numbers, added up.
+	// Each path has the columns of the queens of a prefix with which a run may begin. A prefix that a random probe finds
+	// stands for as many prefixes as the product of the numbers of choices on its way. products has these products, added up.
 	paths    [][]byte
 	products []float64
 }
 
-// sampler hands out runs of a count: tasks, or parts of one that takes too long. A kernel shares work among the
-// prefixes of a task, so it must get them together. Runs are evenly spread over the estimated work of all classes, and over each class.
+// sampler hands out runs of a count. A run is a task, or a part of a task that takes too long. It keeps prefixes of a task
+// together, because a kernel shares work among them. Runs are evenly spread over the estimated work of all classes, and over
+// each class.
 //
 // References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29 (1975), 121-136;
 // [Cochran] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6, on estimates of a ratio.
 type sampler struct {
 	strata       []stratum
-	nodes, tasks float64 // of all classes
+	nodes, tasks float64 // sums over all classes
 }
 
 // newSampler probes the classes.
@@ -80,7 +81,7 @@ func newStratum(plan queens.ClassPlan) stratum {
 	return c
 }
 
-// findPaths finds where runs may begin, in lexicographic order.
+// findPaths finds the paths with which runs may begin, in lexicographic order.
 func (c *stratum) findPaths(source *rand.PCG) {
 	products := map[string]float64{}
 	for range starts {
@@ -106,8 +107,8 @@ func (c *stratum) findPaths(source *rand.PCG) {
 	}
 }
 
-// run returns the run of a number: its class and its prefixes, none if the class has none. Positions of consecutive numbers are
-// evenly spread, as the multiples of the golden ratio modulo 1 are.
+// run returns the class and the prefixes of the run with a number. There are no prefixes if the class has none. The positions
+// of consecutive numbers are evenly spread, like the multiples of the golden ratio modulo 1.
 func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	_, position := math.Modf(float64(number) * math.Phi)
 	for i := range s.strata {
@@ -124,7 +125,8 @@ func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	return c, split.Batch(&c.plan, c.paths[min(at, last)])
 }
 
-// measure counts runs on that many threads, and returns the seconds of a node and their standard error as a share.
+// measure counts runs on that many threads. It returns the seconds for a node, and the standard error of this time as a share
+// of it.
 func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (perNode, deviation float64, err error) {
 	type observation struct{ seconds, nodes, stands float64 }
 	var all []observation
@@ -168,8 +170,8 @@ func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq2[uint64, queen
 	}
 }
 
-// estimateNodes estimates the number of nodes below the prefixes of a run, themselves included. Random probes choose subtrees at a
-// depth, and their nodes are counted.
+// estimateNodes estimates the number of nodes below the prefixes of a run, including the prefixes. Random probes choose
+// subtrees at some depth, whose nodes are counted.
 func (c *stratum) estimateNodes(run []queens.Prefix, source *rand.PCG) float64 {
 	b := &c.plan.Board
 	depth := c.profile.Depth(c.plan.Depth, b.N, subtreeNodes)
@@ -186,7 +188,7 @@ func (c *stratum) estimateNodes(run []queens.Prefix, source *rand.PCG) float64 {
 	return sum / subtrees * float64(len(run))
 }
 
-// countNodes returns the size of the search tree of a prefix, itself included.
+// countNodes returns the number of nodes of the search tree of a prefix, including the prefix.
 func countNodes(b *queens.Board, p queens.Prefix) uint64 {
 	sum := uint64(1)
 	if p.Row == b.N {

@@ -24,8 +24,8 @@ func Duration(d time.Duration) string {
 	return Clock(d.Round(time.Hour))
 }
 
-// Seconds formats a duration in seconds, which may exceed a [time.Duration]: <0.1s, 1.6s,
-// 4m12s, 3h20m, 12d4h, 3.1 years, 15.0 million years.
+// Seconds formats a number of seconds, which may be too large for a [time.Duration]: <0.1s, 1.6s, 4m12s, 3h20m, 12d4h, 3.1
+// years, 15.0 million years.
 func Seconds(seconds float64) string {
 	const julianYear = 365.25 * 24 * 3600
 	switch {
@@ -58,7 +58,7 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%dy", d/year)
 }
 
-// twoUnits formats a duration, without the smaller unit if that is 0.
+// twoUnits formats a duration in a large and a small unit. It leaves out the small unit if its number is 0.
 func twoUnits(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
 	text := fmt.Sprintf("%d%s", d/large, largeName)
 	if rest := d % large / small; rest > 0 {
@@ -67,10 +67,9 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 	return text
 }
 
-// Remaining formats the time that a run still takes: 4m10s to 5m. It rounds both ends
-// outwards, so that the text covers the range, to multiples of a step that grows with
-// them: a step is at least a thirtieth of the time, so that a forecast that moves by one
-// percent rarely changes the text. It formats negative times as 0.
+// Remaining formats the time that a run still takes: 4m10s to 5m. It rounds both ends outwards to multiples of a step, so
+// that the text covers the range. The step is at least a thirtieth of the time, so that the text rarely changes when the
+// forecast moves by one percent. It formats negative times as 0.
 func Remaining(least, most time.Duration) string {
 	low, high := max(0, least), max(0, least, most)
 	low = low.Truncate(step(low))

@@ -1,6 +1,5 @@
-// Package humanize formats numbers, shares, sizes, durations and ranges for people. Its
-// texts are short rather than exact and are not meant to be parsed: programs read the JSON
-// forms of package report, which hold plain numbers.
+// Package humanize formats numbers, shares, sizes, durations and ranges for people. Its texts are short rather than exact.
+// They are not meant to be parsed: programs read the JSON of package report, which has plain numbers.
 package humanize
 
 import (
@@ -13,8 +12,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// LogField is the log field with the line that people read in place of the message and the other fields. They see the
-// fields too with --log-level debug.
+// LogField names a log field. Its text is the line that people read in place of the message and the other fields. With
+// --log-level debug they also see the fields.
 const LogField = "text"
 
 // Big formats an exact number with thousands separators: 4,968,057,848. It formats nil as
@@ -71,8 +70,8 @@ func Rate(perSecond float64) string {
 	return threeDigits(number, 2) + " " + prefix + "/s"
 }
 
-// scale divides x by 1000 until it has at most three digits before the point, once for each
-// unit after the first, until the last.
+// scale divides x by 1000 until it has at most three digits before the point. Each division takes the next unit, up to the
+// last.
 func scale(x float64, units ...string) (scaled float64, unit string) {
 	for ; x >= 999.5 && len(units) > 1; units = units[1:] {
 		x /= 1000
@@ -80,8 +79,7 @@ func scale(x float64, units ...string) (scaled float64, unit string) {
 	return x, units[0]
 }
 
-// threeDigits formats a number with three digits, of which at most maxDecimals are
-// decimals: 2.06, 20.6, 206.
+// threeDigits formats a number with three digits, at most maxDecimals of them after the point: 2.06, 20.6, 206.
 func threeDigits(x float64, maxDecimals int) string {
 	decimals := 0
 	switch {
@@ -102,11 +100,10 @@ func Bytes(size uint64) string {
 	return threeDigits(float64(size)/mib, 1) + " MiB"
 }
 
-// Percentage converts a share to percent, rounded down to a tenth: 1 alone gives 100.
+// Percentage converts a share to percent, rounded down to a tenth. Only 1 gives 100.
 func Percentage(share float64) float64 { return math.Floor(share*1000) / 10 }
 
-// Percent formats a share with one decimal, rounded down. It formats the share as 100.0%
-// if and only if done is true.
+// Percent formats a share with one decimal, rounded down. It returns 100.0% if and only if done is true.
 func Percent(share float64, done bool) string {
 	percentage := 0.0
 	switch {
@@ -118,7 +115,7 @@ func Percent(share float64, done bool) string {
 	return fmt.Sprintf("%.1f%%", percentage)
 }
 
-// Range formats an interval, or the one value if both ends look the same: 17s to 21s.
+// Range formats an interval: 17s to 21s. If both ends look the same, it formats only one.
 func Range[T any](low, high T, format func(T) string) string {
 	first, last := format(low), format(high)
 	if first == last {

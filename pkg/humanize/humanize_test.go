@@ -66,7 +66,7 @@ func TestPlural(t *testing.T) {
 	}
 }
 
-// Only what is done is shown as 100%.
+// Only a share that is done is shown as 100%.
 func TestPercent(t *testing.T) {
 	for _, c := range []struct {
 		share float64

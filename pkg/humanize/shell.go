@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// plainWord matches what a shell takes as it is.
+// plainWord matches words that a shell does not change.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// ShellWords returns words as a person types them in a POSIX shell.
+// ShellWords joins and quotes words as a person would type them in a POSIX shell.
 func ShellWords(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {

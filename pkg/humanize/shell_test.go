@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A shell takes quoted words for what they are.
+// A shell reads the quoted words as the words that they were.
 func TestShellWords(t *testing.T) {
 	t.Parallel()
 	words := []string{"plain", "--flag", "a b", "", "it's", `"quoted" \ back`, "$HOME", "`date`", "~", "*", "a\nb", "#", "!x", "nats://a:4222,nats://b:4222", "é"}
@@ -15,7 +15,7 @@ func TestShellWords(t *testing.T) {
 		want += word + "\x00"
 	}
 	if err != nil || string(got) != want {
-		t.Errorf("sh takes %s for %q (%v)", ShellWords(words...), got, err)
+		t.Errorf("sh reads %s as %q (%v)", ShellWords(words...), got, err)
 	}
 	if got := ShellWords("bin/coordinator", "resume", "n8-a", "--data", "/runs"); got != "bin/coordinator resume n8-a --data /runs" {
 		t.Errorf("plain words are quoted: %s", got)

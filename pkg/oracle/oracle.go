@@ -14,8 +14,8 @@ func Everywhere(row, col int) bool { return true }
 // Count returns the number of ways to place one queen on each row from len(prefix) to n-1, on allowed
 // squares, so that no queen attacks another.
 //
-// prefix[row] is the column of the queen that already stands on that row; a negative one leaves the
-// row empty. Those squares need not be allowed, and those queens may attack each other.
+// prefix[row] is the column of the queen that already stands on that row; if it is negative, the row is empty. These queens
+// may stand on squares that are not allowed, and may attack each other.
 func Count(n int, allowed func(row, col int) bool, prefix []int) uint64 {
 	s := newSearch(n, allowed)
 	for row, col := range prefix {
@@ -41,10 +41,10 @@ func Boards(n int) iter.Seq[[]int] {
 type search struct {
 	n       int
 	allowed func(row, col int) bool
-	columns []int // of the queen on each row; stale below the last one placed
+	columns []int // the column of the queen on each row; rows below the last placed queen are stale
 
-	// Whether a queen stands on a column, on a diagonal of equal row+col, and on
-	// one of equal row-col (kept from 0 by adding n).
+	// Whether a queen stands on a column, on a diagonal of equal row+col, and on a diagonal of equal row-col. n is added to
+	// row-col, so that no index is negative.
 	column, sum, difference []bool
 }
 
@@ -55,8 +55,8 @@ func newSearch(n int, allowed func(row, col int) bool) *search {
 	}
 }
 
-// from places queens on the given row and the rows below it in every way and calls visit for each. It
-// returns false as soon as visit does.
+// from places queens on the given row and the rows below it in every way, and calls visit for each way. It returns false as
+// soon as visit does.
 func (s *search) from(row int, visit func() bool) bool {
 	if row == s.n {
 		return visit()

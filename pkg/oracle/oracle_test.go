@@ -10,8 +10,7 @@ import (
 	"nqueens/pkg/oracle"
 )
 
-// The oracle finds the published number of solutions, lists as many, and lists
-// them in strictly rising order.
+// The oracle counts the published number of solutions, and lists as many, in strictly rising order.
 func TestPublishedTotals(t *testing.T) {
 	// The On-Line Encyclopedia of Integer Sequences, https://oeis.org/A000170.
 	for i, want := range []uint64{1, 0, 0, 2, 10, 4, 40, 92, 352, 724} {
@@ -31,7 +30,7 @@ func TestPublishedTotals(t *testing.T) {
 	}
 }
 
-// The oracle lists the very permutations in which no two queens attack.
+// The oracle lists exactly the permutations in which no two queens attack each other.
 func TestBoardsAreThePermutationsWithoutAttack(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		var want [][]int
@@ -46,8 +45,8 @@ func TestBoardsAreThePermutationsWithoutAttack(t *testing.T) {
 	}
 }
 
-// The oracle counts the completions of any prefix, of queens that attack each
-// other and of empty rows too, under any squares allowed.
+// The oracle counts the completions of any prefix, even if its queens attack each other or rows are empty, with any squares
+// allowed.
 func TestCountOfPrefixes(t *testing.T) {
 	var total uint64
 	for seed := range uint64(300) {
@@ -92,8 +91,8 @@ func ExampleCount() {
 	// Output: 92 4
 }
 
-// countPermutations is Count by trying every permutation. Each placement occurs
-// once for each order of the columns left to the prefix's empty rows.
+// countPermutations counts like Count, but tries every permutation. It finds each placement once for each order of the
+// columns on the prefix's empty rows.
 func countPermutations(n int, allowed func(row, col int) bool, prefix []int) uint64 {
 	var found uint64
 	for columns := range permutations(n) {
@@ -124,7 +123,7 @@ func countPermutations(n int, allowed func(row, col int) bool, prefix []int) uin
 	return found / orders
 }
 
-// anyAttack reports whether a queen on a row from first on attacks one above it.
+// anyAttack reports whether a queen on row first or below attacks a queen above it.
 func anyAttack(columns []int, first int) bool {
 	for row := first; row < len(columns); row++ {
 		for above := range row {

@@ -1,5 +1,5 @@
-// Package parallel divides work among threads and returns the results in the order of the work,
-// so that a sum or a hash of them is that of one core.
+// Package parallel divides work among threads and returns the results in the order of the work, so a sum or a hash of the
+// results does not depend on the threads.
 package parallel
 
 import (
@@ -10,22 +10,21 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ahead is how many items a thread may be ahead of the one whose result comes next: items may
-// differ in cost.
+// ahead is how many items, for each thread, may begin before the next result in order is done. There are several, because
+// items may differ in cost.
 const ahead = 4
 
-// InOrder is [InOrderOn] GOMAXPROCS threads.
+// InOrder is [InOrderOn] on GOMAXPROCS threads.
 func InOrder[In, Out any](
 	ctx context.Context, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
 ) error {
 	return InOrderOn(ctx, runtime.GOMAXPROCS(0), items, work, done)
 }
 
-// InOrderOn calls work with each item, as many calls at a time as there are threads, and done with the
-// results in the order of the items, one call at a time. It holds a few items a thread, however many there
-// are: at most one that no thread works on yet. The sequence runs in a goroutine of its own. InOrderOn
-// returns when all of them have ended: with nil, with the error of the first item in order whose work or
-// done fails, or with the cause of ctx's end.
+// InOrderOn calls work with each item, on the given number of threads. It calls done with the results in the order of the
+// items, one call at a time. It takes only a few items for each thread ahead of the next result, at most one of them before a
+// thread is free. The sequence runs in its own goroutine. InOrderOn returns when all goroutines have ended. It returns nil,
+// the error of the first item in order whose work or done fails, or the cause of ctx.
 func InOrderOn[In, Out any](
 	ctx context.Context, threads int, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
 ) error {
@@ -74,7 +73,7 @@ func InOrderOn[In, Out any](
 				return context.Cause(ctx)
 			}
 		}
-		return context.Cause(ctx) // which may have ended the sequence
+		return context.Cause(ctx) // ctx may have ended the sequence
 	})
 	return group.Wait()
 }

@@ -25,7 +25,7 @@ func numbers(limit int) iter.Seq[int] {
 	}
 }
 
-// Results come in the order of the items, each once, whatever the calls cost.
+// Results come in the order of the items, each once, whatever each call costs.
 func TestOrder(t *testing.T) {
 	for _, items := range []int{0, 1, 2, 1000} {
 		var got []int
@@ -63,15 +63,15 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// The error is that of the first item that fails, not of the first call; nothing after it is
-// done.
+// InOrder returns the error of the first item in order that fails, even if a later item fails sooner. done is not called
+// after it.
 func TestFirstError(t *testing.T) {
 	later := make(chan struct{})
 	done := 0
 	err := parallel.InOrder(t.Context(), numbers(1000), func(_ context.Context, i int) (int, error) {
 		switch {
 		case i == 3 && runtime.GOMAXPROCS(0) > 1:
-			<-later // another has failed already
+			<-later // a later item has failed
 		case i == 4 && runtime.GOMAXPROCS(0) > 1:
 			defer close(later)
 		case i < 3:
@@ -80,7 +80,7 @@ func TestFirstError(t *testing.T) {
 		return i, fmt.Errorf("item %d", i)
 	}, func(int) error { done++; return nil })
 	if err == nil || err.Error() != "item 3" || done != 3 {
-		t.Errorf("error %v after %d results, want that of item 3", err, done)
+		t.Errorf("error %v after %d results, want the error of item 3", err, done)
 	}
 	stop := errors.New("stop")
 	err = parallel.InOrder(t.Context(), numbers(1000), func(_ context.Context, i int) (int, error) { return i, nil }, func(i int) error {
@@ -90,11 +90,11 @@ func TestFirstError(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, stop) {
-		t.Errorf("error %v, want that of done", err)
+		t.Errorf("error %v, want the error of done", err)
 	}
 }
 
-// An endless sequence is neither held nor run far ahead of, and ends with the context.
+// Of an endless sequence, only a few items are taken ahead. It ends with the context.
 func TestEndlessSequence(t *testing.T) {
 	cause := errors.New("cause")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -12,18 +12,18 @@ const (
 	// while the measured time is short, because results come in groups.
 	workMargin = 0.07
 	timeError  = 500 * time.Millisecond
-	// smoothing is the time constant of the forecast: in this time it covers two thirds of the distance to what the rates
-	// say. No single task makes it jump.
+	// smoothing is the time constant of the forecast. In this time it moves two thirds of the way to the value that the rates
+	// give, so no single task makes it jump.
 	smoothing = 5 * time.Second
-	// longestForecast bounds a forecast. A [time.Duration] holds almost three times as much.
+	// longestForecast bounds a forecast. A [time.Duration] can be almost three times as long.
 	longestForecast = 100 * 365 * 24 * time.Hour
 )
 
-// speed is a range for the part of the work that is done in a second; zero if nothing was done.
+// speed is a range for the share of the work that is done in a second. It is zero if nothing was done.
 type speed struct{ low, high float64 }
 
-// speedBetween returns the speed between two samples. Tasks differ, and only finished ones are seen: the standard
-// deviation of a number k of tasks of random sizes is about its square root.
+// speedBetween returns the speed between two samples. Tasks have random sizes, and only finished tasks are seen. So among k
+// tasks, the standard deviation is about the square root of k.
 func speedBetween(from, to *sample) speed {
 	work, tasks := to.work-from.work, to.done-from.done
 	if work <= 0 || to.done <= from.done || to.at <= from.at {
@@ -34,8 +34,8 @@ func speedBetween(from, to *sample) speed {
 	return speed{low: mean / chance, high: mean * chance}
 }
 
-// timeLeft returns the least and the most seconds that are left: by the speed since a recent sample, and by the speed
-// since an older one for as many threads as there are now. Both are 0 if they are unknown.
+// timeLeft returns the least and the most seconds that are left. It uses the speed since a recent sample, and the speed since
+// an older one, converted to the present number of threads. Both results are 0 if they are unknown.
 func timeLeft(recent, older, latest *sample, threads int) (low, high float64) {
 	short, long := speedBetween(recent, latest), speedBetween(older, latest)
 	if mean := (latest.threads - older.threads) / (latest.at - older.at).Seconds(); mean > 0 {
@@ -53,14 +53,15 @@ func timeLeft(recent, older, latest *sample, threads int) (low, high float64) {
 	return work / fast * (1 - margin), work/slow*(1+margin) + task
 }
 
-// forecast is the elapsed time at which a run will end, in seconds; zero while it is unknown. It is smoothed:
-// the time of the end, which is constant while the rates are, and not the time that is left, which would always lag.
+// forecast is the range of the elapsed time at which a run will end, in seconds; zero while it is unknown. This time is
+// constant while the rates are, so it can be smoothed. The time that is left always falls: smoothed, it would lag.
 type forecast struct {
 	low, high float64
 	updated   time.Duration
 }
 
-// follow updates the forecast with the seconds that are left by the rates, and returns the time to go; nil if high is 0.
+// follow updates the forecast with the seconds that are left according to the rates. It returns the time to go, or nil if
+// high is 0.
 func (f *forecast) follow(now time.Duration, low, high float64) *queens.TimeToGo {
 	weight := 1.0
 	switch {
@@ -80,7 +81,7 @@ func (f *forecast) follow(now time.Duration, low, high float64) *queens.TimeToGo
 	return &queens.TimeToGo{Least: secondsAfter(now, f.low), Most: secondsAfter(now, f.high)}
 }
 
-// secondsAfter returns the time from now until a number of seconds of the same clock; 0 if that is past.
+// secondsAfter returns the time from now to a number of seconds on the same clock, or 0 if that is past.
 func secondsAfter(now time.Duration, seconds float64) queens.Seconds {
 	left := max(0, min(seconds-now.Seconds(), longestForecast.Seconds()))
 	return queens.Seconds{Duration: time.Duration(left * float64(time.Second))}

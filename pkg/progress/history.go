@@ -2,25 +2,25 @@ package progress
 
 import "time"
 
-// Point is how far a run was at a time. All of it grows, except after a ban.
+// Point is how far a run was at some time. All fields grow, except after a ban.
 type Point struct {
-	Elapsed   time.Duration // for which coordinators had worked on the run, pauses left out
-	Work      float64       // part of the estimated work that was done, 0 to 1
-	Solutions float64       // found, weighted
+	Elapsed   time.Duration // how long coordinators had worked on the run, without pauses
+	Work      float64       // share of the estimated work that was done, 0 to 1
+	Solutions float64       // solutions found, weighted
 }
 
 // MaxPoints bounds the points of a [History].
 const MaxPoints = 400
 
-// History keeps at most [MaxPoints] points of a run: when they are too many, it drops every other one, and from then on
-// keeps points twice as far apart. The zero value is empty.
+// History keeps at most [MaxPoints] points of a run. When there are more, it drops every other point, and from then on keeps
+// points that are twice as far apart. The zero value is empty.
 type History struct {
 	points  []Point
-	between time.Duration // two kept points, at least
+	between time.Duration // least time between two kept points
 	latest  Point
 }
 
-// Add adds a point. One that is older than the latest is left out.
+// Add adds a point, unless it is older than the latest.
 func (h *History) Add(p Point) {
 	if p.Elapsed < h.latest.Elapsed {
 		return

@@ -1,4 +1,4 @@
-// Package progress computes from the snapshots of a run how fast it is and how long it will still take, and keeps the
+// Package progress computes from the snapshots of a run how fast it is and how long it will still take. It also keeps the
 // history of a run in a bounded number of points. It has no clock, prints nothing and is not safe for concurrent use.
 package progress
 
@@ -21,21 +21,21 @@ const (
 const (
 	// firstForecast is how long a run is measured before the first forecast.
 	firstForecast = 2 * time.Second
-	// sampleInterval is the least time between two stored samples, except the latest.
+	// sampleInterval is the least time between two stored samples. The latest sample may be nearer.
 	sampleInterval = time.Second
 )
 
-// Meter measures one run from one start of its coordinator to its end. The zero value is ready.
+// Meter measures a run from a start of its coordinator to its end. The zero value is ready.
 type Meter struct {
-	samples  []sample // the first is the last one before the long window, or the first since the start
-	counting bool     // a result came since the first sample
-	perWork  float64  // thread-seconds that all the work of the run takes, as measured last; 0 before
+	samples  []sample // the first begins the long window, or is the first since the start
+	counting bool     // a result came after the first sample
+	perWork  float64  // thread-seconds for all the work of the run, as measured last; 0 before the first measurement
 	forecast forecast
 }
 
 // sample is how far a run is.
 type sample struct {
-	at        time.Duration // for which coordinators had worked on the run
+	at        time.Duration // how long coordinators had worked on the run
 	done      uint64
 	work      float64
 	solutions float64
@@ -43,12 +43,12 @@ type sample struct {
 }
 
 // Measure fills Rate, TimeToGo and Remaining of a snapshot from its Done, Tasks, WorkDone, Solutions, Elapsed, Threads and
-// State, and keeps WorkDone below 1 while a task is left. It is called about once a second. Elapsed is its clock, so pauses
-// are no time in which little was done. Nor is time without threads or before the first result: the windows begin after it.
-// Remaining keeps to what was measured last, so that it is known without threads.
+// State. It keeps WorkDone below 1 while a task is left. It is called about once a second. Its clock is Elapsed, in which
+// pauses do not count. Nor does the time without threads and before the first result: the windows begin after it. Remaining
+// uses what was measured last, so it is also known without threads.
 func (m *Meter) Measure(s *queens.Snapshot) {
 	s.Rate, s.TimeToGo, s.Remaining = 0, nil, 0
-	if s.WorkDone = max(0, min(s.WorkDone, 1)); s.Done < s.Tasks { // the sum of many shares is inexact
+	if s.WorkDone = max(0, min(s.WorkDone, 1)); s.Done < s.Tasks { // WorkDone is a sum of many shares, and inexact
 		s.WorkDone = min(s.WorkDone, queens.Fraction(math.Nextafter(1, 0)))
 	}
 	latest := m.keep(s)
@@ -69,7 +69,7 @@ func (m *Meter) Measure(s *queens.Snapshot) {
 	s.TimeToGo = m.forecast.follow(latest.at, low, high)
 }
 
-// keep adds the sample of a snapshot, drops those that are too old, and returns it.
+// keep adds and returns the sample of a snapshot, and drops samples that are too old.
 func (m *Meter) keep(s *queens.Snapshot) sample {
 	solutions := 0.0
 	if s.Solutions != nil {
@@ -82,7 +82,7 @@ func (m *Meter) keep(s *queens.Snapshot) sample {
 		return latest
 	}
 	latest.threads = m.samples[n-1].threads + float64(s.Threads)*(latest.at-m.samples[n-1].at).Seconds()
-	if !m.counting { // from the first results on, what arrives in a time is what is counted in such a time
+	if !m.counting { // only after the first results do results arrive as fast as they are counted
 		m.counting = latest.work > m.samples[0].work
 		m.samples[0] = latest
 		return latest
@@ -98,7 +98,7 @@ func (m *Meter) keep(s *queens.Snapshot) sample {
 	return latest
 }
 
-// sampleBefore returns the latest sample that is not after a time, or else the oldest.
+// sampleBefore returns the latest sample that is not after the given time, or the oldest if all are.
 func (m *Meter) sampleBefore(at time.Duration) sample {
 	later := sort.Search(len(m.samples), func(i int) bool { return m.samples[i].at > at })
 	return m.samples[max(0, later-1)]

@@ -16,18 +16,18 @@ import (
 const (
 	shortWindow = 30 * time.Second
 	longWindow  = 5 * time.Minute
-	// settled is a time after which the smoothed forecast shows a change.
+	// settled is a time after which the smoothed forecast has followed a change.
 	settled = time.Minute
 )
 
-// testRun is a run whose work the test does: tasks of the same size with 10 solutions each.
+// testRun is a run whose work the test does. Its tasks have the same size and 10 solutions each.
 type testRun struct {
 	*testing.T
 	meter   progress.Meter
 	elapsed time.Duration
 	tasks   uint64
 	threads int
-	s       queens.Snapshot // the latest
+	s       queens.Snapshot // the latest snapshot
 }
 
 func newRun(t *testing.T, tasks, done uint64, elapsed time.Duration) *testRun {
@@ -47,7 +47,7 @@ func (r *testRun) measure() {
 	r.meter.Measure(&r.s)
 }
 
-// work does a number of tasks in each second of a time, and measures after each.
+// work does a number of tasks in each second of a time, and measures after each second.
 func (r *testRun) work(perSecond uint64, long time.Duration) {
 	for range long / time.Second {
 		r.elapsed += time.Second
@@ -56,7 +56,7 @@ func (r *testRun) work(perSecond uint64, long time.Duration) {
 	}
 }
 
-// left is the time that the other tasks take at a speed.
+// left returns the time that the remaining tasks take at a speed.
 func (r *testRun) left(perSecond float64) time.Duration {
 	return time.Duration(float64(r.tasks-r.s.Done) / perSecond * float64(time.Second))
 }
@@ -68,8 +68,8 @@ func (r *testRun) wantRate(when string, rate float64) {
 	}
 }
 
-// wantTimeToGo fails the test unless the forecast contains the true time to go and its width is at most the given multiple
-// of that time. If the multiple is 0, there must be no forecast.
+// wantTimeToGo fails the test unless the forecast contains the true time to go, and is at most width times as wide as that
+// time is long. If width is 0, there must be no forecast.
 func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) {
 	r.Helper()
 	got := r.s.TimeToGo
@@ -84,7 +84,7 @@ func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) 
 	}
 }
 
-// Steady work has its rate at once, and from 2 s on a forecast that contains the truth and narrows.
+// Steady work has the right rate at once. From 2 s on it has a forecast, which contains the truth and narrows.
 func TestSteadyWork(t *testing.T) {
 	for _, speed := range []uint64{1, 2, 64, 5000} {
 		const seconds = 600
@@ -114,7 +114,7 @@ func TestSteadyWork(t *testing.T) {
 	}
 }
 
-// A resumed run has the rate of what is done now.
+// The rate of a resumed run is the rate since it was resumed.
 func TestResumed(t *testing.T) {
 	r := newRun(t, 100_001, 90_000, time.Hour)
 	r.work(20, time.Second)
@@ -124,7 +124,7 @@ func TestResumed(t *testing.T) {
 	r.wantTimeToGo("later", 400*time.Second, 0.35)
 }
 
-// The forecast follows the number of threads at once: what a thread did in the long window says what more threads do.
+// The forecast follows the number of threads at once: it multiplies the speed of a thread in the long window.
 func TestForecastFollowsThreads(t *testing.T) {
 	r := newRun(t, 1_000_000, 0, 0)
 	perThread := uint64(5)
@@ -139,8 +139,8 @@ func TestForecastFollowsThreads(t *testing.T) {
 	}
 }
 
-// For tasks of random sizes that end at random times on several threads, nearly all forecasts contain the truth, and a
-// forecast moves little in a second.
+// Tasks of random sizes end at random times on several threads. Nearly all forecasts contain the truth, and a forecast moves
+// little in a second.
 func TestUnevenTasks(t *testing.T) {
 	forecasts, misses := 0, 0
 	var moved float64
@@ -186,7 +186,7 @@ func TestUnevenTasks(t *testing.T) {
 	}
 }
 
-// When nothing more arrives, rate and forecast are unknown again.
+// When no more results arrive, rate and forecast are unknown again.
 func TestBurst(t *testing.T) {
 	r := newRun(t, 1000, 0, 0)
 	r.work(0, 3*shortWindow)
@@ -199,7 +199,7 @@ func TestBurst(t *testing.T) {
 	r.wantTimeToGo("30 s later", 0, 0)
 }
 
-// Time without threads, and before the first result, is no time in which little was done. What is left is still known.
+// Time without threads and time before the first result do not count. The remaining work is still known.
 func TestNoThreads(t *testing.T) {
 	r := newRun(t, 10_000, 0, 0)
 	r.work(10, time.Minute)
@@ -230,7 +230,7 @@ func TestBan(t *testing.T) {
 	r.wantRate("after a ban", 100)
 }
 
-// A forecast at the lowest speed is long, and no overflow.
+// A forecast at the lowest speed is long, and does not overflow.
 func TestCrawl(t *testing.T) {
 	r := newRun(t, 1<<40, 0, 0)
 	r.s.Done++
@@ -240,7 +240,7 @@ func TestCrawl(t *testing.T) {
 	}
 }
 
-// Less than all of the tasks is less than all of the work.
+// While a task is left, WorkDone is less than 1.
 func TestWorkDone(t *testing.T) {
 	for _, c := range []struct {
 		done uint64
@@ -255,7 +255,7 @@ func TestWorkDone(t *testing.T) {
 	}
 }
 
-// A history has points at about even distances from the start to the latest, however long the run.
+// The points of a history are about evenly spaced from the start to the latest, however long the run.
 func TestHistory(t *testing.T) {
 	for _, between := range []time.Duration{time.Second / 2, time.Second, 3 * time.Second} {
 		var h progress.History

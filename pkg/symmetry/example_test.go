@@ -8,7 +8,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// The solutions on the boards of all classes, weighted, add up to the total.
+// Weighted and added up, the solutions of all classes are the total.
 func Example() {
 	const n = 8
 	classes, err := symmetry.Classes(n, queens.Full)

@@ -5,9 +5,9 @@ import "nqueens/pkg/queens"
 // square is a place on the board.
 type square struct{ row, column int }
 
-// pinwheels are the classes of a bound below the middle. Each names its tied sides beside the top,
-// clockwise: bit 0 for the right, 1 for the bottom, 2 for the left. Quarter turns map {right} to {left},
-// and {right, bottom} and {bottom, left} to {right, left}: these three are left out.
+// pinwheels are the classes of a bound below the middle. tied has a bit for each tied side other than the top: bit 0 for the
+// right, 1 for the bottom, 2 for the left. Three combinations are left out, because a quarter turn makes them of others:
+// {right} of {left}, and {right, bottom} and {bottom, left} of {right, left}.
 var pinwheels = []struct {
 	tied   uint
 	weight int
@@ -19,13 +19,12 @@ var pinwheels = []struct {
 	{0b111, 2}, // a quarter turn maps the class to itself
 }
 
-// full returns the classes by all eight symmetries of the square. docs/symmetry.md has the proof, and
-// draws one class.
+// full returns the classes by all eight symmetries of the square. docs/symmetry.md has the proof, and draws one class.
 //
-// Each side of the board has one queen on it; its distance is the number of squares to the nearer
-// corner. A solution belongs to bound a if a is the greatest of its four distances. It is counted
-// from those of its images whose top queen stands on column a. Each of the other sides is then either
-// tied (its queen has distance a too) or strict (its queen is nearer to a corner).
+// Each side of the board has one queen on it; its distance is the number of squares to the nearer corner. The bound a of a
+// solution is the greatest of its four distances. The classes of bound a have images of the solution whose top queen stands
+// on column a. Each other side is then either tied (its queen has distance a too) or strict (its queen is nearer to a
+// corner).
 func full(board queens.Board) []queens.Class {
 	last := board.N - 1
 	var classes []queens.Class
@@ -47,9 +46,9 @@ func full(board queens.Board) []queens.Class {
 		}
 	}
 	if board.N%2 == 1 {
-		// A queen in the middle of the top side attacks the middles of the other sides. The
-		// left-right reflection maps the class to itself, and moves the queen of row 1, which
-		// can't stand on the middle column: it is put in the left half.
+		// A queen in the middle of the top side attacks the middles of the other sides. The left-right reflection maps the
+		// class to itself, and moves the queen of row 1, which can't stand on the middle column. So it is enough to count the
+		// solutions with that queen in the left half.
 		b := strict(board, last/2)
 		b.Preplace(0, last/2)
 		b.Allow[1] &= 1<<(last/2) - 1
@@ -69,11 +68,11 @@ func strict(board queens.Board, a int) queens.Board {
 	return board
 }
 
-// A class may be searched in any of its images: each has as many solutions. A quarter turn moves the queen
-// of the top side to the left side, an outer column, on which kernels with lanes of 16 bits then place no
-// queen. docs/benchmarks.md has the measurements behind the choice.
+// A class may be searched in any of its images, because each has as many solutions. A quarter turn moves the queen of the top
+// side to the left side. That is an outer column, on which kernels with 16-bit lanes then need not place a queen.
+// docs/benchmarks.md has the measurements.
 
-// outerIsBetter reports whether the class of bound a without tied sides takes fewer search steps turned.
+// outerIsBetter reports whether the class of bound a without tied sides takes fewer search steps if it is turned.
 func outerIsBetter(n, a int) bool {
 	if n > 16 {
 		return 2*a+2 < n-1

@@ -9,17 +9,17 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// definition is the bound of a class of full, and which sides are tied: bit 0 for
-// the right, 1 for the bottom, 2 for the left.
+// definition has the bound of a class of full, and its tied sides: bit 0 for the right, 1 for the bottom, 2 for the left.
 type definition struct{ a, tied int }
 
-// weights are those of the classes of a bound below the middle, by their tied sides.
+// weights has the weight of each class of a bound below the middle, by its tied sides.
 var weights = map[int]int{0b000: 8, 0b010: 4, 0b100: 8, 0b101: 8, 0b111: 2}
 
-// rotations maps the tied sides of a class that full leaves out to those of the class of which it is a rotation.
+// rotations has the tied sides of the classes that full leaves out. It maps them to the tied sides of the class that a
+// rotation makes of them.
 var rotations = map[int]int{0b001: 0b100, 0b011: 0b101, 0b110: 0b101}
 
-// definitions yields those of the classes of full, in order.
+// definitions yields the definitions of the classes of full, in order.
 func definitions(n int) iter.Seq2[int, definition] {
 	return func(yield func(int, definition) bool) {
 		i := 0
@@ -34,8 +34,7 @@ func definitions(n int) iter.Seq2[int, definition] {
 	}
 }
 
-// sides returns the distances of the queens on the top, right, bottom and left side
-// of a solution from the nearer corner.
+// sides returns how far the queens on the top, right, bottom and left side are from the nearer corner.
 func sides(columns []int) (distances [4]int) {
 	last := len(columns) - 1
 	near := func(i int) int { return min(i, last-i) }
@@ -51,7 +50,7 @@ func sides(columns []int) (distances [4]int) {
 	return distances
 }
 
-// sight returns the class that a solution is seen on, if any, by its sides alone.
+// sight returns the class that has a solution, if any. It looks only at the four sides.
 func sight(columns []int) (d definition, seen bool) {
 	distances := sides(columns)
 	d.a = max(distances[0], distances[1], distances[2], distances[3])
@@ -92,10 +91,9 @@ func TestFullClasses(t *testing.T) {
 	}
 }
 
-// Every class has as many solutions as its definition says. All solutions, found by brute
-// force, are sorted into eight classes for each bound. Three of these are rotations of others,
-// with as many solutions, and full leaves them out. The class of the middle column
-// has half of those with the top queen there.
+// Every class has as many solutions as its definition says. Brute force finds all solutions and sorts them into eight classes
+// for each bound. Three of the eight are rotations of others and have as many solutions, so full leaves them out. The class
+// of the middle column has half of the solutions with the top queen there.
 func TestFullClassesByBruteForce(t *testing.T) {
 	for n := 2; n <= 12; n++ {
 		want := make(map[definition]uint64)
@@ -133,13 +131,13 @@ func TestFullClassesByBruteForce(t *testing.T) {
 	}
 }
 
-// No class but one of the middle column is found on another class too: the solutions of a class of full are those of
-// the definition, or all of their images by a quarter turn.
+// The solutions of a class of full are those of its definition, or all of their images by a quarter turn. Only the class of
+// the middle column lacks some.
 func TestFullClassesAreImages(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		classes := mustClasses(t, n, queens.Full)
 		for solution := range oracle.Boards(n) {
-			upright, turned := images(solution)[6], images(solution)[0] // by no quarter, and clockwise by one
+			upright, turned := images(solution)[6], images(solution)[0] // the solution, and turned clockwise by a quarter
 			for i, d := range definitions(n) {
 				stands := stands(&classes[i].Board, solution)
 				one, on := sight(upright)
@@ -171,8 +169,7 @@ func isTurned(n int, d definition) bool {
 	return 4*d.a <= n
 }
 
-// On a board of side 2 any top queen is in a corner, and so is every queen: there is
-// no class. The middle class of side 3 has no solution.
+// On a board of side 2 every queen is in a corner, so there is no class. The middle class of side 3 has no solution.
 func TestFullOfTheSmallest(t *testing.T) {
 	if classes := mustClasses(t, 2, queens.Full); len(classes) != 0 {
 		t.Errorf("n=2: classes %v", classes)
@@ -184,9 +181,9 @@ func TestFullOfTheSmallest(t *testing.T) {
 	}
 }
 
-// The solutions of n = 8 by weight. Of its twelve kinds, five have one side at the greatest distance and
-// five have two neighbouring ones: each is found once. Of the two with opposite ones, one is found twice.
-// The other, which a half turn maps to itself, has four images and is found once.
+// The solutions of n = 8 are found as follows. Of the twelve fundamental ones, five have one side at the greatest distance,
+// and five have two neighbouring sides: each is found once. Two have two opposite sides: one is found twice. The other, which
+// a half turn maps to itself, has four images and is found once.
 func TestFullSumsOfEight(t *testing.T) {
 	found := make(map[int]uint64)
 	for _, class := range mustClasses(t, 8, queens.Full) {
@@ -197,8 +194,8 @@ func TestFullSumsOfEight(t *testing.T) {
 	}
 }
 
-// On the widest board, where column 31 is the last bit, the top queen and those of
-// tied sides stand alone on their rows, and no other queen is fixed.
+// On the widest board column 31 is the last bit. The top queen and the queens of tied sides stand alone on their rows, and no
+// other queen is fixed.
 func TestFullAtTheEdge(t *testing.T) {
 	classes := mustClasses(t, 32, queens.Full)
 	for i, d := range definitions(32) {

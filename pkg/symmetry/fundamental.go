@@ -8,11 +8,10 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Fundamental returns the number of solutions of side n that differ by more than a rotation or a
-// reflection (https://oeis.org/A002562), given the total. It counts the symmetric solutions on the
-// given number of threads, at least 1. That takes an instant up to n = 22, seconds for n = 27, and
-// about four times as long for each further n. The error wraps [queens.ErrContradiction] if the
-// total can't be right, or is the cause of ctx.
+// Fundamental returns the number of solutions of side n that differ by more than a rotation or a reflection
+// (https://oeis.org/A002562), given the total. It counts the symmetric solutions on the given number of threads, at least 1.
+// That takes an instant up to n = 22 and seconds for n = 27; from one n to the next, the time grows about fourfold. The error
+// wraps [queens.ErrContradiction] if the total can't be right, or is the cause of ctx.
 func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.Int, error) {
 	if err := queens.ValidateN(n); err != nil {
 		return nil, err
@@ -31,11 +30,10 @@ func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.
 	return Unique(total, half, quarter)
 }
 
-// Unique returns the number of equivalence classes of solutions under the eight symmetries of the
-// square, for a board of side 2 or more. By Burnside's lemma it is the mean, over the symmetries, of
-// the number of solutions that each maps to itself: total for the identity, half for the half turn,
-// quarter for each of the two quarter turns, and none for the four reflections. docs/symmetry.md
-// says why there are none.
+// Unique returns the number of equivalence classes of solutions under the eight symmetries of the square, for a board of side
+// 2 or more. By Burnside's lemma, it is the mean number of solutions that a symmetry maps to themselves. The identity so maps
+// total solutions, the half turn half, each of the two quarter turns quarter, and each of the four reflections none.
+// docs/symmetry.md says why the reflections map none.
 //
 // If the mean is not a whole number, the error wraps [queens.ErrContradiction].
 func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {
@@ -45,7 +43,7 @@ func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {
 	sum.Add(sum, total)
 	unique, remainder := sum.QuoRem(sum, big.NewInt(8), new(big.Int))
 	if remainder.Sign() != 0 {
-		return nil, fmt.Errorf("%w: %d solutions, %d of them fixed by a half turn and %d by a quarter turn, do not make a whole number of fundamental solutions",
+		return nil, fmt.Errorf("%w: %d solutions, %d of them fixed by a half turn and %d by a quarter turn, do not give a whole number of fundamental solutions",
 			queens.ErrContradiction, total, half, quarter)
 	}
 	return unique, nil

@@ -15,7 +15,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// As published in The On-Line Encyclopedia of Integer Sequences, for n from 1 on.
+// These numbers are published in The On-Line Encyclopedia of Integer Sequences, for n from 1.
 var (
 	halfTurns    = []uint64{1, 0, 0, 2, 2, 4, 8, 4, 16, 12, 48, 80, 136, 420, 1240, 3000, 8152, 18104, 44184, 144620, 375664, 1250692, 3581240}                                           // https://oeis.org/A032522
 	quarterTurns = []uint64{1, 0, 0, 2, 2, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 64, 128, 0, 0, 480, 704, 0, 0, 3328, 3264, 0, 0, 32896, 43776, 0, 0, 406784}                                     // https://oeis.org/A033148
@@ -27,7 +27,7 @@ func TestTurnsByBruteForce(t *testing.T) {
 	for n := 1; n <= 10; n++ {
 		var half, quarter uint64
 		for solution := range oracle.Boards(n) {
-			// Of the eight images, every other is a turn: by one quarter, two, three, none.
+			// Images 0, 2, 4 and 6 are turned: by one quarter, two, three and none.
 			turned := images(solution)
 			if slices.Equal(turned[2], solution) {
 				half++
@@ -62,7 +62,7 @@ func expectTurns(t *testing.T, n, threads int, half, quarter uint64) {
 	}
 }
 
-// The published totals lead to the published numbers of fundamental solutions.
+// The published totals give the published numbers of fundamental solutions.
 func TestFundamental(t *testing.T) {
 	for i, want := range fundamental {
 		n := i + 1
@@ -74,7 +74,7 @@ func TestFundamental(t *testing.T) {
 	}
 }
 
-// No reflection maps a solution to itself, which Unique relies on.
+// No reflection maps a solution to itself. Unique relies on it.
 func TestNoMirrorKeepsASolution(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		for solution := range oracle.Boards(n) {
@@ -87,7 +87,7 @@ func TestNoMirrorKeepsASolution(t *testing.T) {
 	}
 }
 
-// A total that gives no whole number of fundamental solutions is a contradiction.
+// A total that does not give a whole number of fundamental solutions is a contradiction.
 func TestUniqueOfAWrongTotal(t *testing.T) {
 	for off := int64(-9); off <= 9; off++ {
 		got, err := symmetry.Unique(big.NewInt(14200+off), 80, 8)
@@ -117,8 +117,7 @@ func TestFundamentalLeavesTheTotal(t *testing.T) {
 	}
 }
 
-// The searches end with the cause of their context and leave no goroutine: a search of n = 32
-// would take hours.
+// When their context ends, the searches return its cause and leave no goroutine. A search of n = 32 would take hours.
 func TestFundamentalEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	stopped := errors.New("stopped")
@@ -130,7 +129,7 @@ func TestFundamentalEnds(t *testing.T) {
 	if got, err := symmetry.QuarterTurn(ctx, 32); !errors.Is(err, stopped) || got != 0 {
 		t.Errorf("%d (error %v), want the cause of the end", got, err)
 	}
-	if after := runtime.NumGoroutine(); after > before+1 { // the timer's may still end
+	if after := runtime.NumGoroutine(); after > before+1 { // the timer's goroutine may still end
 		t.Errorf("%d goroutines, %d before", after, before)
 	}
 }

@@ -19,16 +19,14 @@ import (
 // queen of the middle row stands in the centre. No other queen stands on one of the two long
 // diagonals, because its image would stand there too.
 //
-// Reflections and quarter turns take such solutions to such solutions, and the search finds a quarter
-// of them. The queens of the top and the bottom side have the same distance a from the nearer
-// corner, those of the left and the right side the same distance b. Neither is 0, which is on a long
-// diagonal. A quarter turn swaps a and b, so as many solutions have a > b as have a < b. A left-right
-// reflection keeps both and moves the top queen from column a to column n-1-a, which is another
-// column: the middle column holds the queen in the centre. So with the top queen on column
-// a < n-1-a,
+// Reflections and quarter turns take such solutions to such solutions, and the search finds a quarter of them. The queens of
+// the top and the bottom side have the same distance a from the nearer corner. The queens of the left and the right side have
+// the same distance b. Neither is 0, because a corner is on a long diagonal. A quarter turn swaps a and b, so as many
+// solutions have a > b as have a < b. A left-right reflection keeps both, and moves the top queen from column a to column
+// n-1-a, which is another column: the middle column has its queen in the centre. So with the top queen on column a < n-1-a,
 //
-//   - solutions with b < a count four times; row b has a queen on column 0 (of the left side) or
-//     n-1 (the image of the left one);
+//   - solutions with b < a count four times; row b has a queen on column 0 (the queen of the left side)
+//     or n-1 (its image);
 //   - solutions with b = a count twice; row a has a queen on column n-1, because the top queen
 //     attacks column 0.
 func HalfTurn(ctx context.Context, n, threads int) (uint64, error) {
@@ -53,7 +51,7 @@ func HalfTurn(ctx context.Context, n, threads int) (uint64, error) {
 	return total, err
 }
 
-// halfTurns yields the subproblems of a side.
+// halfTurns yields the subproblems for a board of side n.
 func halfTurns(n int) iter.Seq[halfTurn] {
 	return func(yield func(halfTurn) bool) {
 		for a := 1; 2*a < n-1; a++ {
@@ -66,9 +64,9 @@ func halfTurns(n int) iter.Seq[halfTurn] {
 	}
 }
 
-// attacked has a bit for each column and each diagonal that queens attack. The squares of a falling
-// diagonal have the same column-row, and the diagonal has bit column-row+n-1. The squares of a
-// rising diagonal have the same column+row, which is the diagonal's bit.
+// attacked has a bit for each column and each diagonal that queens attack. The squares of a falling diagonal have the same
+// column-row, and the diagonal has bit column-row+n-1. The squares of a rising diagonal have the same column+row, which is
+// its bit.
 type attacked struct {
 	falling, rising uint64
 	columns         uint32
@@ -94,10 +92,10 @@ func pair(n, row, column int) attacked {
 
 // halfTurn is the state of a search.
 type halfTurn struct {
-	rows     []halfTurnRow // of the upper half, in the order in which they are filled
-	done     int           // rows that are
+	rows     []halfTurnRow // rows of the upper half, in the order in which they are filled
+	done     int           // how many of them are filled
 	attacked attacked
-	weight   uint64 // of each solution
+	weight   uint64 // how often each solution counts
 }
 
 // halfTurnRow is a row to fill.
@@ -112,11 +110,11 @@ func (r *halfTurnRow) free(on *attacked) uint32 {
 	return r.all &^ (on.columns | uint32(on.falling>>(r.falling&63)) | uint32(on.rising>>(r.rising&63)))
 }
 
-// splitHalfTurn yields the subproblems with the top queen on column a and a queen on column side,
-// 0 or n-1, of row b. It returns false if no more are wanted.
+// splitHalfTurn yields the subproblems with the top queen on column a, and the queen of row b on column
+// side, which is 0 or n-1. It returns false if yield does.
 //
-// It orders the rows from the middle outwards: the queens there attack most, and the search has half
-// as many nodes as from the top.
+// It orders the rows from the middle outwards. Queens there attack most, so the search has half as many nodes as from the
+// top.
 func splitHalfTurn(n, a, b, side int, yield func(halfTurn) bool) bool {
 	// The queen in the centre of an odd side attacks the long diagonals and the middle
 	// column. On an even side they are out of bounds, and there is no such column.
@@ -146,8 +144,8 @@ func splitHalfTurn(n, a, b, side int, yield func(halfTurn) bool) bool {
 	return s.split(yield)
 }
 
-// splitDepth is the number of rows that are filled in every way before the threads share the
-// subproblems, of a fraction of a millisecond each for n = 27.
+// splitDepth is the number of rows that are filled before the threads share the subproblems. For n = 27, each subproblem
+// takes a fraction of a millisecond.
 const splitDepth = 2
 
 func (s halfTurn) split(yield func(halfTurn) bool) bool {

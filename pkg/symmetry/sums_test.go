@@ -9,7 +9,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Total weighs the sum of each weight, beyond 64 bits too.
+// Total multiplies the sum of each weight with the weight, also beyond 64 bits.
 func TestSums(t *testing.T) {
 	type found struct {
 		weight int
@@ -40,7 +40,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// Sums agree with big integers, for any input in any order.
+// Sums agree with big integers, for any numbers in any order.
 func TestSumsAreExact(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))

@@ -1,10 +1,9 @@
-// Package symmetry cuts a count into classes by the symmetries of the board, and computes the total
-// from the sums of the classes.
+// Package symmetry divides a count into classes by the symmetries of the board, and computes the total from the sums of the
+// classes.
 //
-// Rotations and reflections turn solutions into solutions, so it is enough to count some of the
-// eight images of each solution. A class is a board with fewer allowed squares, and a weight: the
-// total is the sum of weight times solutions over the classes. Splitting and search know classes
-// only, not symmetries.
+// Rotations and reflections turn solutions into solutions, so it is enough to count some of the eight images of each
+// solution. A class is a board with fewer allowed squares, and a weight. The total is the sum over the classes of weight
+// times number of solutions. Splitting and search know only classes, not symmetries.
 package symmetry
 
 import (
@@ -14,17 +13,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Classes returns the classes of the board of side n under symmetry s, with queens placed beforehand
-// on the given squares, if any. These queens must not attack each other.
+// Classes returns the classes of the board of side n under symmetry s, if queens stand on the placed squares, which may be
+// none. These queens must not attack each other.
 //
-// Placed queens: one class, the board with these queens. It has no symmetry, so s must be None.
+// Placed queens: one class, the board with these queens. Such a board has no symmetry, so s must be None.
 //
 // Full: see full.go and docs/symmetry.md.
 //
-// Mirror: of a solution and its left-right image, exactly one has its top queen in the left half,
-// unless the top queen of a board of odd side stands in the middle column. Then the queen of row 1
-// does not, and the same choice is made there. A board of side 1 is its own image, and is counted
-// as it is.
+// Mirror: a left-right reflection moves the top queen to the other half. So the class has only the solutions whose top queen
+// stands in the left half. On a board of odd side, a second class has those with the top queen in the middle column and the
+// queen of row 1 in the left half. A board of side 1 is its own image, and is counted as it is.
 func Classes(n int, s queens.Symmetry, placed ...queens.Square) ([]queens.Class, error) {
 	if err := queens.ValidateN(n); err != nil {
 		return nil, err
@@ -63,15 +61,14 @@ func mirror(board queens.Board) []queens.Class {
 	return classes
 }
 
-// Sums holds, for each weight, the number of solutions found on the classes of that weight. The zero
-// value holds no solutions.
+// Sums holds the number of solutions that were found on the classes of each weight. The zero value holds none.
 type Sums [queens.MaxWeight + 1]queens.Sum
 
-// Add adds count solutions found on a class of the given weight, 1 to 8.
+// Add adds the count of solutions that were found on a class of the given weight, 1 to 8.
 func (s *Sums) Add(weight int, count uint64) { s[weight].Add(count) }
 
-// Total returns the sum over the weights of weight times solutions: the number of solutions on the
-// whole board, once the count is complete.
+// Total returns the sum over the weights of weight times number of solutions. When the count is complete, it is the number of
+// solutions of the whole board.
 func (s *Sums) Total() *big.Int {
 	total := new(big.Int)
 	for weight := range s {

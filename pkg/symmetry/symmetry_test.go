@@ -12,7 +12,7 @@ import (
 
 var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
-// The weighted counts of a plain search on the classes' boards give the published total.
+// The counts of the classes by a plain search, weighted and added up, are the published total.
 func TestClassesMakeTheTotal(t *testing.T) {
 	for n := 1; n <= 12; n++ {
 		for _, s := range symmetries {
@@ -29,8 +29,8 @@ func TestClassesMakeTheTotal(t *testing.T) {
 	}
 }
 
-// The weights of the classes that hold an image of a solution, added up over its eight images, equal ones counted
-// each, are eight: each solution counts for one in the total.
+// For each of the eight images of a solution, equal or not, add up the weights of the classes that have it. The sum is eight:
+// each solution counts once in the total.
 func TestEverySolutionCountsOnce(t *testing.T) {
 	for n := 1; n <= 10; n++ {
 		for _, s := range symmetries {
@@ -52,8 +52,7 @@ func TestEverySolutionCountsOnce(t *testing.T) {
 	}
 }
 
-// Mirror sees exactly one of each solution and its left-right image, on one class,
-// and counts it for two.
+// Of a solution and its left-right image, exactly one is in exactly one class of Mirror, and counts twice.
 func TestMirrorSeesOneOfEachPair(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		classes := mustClasses(t, n, queens.Mirror)
@@ -78,9 +77,9 @@ func TestMirrorSeesOneOfEachPair(t *testing.T) {
 	}
 }
 
-// For every side that can be counted, mirror lets exactly one of each pair of first
-// two queens and their image through, on one class, and says nothing of the rows
-// below: so it is exact wherever it can't be counted out.
+// The first two queens decide whether a class of Mirror has a solution or its image: exactly one of both pairs of queens is
+// allowed, on one class, and all squares of the other rows. That shows for every side that Mirror is exact, also where no
+// count can.
 func TestMirrorOfEverySide(t *testing.T) {
 	for n := 2; n <= queens.MaxN; n++ {
 		classes := mustClasses(t, n, queens.Mirror)
@@ -111,7 +110,7 @@ func TestMirrorOfEverySide(t *testing.T) {
 	}
 }
 
-// None has one class, the full board with weight 1; so has every symmetry of a single square.
+// None has one class, the full board with weight 1. On a single square, so has every symmetry.
 func TestNone(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		want := []queens.Class{{Board: queens.FullBoard(n), Weight: 1}}
@@ -187,8 +186,7 @@ func mustClasses(t *testing.T, n int, s queens.Symmetry) []queens.Class {
 	return classes
 }
 
-// images returns the images of a board under the eight symmetries of the square. They are not all different if the board
-// is symmetric.
+// images returns the images of a board under the eight symmetries of the square. Some are equal if the board is symmetric.
 func images(columns []int) [][]int {
 	n := len(columns)
 	var all [][]int
@@ -203,8 +201,7 @@ func images(columns []int) [][]int {
 	return all
 }
 
-// mirrored returns the left-right image of queens on the first rows of a board of
-// side n.
+// mirrored returns the left-right image of queens on the first rows of a board of side n.
 func mirrored(n int, columns ...int) []int {
 	image := make([]int, len(columns))
 	for row, col := range columns {
