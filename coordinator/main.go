@@ -33,10 +33,10 @@ this machine with one command, or with workers on many. An interrupted count res
 	}
 	app := cli.New(root)
 	app.Add("Count", countCommand(app), estimateCommand(), solveCommand(app))
-	app.Add("Runs", runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app), ledgerCommand(), reportCommand(),
-		rmCommand(app))
+	app.Add("Runs", runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app),
+		ledgerCommand(), reportCommand(), rmCommand(app))
 	formats := fmt.Sprintf("protocol %d, ledger format %d", bus.Protocol, ledger.Format)
-	root.AddCommand(keysCommand(), healthCommand(), recountCommand(), cli.VersionCommand(app, formats))
+	app.Add("Others", keysCommand(), healthCommand(), recountCommand(), cli.VersionCommand(app, formats))
 	return root, app
 }
 

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"iter"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -42,8 +40,6 @@ farthest left come first. As text, a board is N lines of dots and Qs, and an emp
 			}
 			written, err := writeBoards(cmd.OutOrStdout(), boards, limit, asJSON)
 			switch ended := context.Cause(cmd.Context()); {
-			case errors.Is(err, syscall.EPIPE): // the reader has enough
-				return nil
 			case err != nil:
 				return err
 			case ended != nil:

@@ -8,7 +8,6 @@ import (
 	"io"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -143,10 +142,7 @@ func writing(cmd *cobra.Command, write func(ctx context.Context, path string, w 
 		if err != nil {
 			return err
 		}
-		if err = write(cmd.Context(), store.Ledger(name), cmd.OutOrStdout()); errors.Is(err, syscall.EPIPE) {
-			return nil // the reader has enough, as head
-		}
-		return err
+		return write(cmd.Context(), store.Ledger(name), cmd.OutOrStdout())
 	}
 	data.register(cmd.Flags())
 	return cmd

@@ -23,7 +23,7 @@ func newProgram() (*cobra.Command, *cli.App) {
 	root := runCommand(&app)
 	app = cli.New(root)
 	app.Add("Without a server", benchCommand(), kernelsCommand(app), taskCommand())
-	root.AddCommand(healthCommand(), cli.VersionCommand(app, fmt.Sprintf("protocol %d", bus.Protocol)))
+	app.Add("Others", healthCommand(), cli.VersionCommand(app, fmt.Sprintf("protocol %d", bus.Protocol)))
 	return root, app
 }
 

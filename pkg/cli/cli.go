@@ -1,5 +1,5 @@
-// Package cli has what both commands need at their edge: flags, also from the environment; usage errors; the log; help,
-// signals and exit codes. It knows nothing of counting.
+// Package cli has what the command lines of both programs need: flags, also from the environment, usage errors, the log,
+// help, signals and exit codes. It knows nothing of counting.
 package cli
 
 import (
@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -18,11 +21,11 @@ import (
 // App is a program with subcommands.
 type App struct {
 	Log        zerolog.Logger // to stderr, once a subcommand runs
-	NoProgress bool           // the person wants no progress
+	NoProgress bool           // set by --no-progress and --quiet
 
 	root    *cobra.Command
 	stderr  io.Writer
-	out     *logSwitch // of the log, on stderr
+	out     logSwitch // where the log goes
 	level   string
 	format  string
 	color   string
@@ -30,9 +33,9 @@ type App struct {
 	started bool // a subcommand has started: its flags are valid
 }
 
-// New adds to the root command what all programs have: the flags of the log, flags from the environment, and help.
+// New adds what all programs have to a root command: the flags of the log, flags from the environment, and help.
 func New(root *cobra.Command) *App {
-	a := &App{root: root, out: new(logSwitch), Log: zerolog.Nop()}
+	a := &App{root: root, Log: zerolog.Nop()}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{explain(err)} })
 	root.Flags().SortFlags = false
@@ -45,7 +48,7 @@ func New(root *cobra.Command) *App {
 	Heading(flags, "Flags of all commands", "log-level")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Name() == cobra.ShellCompRequestCmd {
-			return nil // its flags are those of the command to complete
+			return nil // it has the flags of the command to complete
 		}
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
@@ -65,7 +68,8 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Usagef returns an error that says what is wrong with the command line: exit 2, unless it wraps an error with a code of its own.
+// Usagef returns an error that says what is wrong with the command line. It gives exit code 2, unless it wraps an error
+// that has another code.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // Exit codes; docs/reference.md has their meanings.
@@ -79,8 +83,8 @@ const (
 	exitSignal        = 128 // plus the number of the signal
 )
 
-// Main runs the command line and returns the exit code. It reports the error: a usage error as a plain line, any other in
-// the log.
+// Main runs the command line and returns the exit code. It reports a usage error as a plain line, and any other error in
+// the log. Nothing is said if nobody reads stdout any more, as after `| head`.
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
@@ -88,13 +92,17 @@ func (a *App) Main() int {
 	if err == nil {
 		return exitDone
 	}
-	code, signal := a.exitCode(err), Signal{}
+	code := a.exitCode(err)
+	var signal Signal
+	var failed *fs.PathError
+	stdoutClosed := errors.As(err, &failed) && failed.Path == os.Stdout.Name() && errors.Is(failed, syscall.EPIPE)
 	// A text has several lines if errors.Join made it, or if cobra suggests other commands.
 	text := queens.Sanitize(strings.NewReplacer("\n\n", ": ", "\n\t", " ", "\n", "; ").Replace(strings.TrimSpace(err.Error())))
 	switch {
 	case code == exitUsage:
 		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), text)
-	case errors.As(err, &signal) && text == signal.Error(): // who sent it knows
+	case errors.As(err, &signal) && text == signal.Error(): // a person or another program sent it, and knows
+	case stdoutClosed && code == exitFailed:
 	default:
 		a.Log.Error().Int("exit", code).Msg(text)
 	}

@@ -25,8 +25,8 @@ func EnvVar(flag string) string {
 // setByEnv annotates a flag with the environment variable that set it.
 const setByEnv = "nqueens_set_by_env"
 
-// fromEnvironment sets each flag that the command line does not set from its variable, but not --help and --version. An empty
-// variable counts as unset, because Docker Compose passes on unset variables so.
+// fromEnvironment sets each flag from its variable, unless the command line sets the flag. It never sets --help and
+// --version. An empty variable counts as unset, because Docker Compose passes unset variables as empty ones.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -45,7 +45,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 // SetByEnvironment reports whether a variable has set a flag, and not the command line.
 func SetByEnvironment(f *pflag.Flag) bool { return f.Annotations[setByEnv] != nil }
 
-// explain says what is wrong with a flag, where pflag says how parsing failed.
+// explain says what is wrong with a flag. The errors of pflag say how parsing failed.
 func explain(err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -68,19 +68,19 @@ func explain(err error) error {
 // valueNames says what the value of a flag must be, by its type in pflag.
 var valueNames = map[string]string{"bool": "true or false", "uint": "a whole number from 0"}
 
-// Checked registers a flag whose values, and first its default, go to set, which stores them. An error of set says what the value
-// must be: it is an error of the command line.
+// Checked registers a flag that calls set with its default value, and then with each value from the command line. set
+// stores the value. Its error says what the value must be.
 func Checked(flags *pflag.FlagSet, name, value, usage string, set func(text string) error) *pflag.Flag {
 	c := &checked{set: set}
 	_ = c.Set(value) // a default is valid
 	return flags.VarPF(c, name, "", usage)
 }
 
-// checked is the value of such a flag.
+// checked is the value of a flag that [Checked] registers.
 type checked struct {
 	text   string
 	set    func(text string) error
-	values string // which help shows; empty for the name in the usage
+	values string // the values as help shows them; empty if the usage names the value
 }
 
 func (c *checked) String() string { return c.text }
@@ -91,7 +91,7 @@ func (c *checked) Set(text string) error {
 	return c.set(text)
 }
 
-// Enum registers a flag whose value is one of two words or more. Help lists them.
+// Enum registers a flag whose value is one of at least two words. Help lists them.
 func Enum(flags *pflag.FlagSet, p *string, name, value, usage string, words ...string) {
 	flag := Checked(flags, name, value, usage, func(text string) error {
 		if last := len(words) - 1; !slices.Contains(words, text) {
@@ -108,9 +108,10 @@ func Symmetry(flags *pflag.FlagSet, p *string, usage string) {
 	Enum(flags, p, "symmetry", string(queens.Full), usage, string(queens.Full), string(queens.Mirror), string(queens.None))
 }
 
-// Int registers a flag whose value is a whole number from low to high, which help says.
+// Int registers a flag whose value is a whole number from low to high. Help says the range.
 func Int(flags *pflag.FlagSet, p *int, name string, value, low, high int, usage string) *pflag.Flag {
-	return Checked(flags, name, strconv.Itoa(value), fmt.Sprintf("%s, %d to %d", usage, low, high), func(text string) (err error) {
+	usage = fmt.Sprintf("%s, %d to %d", usage, low, high)
+	return Checked(flags, name, strconv.Itoa(value), usage, func(text string) (err error) {
 		*p, err = wholeNumber(text, low, high)
 		return err
 	})
@@ -124,40 +125,40 @@ func wholeNumber(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// MaxThreads is the greatest number of threads of a process that flags accept. It is far beyond any machine: more is a typing error.
+// MaxThreads is the greatest number of threads that flags accept for a process. No machine has so many: a greater number is
+// a typing error.
 const MaxThreads = 4096
 
 // Threads registers a flag for a number of threads, by default one for each core.
 func Threads(flags *pflag.FlagSet, p *int, name string, low, high int, usage string) *pflag.Flag {
 	flag := Int(flags, p, name, runtime.GOMAXPROCS(0), low, high, usage)
-	flag.DefValue = "one for each core" // whatever number that is on this machine
+	flag.DefValue = "one for each core" // so help is the same on every machine
 	return flag
 }
 
-// Duration registers a flag for a time from 0, the default, to a hundred years, also in days.
+// Duration registers a flag for a time of up to a hundred years, by default 0. The time may be in days.
 func Duration(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 	Checked(flags, name, "0", usage, func(text string) error {
-		most := 100 * 365 * 24 * time.Hour
+		unit := time.Duration(1)
 		number, isDays := strings.CutSuffix(text, "d")
 		if isDays {
-			number, most = number+"h", most/24
+			number, unit = number+"h", 24
 		}
 		d, err := time.ParseDuration(number)
-		if err != nil || d < 0 || d > most {
+		if err != nil || d < 0 || d > 100*365*24*time.Hour/unit {
 			return fmt.Errorf("must be a time such as 90s, 5m, 12h or 30d, not %.80q", text)
 		}
-		if *p = d; isDays {
-			*p *= 24
-		}
+		*p = d * unit
 		return nil
 	})
 }
 
-// Address registers a flag for the host:port at which to listen, of which help gives an example. It may be empty.
+// Address registers a flag for a host:port, which may be empty. Errors contain the example.
 func Address(flags *pflag.FlagSet, p *string, name, value, usage, example string) {
 	Checked(flags, name, value, usage, func(text string) error {
 		host, port, err := net.SplitHostPort(text)
-		if _, notPort := strconv.ParseUint(port, 10, 16); text != "" && (err != nil || notPort != nil || strings.ContainsAny(host, " \t\n/@")) {
+		_, notPort := strconv.ParseUint(port, 10, 16)
+		if text != "" && (err != nil || notPort != nil || strings.ContainsAny(host, " \t\n/@")) {
 			return fmt.Errorf("must be host:port, such as %s, not %q", example, text)
 		}
 		*p = text
@@ -174,7 +175,7 @@ func ParseN(text string) (int, error) {
 	return n, nil
 }
 
-// Arguments is the [cobra.Command.Args] of a command that takes from least to most arguments, which are what.
+// Arguments returns a check that a command has from least to most arguments. The error says what it takes.
 func Arguments(least, most int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {

@@ -12,9 +12,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Add adds commands to the program, which its help lists in this order below a title.
+// Add adds commands to the program. Help lists them in this order below the title.
 func (a *App) Add(title string, commands ...*cobra.Command) {
 	a.root.AddGroup(&cobra.Group{ID: title, Title: title})
+	a.root.SetCompletionCommandGroupID(title) // the last group has that command
 	for _, c := range commands {
 		c.GroupID = title
 	}
@@ -24,13 +25,13 @@ func (a *App) Add(title string, commands ...*cobra.Command) {
 // headingOf annotates a flag with its heading in help.
 const headingOf = "nqueens_heading"
 
-// Heading has help show a flag, and those that were registered after it, below a heading.
+// Heading makes help show a heading above a flag, which also holds for the flags that were registered after it.
 func Heading(flags *pflag.FlagSet, heading, first string) {
 	flags.SortFlags = false
 	_ = flags.SetAnnotation(first, headingOf, []string{heading}) // fails only for unknown flags
 }
 
-// help is the template of all help. Flags of all commands are in the help of the program only.
+// help is the template of all help. Only the help of the program itself has the flags of all commands.
 const help = `{{or .Long .Short}}
 
 Usage:
@@ -41,9 +42,6 @@ Examples:
 {{end}}{{range $group := .Groups}}
 {{.Title}}:
 {{range $.Commands}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand}}  {{rpad .Name 10}}  {{.Short}}
-{{end}}{{end}}{{end}}{{if not .AllChildCommandsHaveGroup}}
-Others:
-{{range .Commands}}{{if and (not .GroupID) .IsAvailableCommand}}  {{rpad .Name 10}}  {{.Short}}
 {{end}}{{end}}{{end}}{{flagsOf .}}
 {{if .HasParent -}}
 Flags of all commands: see {{.Root.Name}} --help.
@@ -55,7 +53,7 @@ Variables set flags too: NQUEENS_LOG_LEVEL sets --log-level.
 // helpWidth is the width of help in columns.
 const helpWidth = 110
 
-// flagsOf returns the lines of help on the flags of a command.
+// flagsOf returns the lines of help about the flags of a command.
 func flagsOf(cmd *cobra.Command) string {
 	flags := cmd.LocalFlags()
 	for _, name := range []string{"help", "version"} {
@@ -76,10 +74,12 @@ func flagsOf(cmd *cobra.Command) string {
 	return text
 }
 
-// version is set by the linker where the build has no repository to read it from: -ldflags "-X nqueens/pkg/cli.version=v1.2.3".
+// version is set by the linker if the build has no repository that says the version: -ldflags "-X
+// nqueens/pkg/cli.version=v1.2.3".
 var version string
 
-// Version returns the version of this program: as the linker set it, or else that of its module, or else "devel".
+// Version returns the version of this program: the one that the linker set, or else the version of its module, or else
+// "devel".
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
 		return cmp.Or(version, info.Main.Version, "devel")
@@ -87,10 +87,11 @@ func Version() string {
 	return cmp.Or(version, "devel")
 }
 
-// VersionCommand returns the command that says what the program is, as its --version does: its version, and the formats that
-// it reads and writes.
+// VersionCommand returns the command that prints what --version prints: the version of the program, and the formats that it
+// reads and writes.
 func VersionCommand(app *App, formats string) *cobra.Command {
-	text := fmt.Sprintf("%s version %s\n%s %s/%s, %s\n", app.root.Name(), Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, formats)
+	system := runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
+	text := fmt.Sprintf("%s version %s\n%s, %s\n", app.root.Name(), Version(), system, formats)
 	app.root.Version = Version()
 	app.root.SetVersionTemplate(text)
 	return &cobra.Command{

@@ -15,11 +15,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// bootID is where Linux says which boot of a kernel this is: all containers of a host have one.
+// bootID is the file in which Linux identifies this boot of the kernel. All containers of a host have the same.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// MachineName returns the name of what can be wrong as one: the given one, in which dots, as of nodes of Kubernetes, become
-// dashes; or else on Linux the boot id of the kernel, elsewhere a random name that is kept in the user's state folder.
+// MachineName returns the name of this machine, whose counts may all be wrong for the same reason. It is the given name if
+// there is one; dots, as in the names of Kubernetes nodes, become dashes. Otherwise it is the boot id of the kernel on
+// Linux, and elsewhere a random name that is kept in the user's state folder.
 func MachineName(given string) (string, error) {
 	if given == "" {
 		state, _ := durable.StateFolder() // without one, a name can't be kept
@@ -36,9 +37,7 @@ func machineName(boot, state string) (string, error) {
 	text, err := os.ReadFile(boot)
 	if err != nil && state != "" {
 		kept := filepath.Join(state, "machine")
-		if err = os.MkdirAll(state, 0o700); err == nil {
-			err = durable.WriteNew(kept, []byte(rand.Text()+"\n"))
-		}
+		err = errors.Join(os.MkdirAll(state, 0o700), durable.WriteNew(kept, []byte(rand.Text()+"\n")))
 		if err == nil || errors.Is(err, fs.ErrExist) { // from an earlier process
 			text, err = os.ReadFile(kept)
 		}

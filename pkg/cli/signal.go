@@ -7,16 +7,17 @@ import (
 	"syscall"
 )
 
-// Signal is the cause of a context that SIGINT, as by Ctrl-C, SIGTERM or SIGHUP has ended.
+// Signal is the cause of a context that a signal has ended: SIGINT, which Ctrl-C sends, SIGTERM or SIGHUP.
 type Signal struct{ syscall.Signal }
 
 func (s Signal) Error() string { return "stopped by a signal: " + s.String() }
 
-// withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [Signal] as its cause. The second ends
-// the process at once, with its exit code, also after stop. If SIGHUP is ignored at the start, as under nohup, it stays so.
+// withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [Signal] as its cause. A second
+// signal ends the process at once, with the exit code of that signal, also after stop. If SIGHUP is ignored at the start,
+// as under nohup, it stays ignored.
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signal.Ignore(syscall.SIGPIPE) // a closed pipe is an error of the write
+	signal.Ignore(syscall.SIGPIPE) // a write to a closed pipe returns an error
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
