@@ -12,13 +12,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A kernel that counts many tasks at once gets as many as it asks for, all of one board, and each task
-// has its own count.
+// A kernel that counts many tasks at once gets as many as it asks for, all of one board. Each task gets its own count.
 func TestEachCountsBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, atOnce = 100, 32
 		var calls atomic.Int32
-		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, b *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, counts []uint64) (int, error) {
+		countTasks := func(_ context.Context, b *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, counts []uint64) (int, error) {
 			time.Sleep(time.Second)
 			calls.Add(1)
 			if len(tasks) > atOnce {
@@ -28,7 +27,8 @@ func TestEachCountsBatches(t *testing.T) {
 				counts[i] = uint64(tasks[i][0].Cols) * uint64(b.N)
 			}
 			return len(tasks), nil
-		}}
+		}
+		fake := &kerneltest.Fake{CountTasks: countTasks}
 		k := fake.Kernel(t)
 		k.AtOnce = atOnce
 		var counted int

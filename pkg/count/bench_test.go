@@ -10,9 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// BenchmarkCount counts whole boards on one thread, with every kernel and symmetry,
-// and with two searches to compare them with: over arrays, and the textbook one over
-// bitmasks. scripts/bench table makes its table of this.
+// BenchmarkCount counts whole boards on one thread, with every kernel and symmetry. For comparison it also runs two other
+// searches: one over arrays, and the textbook search over bitmasks. scripts/bench table prints the results as a table.
 func BenchmarkCount(b *testing.B) {
 	benchmark(b, "array", queens.None, 15, func(n int) uint64 { return oracle.Count(n, oracle.Everywhere, nil) })
 	benchmark(b, "bitmask", queens.None, 16, func(n int) uint64 { return bitmask(1<<n-1, 0, 0, 0) })
@@ -33,8 +32,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// benchmark measures a search on the boards from side 12 to the given one, which takes some
-// seconds.
+// benchmark measures a search on boards of side 12 to largest. The largest takes a few seconds.
 func benchmark(b *testing.B, search string, s queens.Symmetry, largest int, total func(n int) uint64) {
 	for n := 12; n <= largest; n++ {
 		b.Run(fmt.Sprintf("search=%s/symmetry=%s/n=%d", search, s, n), func(b *testing.B) {

@@ -19,22 +19,23 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// RecountCommand is the name of the subcommand that [Recount.InChild] starts. It is for no person.
+// RecountCommand is the name of the subcommand that [Recount.InChild] starts. It is not meant for people.
 const RecountCommand = "recount-task"
 
-// Recount is a task of which a coordinator makes a recount, the only judge of workers, and how: see docs/correctness.md.
+// Recount is a task that a coordinator counts itself, and how it counts. Recounts decide which workers are wrong: see
+// docs/correctness.md.
 type Recount struct {
 	Board    queens.Board    `json:"allow"`
 	Prefixes []queens.Prefix `json:"prefixes"`
 	Kernel   string          `json:"kernel"`
-	Deeper   bool            `json:"deeper"` // place one row more before the search: another way to the same count
+	Deeper   bool            `json:"deeper"` // place queens on one more row before the search: another way to the same count
 }
 
-// stalled is how long the search of a child may show no progress. A kernel does so every few milliseconds; the machine may
-// be busy.
+// stalled is how long the search of a child may go on without progress. A kernel makes progress every few milliseconds, but
+// the machine may be busy.
 const stalled = 2 * time.Minute
 
-// output is what a child writes: an empty line a second while its search shows progress, then the count.
+// output receives what a child writes: an empty line each second while its search makes progress, then the count.
 type output struct {
 	text  bytes.Buffer
 	watch *time.Timer // ends the child
@@ -45,8 +46,8 @@ func (o *output) Write(part []byte) (int, error) {
 	return o.text.Write(part)
 }
 
-// InChild counts the task on all cores in a new process of this program: a task that kills processes, by a kernel in assembly or
-// a lack of memory, kills only that one. The error says how that process ended.
+// InChild counts the task on all cores in a new process of this program. A task that kills its process, by a fault of a
+// kernel or a lack of memory, kills only the child. The error says how the child ended.
 func (r *Recount) InChild(ctx context.Context) (count uint64, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -59,7 +60,7 @@ func (r *Recount) InChild(ctx context.Context) (count uint64, err error) {
 	out := output{watch: time.AfterFunc(stalled, func() { stop(fmt.Errorf("its search made no progress for %v", stalled)) })}
 	defer out.watch.Stop()
 	cmd.Stdout, cmd.Stderr = &out, &stderr
-	in, err := cmd.StdinPipe() // stays open: its end tells the child that this process has ended
+	in, err := cmd.StdinPipe() // stays open: when it closes, the child knows that this process has ended
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -72,13 +73,14 @@ func (r *Recount) InChild(ctx context.Context) (count uint64, err error) {
 	}
 	if err != nil {
 		said := bytes.TrimSpace(stderr.Bytes())
-		return 0, fmt.Errorf("a recount by kernel %s: %w %s", r.Kernel, errors.Join(context.Cause(ctx), err), said[max(0, len(said)-200):])
+		said = said[max(0, len(said)-200):]
+		return 0, fmt.Errorf("a recount by kernel %s: %w %s", r.Kernel, errors.Join(context.Cause(ctx), err), said)
 	}
 	return count, nil
 }
 
-// ServeRecount is the child. It reads a task from in and counts it. It writes to out as [Recount.InChild] expects. It ends early
-// when in is closed, because then the process that started it has ended.
+// ServeRecount is the child. It reads a task from in, counts it, and writes to out what [Recount.InChild] expects. It ends
+// early when in is closed, because then the process that started it has ended.
 func ServeRecount(ctx context.Context, in io.Reader, out io.Writer) error {
 	var r Recount
 	if err := json.NewDecoder(in).Decode(&r); err != nil {
@@ -91,27 +93,20 @@ func ServeRecount(ctx context.Context, in io.Reader, out io.Writer) error {
 		stop(errors.New("the process that asked for the recount has ended"))
 	}()
 	var pulse atomic.Uint64
-	var count, last uint64
-	var err error
-	done := make(chan struct{})
-	go func() {
-		count, err = r.Run(ctx, &pulse)
-		close(done)
-	}()
-	for tick := time.Tick(time.Second); ; {
-		select {
-		case <-done:
-			if err == nil {
-				_, err = fmt.Fprintln(out, count)
-			}
-			return err
-		case <-tick:
+	go func() { // ends with the process
+		var last uint64
+		for range time.Tick(time.Second) {
 			if now := pulse.Load(); now != last {
 				last = now
-				_, _ = fmt.Fprintln(out) // in is closed too, if nobody reads
+				_, _ = fmt.Fprintln(out) // if nobody reads out, in is closed too
 			}
 		}
+	}()
+	count, err := r.Run(ctx, &pulse)
+	if err == nil {
+		_, err = fmt.Fprintln(out, count)
 	}
+	return err
 }
 
 // Run counts the task in this process, on all cores.
@@ -142,7 +137,7 @@ func (r *Recount) Run(ctx context.Context, pulse *atomic.Uint64) (total uint64, 
 	return total, err
 }
 
-// deeper returns the prefixes with a queen on one row more, in every way. Whole solutions stay.
+// deeper extends the prefixes by a queen on one more row, in every possible way. It keeps whole solutions.
 func deeper(b *queens.Board, prefixes []queens.Prefix) (below []queens.Prefix) {
 	for _, p := range prefixes {
 		if p.Row == b.N {

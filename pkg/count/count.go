@@ -1,6 +1,5 @@
-// Package count counts tasks in this process, on a pool of threads: the tasks of a whole
-// board, exported tasks, or any others; and a task of which a coordinator makes a recount, in a child process. It knows neither
-// transport nor ledger.
+// Package count counts tasks in this process, on a pool of threads: the tasks of a whole board, exported tasks, or any
+// others. It also makes a coordinator's recount, in a child process. It knows neither transport nor ledger.
 package count
 
 import (
@@ -19,7 +18,7 @@ import (
 type Job struct {
 	N        int
 	Symmetry queens.Symmetry
-	// Placed are queens placed beforehand, if any. Symmetry is then None.
+	// Placed are queens placed beforehand. If there are any, Symmetry is None.
 	Placed  []queens.Square
 	Kernel  kernel.Kernel
 	Threads int // At least 1.
@@ -49,7 +48,7 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 	return sums.Total(), nil
 }
 
-// One counts a task. The errors are those of [Each].
+// One counts a task. It returns errors as [Each] does.
 func One(ctx context.Context, k kernel.Kernel, task *queens.Task) (one queens.TaskCount, err error) {
 	tasks := func(yield func(uint64, queens.Task) bool) { yield(task.ID, *task) }
 	err = Each(ctx, k, 1, new(atomic.Uint64), tasks, func(_ uint64, c queens.TaskCount) error {

@@ -61,9 +61,10 @@ func TestEveryPrefixIsCountedOnce(t *testing.T) {
 	const n = 17
 	prefixes := prefixes(t, n, queens.Mirror)
 	for _, threads := range []int{1, 4, 50} {
-		fake := kerneltest.Fake{Count: func(_ context.Context, _ *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
+		countPrefixes := func(_ context.Context, _ *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
 			return uint64(len(prefixes)), nil
-		}}
+		}
+		fake := kerneltest.Fake{Count: countPrefixes}
 		job := count.Job{N: n, Symmetry: queens.Mirror, Threads: threads, Kernel: fake.Kernel(t)}
 		got, err := count.Run(t.Context(), job)
 		if err != nil || got.Int64() != 2*prefixes {
@@ -96,8 +97,7 @@ func prefixes(t *testing.T, n int, s queens.Symmetry) int64 {
 	return sum
 }
 
-// A cancelled count returns the cause and no total, at once: the whole count would take
-// many minutes.
+// A cancelled count returns the cause and no total. It does so at once, although the whole count would take many minutes.
 func TestCancelled(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	for _, threads := range []int{1, 4} {
@@ -170,7 +170,7 @@ func TestFailedSearch(t *testing.T) {
 	}
 }
 
-// A job that can't be counted is an error that says why, before any search.
+// An invalid job gives an error that says why, before any search.
 func TestInvalidJobs(t *testing.T) {
 	for _, c := range []struct {
 		n       int

@@ -10,19 +10,21 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// One returns the errors of the kernel and the cause of its context, and names the kernel that can't be made
-// or closed.
+// One returns the errors of the kernel and the cause of its context. It names a kernel whose counter can't be made or
+// closed.
 func TestOneFails(t *testing.T) {
 	cause, errNew, errClose := errors.New("cause"), errors.New("new"), errors.New("close")
 	fake := newFake(func(ctx context.Context) (uint64, error) { return 2, context.Cause(ctx) })
 	fake.CloseError = errClose
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if got, err := count.One(ctx, fake.Kernel(t), new(queens.Task)); !errors.Is(err, cause) || !errors.Is(err, errClose) || got != (queens.TaskCount{}) {
+	got, err := count.One(ctx, fake.Kernel(t), new(queens.Task))
+	if !errors.Is(err, cause) || !errors.Is(err, errClose) || got != (queens.TaskCount{}) {
 		t.Errorf("counted %+v, error %v", got, err)
 	}
 	fake.New = func() error { return errNew }
-	if _, err := count.One(t.Context(), fake.Kernel(t), new(queens.Task)); !errors.Is(err, errNew) || !strings.Contains(err.Error(), "fake") {
+	_, err = count.One(t.Context(), fake.Kernel(t), new(queens.Task))
+	if !errors.Is(err, errNew) || !strings.Contains(err.Error(), "fake") {
 		t.Errorf("error %v, want %v of fake", err, errNew)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// With one or two queens placed on any squares of a small board, every kernel counts the
-// solutions of the plain search that have queens there.
+// With one or two queens placed on any squares of a small board, every kernel counts as many solutions as the plain search
+// finds with queens there.
 func TestPlaced(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		solutions := slices.Collect(oracle.Boards(n))
@@ -34,8 +34,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// The same holds for any number of queens on larger boards: queens of a solution, so that
-// there is one, or any queens that do not attack each other.
+// The same holds for any number of placed queens on larger boards. They are the queens of a solution, so that the count is
+// not 0, or any queens that do not attack each other.
 func TestRandomPlaced(t *testing.T) {
 	for n := 8; n <= 11; n++ {
 		solutions := slices.Collect(oracle.Boards(n))

@@ -10,16 +10,18 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Each counts tasks with kernel k on that many threads, at least 1. It calls done with the key of each task and its count, in
-// the order of the tasks, one call at a time. It holds a few tasks per thread, or a few times as many as the kernel
-// counts at once. It increments pulse while a search advances. It returns when all are counted and all counters closed, or
-// with the first error: of done, of the kernel (see [kernel.Kernel.WithCounter]), or the cause of ctx's end.
+// Each counts tasks with kernel k on that many threads, at least 1. It calls done with the key and the count of each task,
+// in the order of the tasks, one call at a time. It holds a few tasks per thread, or a few batches if the kernel counts
+// many tasks at once. It increments pulse while a search advances. It returns when all tasks are counted and all counters
+// are closed, or with the first error. An error comes from done or from the kernel (see [kernel.Kernel.WithCounter]), or is
+// the cause of ctx's end.
 func Each[Key any](
-	ctx context.Context, k kernel.Kernel, threads int, pulse *atomic.Uint64, tasks iter.Seq2[Key, queens.Task], done func(Key, queens.TaskCount) error,
+	ctx context.Context, k kernel.Kernel, threads int, pulse *atomic.Uint64,
+	tasks iter.Seq2[Key, queens.Task], done func(Key, queens.TaskCount) error,
 ) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	counters := make(chan kernel.Counter, threads) // those that no thread uses
+	counters := make(chan kernel.Counter, threads) // counters that no thread uses now
 	return withCounters(k, threads, counters, func() error {
 		return parallel.InOrderOn(ctx, threads, batches(k, tasks), func(ctx context.Context, b batch[Key]) (batch[Key], error) {
 			c := <-counters
@@ -60,7 +62,7 @@ type batch[Key any] struct {
 	counts   []queens.TaskCount
 }
 
-// batches yields batches of tasks, as many as the kernel counts at once.
+// batches yields the tasks in batches of as many as the kernel counts at once.
 func batches[Key any](k kernel.Kernel, tasks iter.Seq2[Key, queens.Task]) iter.Seq[batch[Key]] {
 	return func(yield func(batch[Key]) bool) {
 		var b batch[Key]

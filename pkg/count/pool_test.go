@@ -61,13 +61,16 @@ func TestEachCountsEveryTaskOnce(t *testing.T) {
 func TestEachEndsWithAnError(t *testing.T) {
 	reason := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	if err := count.Each(ctx, fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(1_000_000), func(int, queens.TaskCount) error { return reason }); !errors.Is(err, reason) {
+	each := func(number int, done func(int, queens.TaskCount) error) error {
+		return count.Each(ctx, fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(number), done)
+	}
+	if err := each(1_000_000, func(int, queens.TaskCount) error { return reason }); !errors.Is(err, reason) {
 		t.Errorf("done fails: error %v, want %v", err, reason)
 	}
-	if err := count.Each(ctx, fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(1_000_000), func(int, queens.TaskCount) error { cancel(reason); return nil }); !errors.Is(err, reason) {
+	if err := each(1_000_000, func(int, queens.TaskCount) error { cancel(reason); return nil }); !errors.Is(err, reason) {
 		t.Errorf("ctx ends: error %v, want %v", err, reason)
 	}
-	if err := count.Each(ctx, fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(0), nil); !errors.Is(err, reason) {
+	if err := each(0, nil); !errors.Is(err, reason) {
 		t.Errorf("no tasks, and ctx has ended: error %v, want %v", err, reason)
 	}
 }
@@ -85,17 +88,17 @@ func TestEachNamesTheKernel(t *testing.T) {
 	}
 }
 
-// Each makes a counter a thread. However it ends, all counters are closed before it returns.
+// Each makes one counter per thread. However it ends, all counters are closed before it returns.
 func TestEachClosesItsCounters(t *testing.T) {
 	const threads = 3
 	reason := errors.New("stopped by the test")
 	for name, test := range map[string]struct {
-		search func(ctx context.Context, cancel context.CancelCauseFunc) (uint64, error)
+		search func(ctx context.Context, cancel context.CancelCauseFunc) (uint64, error) // nil for a search that succeeds
 		done   error
 		want   error
 	}{
-		"all is counted":   {search: func(context.Context, context.CancelCauseFunc) (uint64, error) { return 1, nil }},
-		"done fails":       {search: func(context.Context, context.CancelCauseFunc) (uint64, error) { return 1, nil }, done: reason, want: reason},
+		"all is counted":   {},
+		"done fails":       {done: reason, want: reason},
 		"the search fails": {search: func(context.Context, context.CancelCauseFunc) (uint64, error) { return 0, reason }, want: reason},
 		"ctx ends": {search: func(ctx context.Context, cancel context.CancelCauseFunc) (uint64, error) {
 			cancel(reason)
@@ -106,8 +109,14 @@ func TestEachClosesItsCounters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			fake := newFake(func(ctx context.Context) (uint64, error) { return test.search(ctx, cancel) })
-			err := count.Each(ctx, fake.Kernel(t), threads, new(atomic.Uint64), tasks(100), func(int, queens.TaskCount) error { return test.done })
+			fake := newFake(func(ctx context.Context) (uint64, error) {
+				if test.search == nil {
+					return 1, nil
+				}
+				return test.search(ctx, cancel)
+			})
+			done := func(int, queens.TaskCount) error { return test.done }
+			err := count.Each(ctx, fake.Kernel(t), threads, new(atomic.Uint64), tasks(100), done)
 			if !errors.Is(err, test.want) {
 				t.Errorf("error %v, want %v", err, test.want)
 			}
@@ -118,8 +127,8 @@ func TestEachClosesItsCounters(t *testing.T) {
 	}
 }
 
-// Each ends with the error of New, even if only one thread lacks a counter, and with that of
-// Close. The errors name the kernel.
+// Each returns the error of New, even if only one thread gets no counter, and the error of Close. The errors name the
+// kernel.
 func TestEachWithoutACounter(t *testing.T) {
 	reason := errors.New("the device is busy")
 	for lacking := range int64(3) { // the thread without a counter

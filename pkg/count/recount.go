@@ -24,15 +24,15 @@ type Recounted struct {
 	Agrees  *bool   `json:"agrees,omitempty"` // whether the exported count is the same; absent if there is none
 }
 
-// RecountLines counts exported tasks again, on that many threads. It reads a [queens.ExportedTask] from each line of in, and
-// writes a [Recounted] for each to out, as JSON lines in the same order. It holds as many tasks as [Each] does. It ends early
-// with the first line that is not a task, with the cause of ctx's end, or with an error of in or out. If counts differ from
-// those of their lines, the error wraps [queens.ErrContradiction] and names the first.
+// RecountLines counts exported tasks again, on that many threads. It reads a [queens.ExportedTask] from each line of in,
+// and writes a [Recounted] for each to out, as JSON lines in the same order. It holds as many tasks as [Each] does. It ends
+// early with the first line that is not a task, with the cause of ctx's end, or with an error of in or out. If counts
+// differ from the counts in their lines, the error wraps [queens.ErrContradiction] and names the first such task.
 func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	// Reading from a terminal or a pipe can't be cancelled: so nothing waits for this reader. It ends after the read, or with
-	// the process.
+	// A read from a terminal or a pipe can't be cancelled, so nothing waits for this goroutine. It ends after its read, or
+	// with the process.
 	lines, to := io.Pipe()
 	go func() {
 		_, err := io.Copy(to, in)
@@ -41,8 +41,8 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	context.AfterFunc(ctx, func() { _ = lines.Close() }) // never fails
 	var badLine error
 	tasks := func(yield func(*queens.ExportedTask, queens.Task) bool) { badLine = readTasks(lines, yield) }
-	var wrong int // counts that differ from those of their lines
-	var first string
+	var wrong int    // counts that differ from the counts in their lines
+	var first string // what differs in the first of them
 	reports := json.NewEncoder(out)
 	err := Each(ctx, k, threads, new(atomic.Uint64), tasks, func(l *queens.ExportedTask, c queens.TaskCount) error {
 		r := Recounted{Task: l.Task, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: c.Kernel}
@@ -63,38 +63,34 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	if !errors.Is(badLine, io.ErrClosedPipe) {
 		err = errors.Join(err, badLine)
 	}
-	if wrong > 1 {
-		first += fmt.Sprintf("; and %d more", wrong-1)
-	}
 	if wrong > 0 {
-		err = errors.Join(err, fmt.Errorf("%w: %s", queens.ErrContradiction, first))
+		err = errors.Join(err, fmt.Errorf("%w: counts that differ: %d; %s", queens.ErrContradiction, wrong, first))
 	}
 	return err
 }
 
-// maxLine bounds the length of a line in bytes: the largest task has less than a million.
+// maxLine is the greatest length of a line in bytes. The largest task has less than a million.
 const maxLine = 4 << 20
 
-// readTasks yields the tasks of in until its end or the first line that is none.
+// readTasks yields the tasks of in. It ends at the first line that is not a task.
 func readTasks(in io.Reader, yield func(*queens.ExportedTask, queens.Task) bool) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, maxLine)
-	number := 1
-	for ; scanner.Scan(); number++ {
-		l := new(queens.ExportedTask)
-		if err := json.Unmarshal(scanner.Bytes(), l); err != nil {
-			return fmt.Errorf("line %d: exported task can't be read: %.200w", number, err) // it may quote a literal of any length
+	for number := 1; ; number++ {
+		if !scanner.Scan() && scanner.Err() == nil {
+			return nil
 		}
-		task, err := l.Search()
+		l := new(queens.ExportedTask)
+		var task queens.Task
+		err := cmp.Or(scanner.Err(), json.Unmarshal(scanner.Bytes(), l))
+		if err == nil {
+			task, err = l.Search()
+		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w", number, err)
+			return fmt.Errorf("line %d: %.200w", number, err) // it may quote a literal of any length
 		}
 		if !yield(l, task) {
 			return nil
 		}
 	}
-	if err := scanner.Err(); err != nil {
-		return fmt.Errorf("line %d: %w", number, err)
-	}
-	return nil
 }
