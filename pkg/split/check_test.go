@@ -12,7 +12,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Check rejects, with the reason, a manifest whose tasks this program would not make.
+// Check rejects a manifest whose tasks this program would not make, and says why.
 func TestCheckRefusesOtherManifests(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(m *queens.Manifest)
@@ -43,20 +43,19 @@ func TestCheckRefusesOtherManifests(t *testing.T) {
 	}
 }
 
-// Of a manifest split by other rules, Check says which program can resume the run.
+// If a manifest was split by other rules, Check says which version of the program to use.
 func TestCheckNamesTheVersion(t *testing.T) {
 	t.Parallel()
 	m := mustPlan(t, 8, queens.Full, 0)
 	m.SplitVersion = 2
-	want := fmt.Sprintf("the run was split by rules of version 2, this program splits by rules of version %d: "+
-		"resume with the nqueens version that splits by rules of version 2", split.Version)
+	want := fmt.Sprintf("the run was split by rules of version 2, not %d: use the version", split.Version)
 	if _, err := split.Check(t.Context(), &m, nil); err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
-// Check ends when there are more tasks than the manifest says: it may be forged, and there may be more than can be
-// passed over.
+// Check ends when there are more tasks than the manifest says. A manifest may be forged, and have more tasks than a pass
+// can visit.
 func TestCheckEndsAtTheTasks(t *testing.T) {
 	t.Parallel()
 	m := mustPlan(t, 20, queens.None, 3)

@@ -9,7 +9,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// A count is planned once; its index then makes the tasks.
+// A count is planned once. Then its index makes the tasks.
 func Example() {
 	classes, err := symmetry.Classes(5, queens.Mirror)
 	if err != nil {

@@ -16,50 +16,53 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Index makes the tasks of a manifest, in any order. It holds about 5 MiB for 10^7 tasks, and finds a task
-// in about a microsecond. Any number of goroutines may use it at a time.
+// Index makes the tasks of a manifest, in any order. It holds about 5 MiB for 10^7 tasks, and makes a task in about a
+// microsecond. It is safe for concurrent use.
 type Index struct {
 	classes []classIndex
 	tasks   uint64
 }
 
-// classIndex has a mark every few prefixes of a class. A mark is the place of a prefix: the columns of its
-// queens, a byte for each row.
+// classIndex has a mark every few prefixes of a class. A mark identifies a prefix by the columns of its queens, one byte
+// for each row.
 type classIndex struct {
 	queens.ClassPlan
 	tasks, prefixes uint64
-	marks           []uint64 // number of the prefix of each mark, from 0
+	marks           []uint64 // the number of the prefix at each mark, from 0
 	columns         []byte   // Depth bytes for each mark
-	passed          uint64   // a measure of the time of a pass: prefixes, or placements if they are more
+	passed          uint64   // a measure of the time of a pass: the prefixes or the placements, whichever are more
 }
 
 const (
-	// markPrefixes is the greatest number of prefixes from a mark to the next, unless a task has more. More would
-	// save memory, and finding a task would take longer.
+	// markPrefixes is the greatest number of prefixes from a mark to the next, unless a task has more. A greater number
+	// would save memory, but finding a task would take longer.
 	markPrefixes = 512
-	// rangePrefixes bounds the prefixes of a range of a pass, which then takes about a millisecond in the memory near a core.
+	// rangePrefixes is the greatest number of prefixes in a range of a pass. Such a range takes about a millisecond, and
+	// fits in the cache of a core.
 	rangePrefixes = 1 << 14
 )
 
-// NewIndex passes over the prefixes of classes once, several classes at a time, which takes half a core-second for 10^7
-// tasks. It numbers the tasks itself. If ctx ends, it returns its cause. The error wraps [ErrTooLarge] if there are more
-// tasks than most.
+// NewIndex passes over the prefixes of the classes once, several classes at a time. That takes half a core-second for 10^7
+// tasks. It ignores First in the plans, and numbers the tasks itself. If ctx ends, it returns the cause. The error wraps
+// [ErrTooLarge] if there are more than most tasks.
 func NewIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Index, error) {
-	x, passed := new(Index), uint64(0)
+	x := new(Index)
 	within := func(prefixes, tasks uint64) error {
 		if prefixes > maxPrefixes || tasks > most {
 			return fmt.Errorf("%w: more than %d tasks, or %d prefixes", ErrTooLarge, most, uint64(maxPrefixes))
 		}
 		return nil
 	}
-	err := parallel.InOrder(ctx, slices.Values(plans), func(ctx context.Context, plan queens.ClassPlan) (c classIndex, err error) {
+	mark := func(ctx context.Context, plan queens.ClassPlan) (c classIndex, err error) {
 		c.ClassPlan = plan
 		c.mark(func() bool {
 			err = cmp.Or(context.Cause(ctx), within(c.passed, c.tasks))
 			return err == nil
 		})
 		return c, err
-	}, func(c classIndex) error {
+	}
+	passed := uint64(0)
+	err := parallel.InOrder(ctx, slices.Values(plans), mark, func(c classIndex) error {
 		c.First = x.tasks
 		x.classes = append(x.classes, c)
 		x.tasks += c.tasks
@@ -69,7 +72,7 @@ func NewIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 	return x, err
 }
 
-// mark passes over the prefixes of the class and sets what is in the index. It asks at each mark whether to go on.
+// mark passes over the prefixes of the class and fills the classIndex. At each mark it asks more whether to go on.
 func (c *classIndex) mark(more func() bool) {
 	next, batch := uint64(0), uint64(c.Batch)
 	w := walk{board: &c.Board, depth: c.Depth}
@@ -90,14 +93,15 @@ func (c *classIndex) mark(more func() bool) {
 // Tasks returns the number of tasks.
 func (x *Index) Tasks() uint64 { return x.tasks }
 
-// TaskPrefixes returns the most prefixes of a task of a class: fewer than its batch if the class has fewer.
+// TaskPrefixes returns the greatest number of prefixes of a task of a class. It is less than the batch if the class has
+// fewer prefixes.
 func (x *Index) TaskPrefixes(class int) int {
 	c := &x.classes[class]
 	return int(min(uint64(c.Batch), c.prefixes))
 }
 
-// Range returns up to that many tasks from the id first on, with Run empty: fewer where the tasks of the manifest
-// end. Tasks may share an array of prefixes, which no later call overwrites.
+// Range returns up to that many tasks, from the id first on. It returns fewer at the end of the manifest's tasks. Tasks may
+// share an array of prefixes, which no later call overwrites.
 func (x *Index) Range(first uint64, tasks int) []queens.Task {
 	first = min(first, x.tasks)
 	return new(buffer).fill(x, queens.Range{First: first, Tasks: min(uint64(max(tasks, 0)), x.tasks-first)})
@@ -109,7 +113,7 @@ type buffer struct {
 	prefixes []queens.Prefix
 }
 
-// fill returns the tasks of a range, which must exist, in the memory of the tasks before.
+// fill returns the tasks of a range, which must exist. It reuses the memory of the tasks that it returned before.
 func (b *buffer) fill(x *Index, r queens.Range) []queens.Task {
 	b.tasks, b.prefixes = slices.Grow(b.tasks[:0], int(r.Tasks)), b.prefixes[:0]
 	first := r.First
@@ -122,8 +126,10 @@ func (b *buffer) fill(x *Index, r queens.Range) []queens.Task {
 		}
 		prefix := (first - c.First) * uint64(c.Batch)
 		mark := sort.Search(len(c.marks), func(i int) bool { return c.marks[i] > prefix }) - 1
-		count, begin := int(min(tasks*uint64(c.Batch), c.prefixes-prefix)), len(b.prefixes)
-		b.prefixes = take(slices.Grow(b.prefixes, count), begin+count, &c.Board, c.columns[mark*c.Depth:][:c.Depth], int(prefix-c.marks[mark]))
+		columns := c.columns[mark*c.Depth:][:c.Depth]
+		count := int(min(tasks*uint64(c.Batch), c.prefixes-prefix))
+		begin := len(b.prefixes)
+		b.prefixes = take(slices.Grow(b.prefixes, count), begin+count, &c.Board, columns, int(prefix-c.marks[mark]))
 		for batch := range slices.Chunk(b.prefixes[begin:], c.Batch) {
 			b.tasks = append(b.tasks, queens.Task{ID: first, Board: c.Board, Prefixes: batch})
 			first++
@@ -160,9 +166,9 @@ func (x *Index) ranges() iter.Seq[queens.Range] {
 	}
 }
 
-// InOrder passes over all tasks on all cores: it calls work with each range of tasks, several at a time, and done with the
-// results in the order of the ids, one call at a time. The tasks are overwritten when work returns. Errors are those of
-// [parallel.InOrder].
+// InOrder passes over all tasks on all cores. It calls work with each range of tasks, several calls at a time, and done
+// with the results in the order of the ids, one call at a time. Tasks are overwritten after work has returned. InOrder
+// returns errors as [parallel.InOrder] does.
 func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task) (T, error), done func(T) error) error {
 	buffers := sync.Pool{New: func() any { return new(buffer) }}
 	return parallel.InOrder(ctx, x.ranges(), func(_ context.Context, r queens.Range) (T, error) {
@@ -172,7 +178,8 @@ func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task
 	}, done)
 }
 
-// hash returns the hash of all tasks for their manifest, and calls each, if it is not nil, with the hashes of single tasks, in order of id.
+// hash returns the hash of all tasks for their manifest. If each is not nil, hash calls it with the hashes of the single
+// tasks, in order of id.
 func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queens.Bytes32, err error) {
 	hash := sha256.New()
 	err = InOrder(ctx, x, func(tasks []queens.Task) ([]uint64, error) {
@@ -192,7 +199,7 @@ func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queen
 	return sum, err
 }
 
-// Batch returns the prefixes of a task that begins with that of the queens on these columns, one in each row.
+// Batch returns the prefixes of a task whose first prefix has queens on these columns, one in each row.
 func Batch(plan *queens.ClassPlan, columns []byte) []queens.Prefix {
 	return take(nil, plan.Batch, &plan.Board, columns, 0)
 }
@@ -201,15 +208,15 @@ func Batch(plan *queens.ClassPlan, columns []byte) []queens.Prefix {
 type walk struct {
 	board *queens.Board
 	depth int // rows of the prefixes, at least 1
-	// visit gets what stands on all rows but the last of some prefixes, and the squares of the last row, at least one. It returns
-	// whether to go on.
+	// visit is called for all prefixes that differ only in the last row: with the queens on the rows above, and with the
+	// free squares of the last row, at least one. It returns whether to go on.
 	visit   func(above queens.Prefix, free uint32) bool
-	columns [queens.MaxN]byte // of the queens above
-	steps   uint64            // placements that were passed, a measure of the time
+	columns [queens.MaxN]byte // of the queens on the rows above the last
+	steps   uint64            // placements so far, a measure of the time
 }
 
-// below visits the prefixes that begin with p, from the one with queens on the columns of path in the next rows on. It returns
-// whether to go on.
+// below visits the prefixes that extend p. It starts with the prefix whose next rows have queens on the columns of path. It
+// returns whether to go on.
 func (w *walk) below(p queens.Prefix, path []byte) bool {
 	free := p.Free(w.board)
 	if len(path) > 0 {
@@ -230,7 +237,8 @@ func (w *walk) below(p queens.Prefix, path []byte) bool {
 	return true
 }
 
-// take appends to prefixes, until there are most, those from the one with queens on these columns on, without the first skip.
+// take appends the prefixes of a board, in order, until there are most. It starts at the prefix with queens on these
+// columns, and skips the first skip prefixes.
 func take(prefixes []queens.Prefix, most int, b *queens.Board, columns []byte, skip int) []queens.Prefix {
 	w := walk{board: b, depth: len(columns), visit: func(p queens.Prefix, free uint32) bool {
 		if here := bits.OnesCount32(free); here <= skip {

@@ -27,8 +27,9 @@ func expected(m *queens.Manifest) (tasks []queens.Task) {
 	return tasks
 }
 
-// The index of a manifest, which its check accepts, has its tasks and no others: all at once, in a pass on all cores, and any range of ids, across
-// classes and as far as there are tasks. Neither a later call nor an append to the prefixes of a task changes other tasks.
+// Check accepts the manifest, and its index has the right tasks and no others: all at once, in a pass on all cores, and in
+// any range of ids, across classes and beyond the last task. Neither a later call nor an append to the prefixes of a task
+// changes other tasks.
 func TestIndexHasTheTasks(t *testing.T) {
 	for name, m := range manifests(t) {
 		for _, batch := range []int{0, 1, 3, queens.MaxBatch} { // 0 stands for the batches of the plan
@@ -67,7 +68,7 @@ func TestIndexHasTheTasks(t *testing.T) {
 	}
 }
 
-// checkRanges takes random ranges, and then compares all.
+// checkRanges takes random ranges, and then compares their tasks.
 func checkRanges(t *testing.T, name string, index *split.Index, want []queens.Task) {
 	t.Helper()
 	var got, wanted []queens.Task
@@ -90,7 +91,7 @@ func checkRanges(t *testing.T, name string, index *split.Index, want []queens.Ta
 	}
 }
 
-// batched returns the manifest with batches of that size, unless it is 0.
+// batched returns the manifest with batches of that size. With size 0 it changes nothing.
 func batched(m *queens.Manifest, batch int) *queens.Manifest {
 	changed := queens.Manifest{Classes: slices.Clone(m.Classes)}
 	for i := 0; batch > 0 && i < len(changed.Classes); i++ {
@@ -107,8 +108,8 @@ func hashOf(hashes []uint64) queens.Bytes32 {
 	return sha256.Sum256(buf)
 }
 
-// The tasks of a chunk are made in two pieces of memory, the tasks and their prefixes, however many they are. The race detector
-// adds some.
+// Making the tasks of a chunk takes two allocations, one for the tasks and one for their prefixes, for any number of tasks.
+// The race detector adds some.
 func TestIndexAllocates(t *testing.T) {
 	m := mustPlan(t, 9, queens.None, 6) // one class, as a chunk is of one class
 	index := mustIndex(t, &m)
@@ -126,12 +127,16 @@ func TestIndexAllocates(t *testing.T) {
 	}
 }
 
-// Planning, indexing and a pass end with the cause of their context.
+// When its context ends, planning, indexing or a pass ends with the cause.
 func TestEndsWithTheContext(t *testing.T) {
 	m := mustPlan(t, 9, queens.None, 6)
 	index, cause := mustIndex(t, &m), errors.New("cause")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	if err := split.InOrder(ctx, index, func([]queens.Task) (int, error) { cancel(cause); return 0, nil }, func(int) error { return nil }); !errors.Is(err, cause) {
+	work := func([]queens.Task) (int, error) {
+		cancel(cause)
+		return 0, nil
+	}
+	if err := split.InOrder(ctx, index, work, func(int) error { return nil }); !errors.Is(err, cause) {
 		t.Errorf("pass: error %v, want %v", err, cause)
 	}
 	if _, err := split.NewIndex(ctx, m.Classes, split.MaxTasks); !errors.Is(err, cause) {
@@ -145,8 +150,8 @@ func TestEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// BenchmarkIndex makes the index of a manifest, seeks single tasks, and takes chunks of 100 tasks one
-// after the other. It reports the memory of the index.
+// BenchmarkIndex makes the index of a manifest, makes single tasks, and makes chunks of 100 tasks one after the other. It
+// reports the memory of the index.
 func BenchmarkIndex(b *testing.B) {
 	for _, n := range []int{18, 22, 26} {
 		m, index, err := split.Plan(b.Context(), n, queens.Full, mustClasses(b, n, queens.Full), 0)

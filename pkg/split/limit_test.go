@@ -11,7 +11,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// The tasks are numbered up to the bound and not beyond it, in time and memory of that bound: a manifest may be
+// An index has at most as many tasks as it may, and takes no more time and memory than so many need. A manifest may be
 // forged.
 func TestTooManyTasks(t *testing.T) {
 	classes, err := symmetry.Classes(32, queens.None)
@@ -31,8 +31,8 @@ func TestTooManyTasks(t *testing.T) {
 	}
 }
 
-// A prefix leaves squares if each of the next two rows and the last row, as far as there are such rows, has one that no queen
-// attacks: a plain look at every square.
+// leavesSquares agrees with a plain look at every square: each of the next two rows and the last row has a square that no
+// queen attacks. A prefix may have fewer rows below it.
 func TestLeavesSquares(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -62,8 +62,8 @@ func TestLeavesSquares(t *testing.T) {
 	}
 }
 
-// On a board with one solution and nothing else, kernels try one square a row. Elsewhere the estimate is pinned: its numbers
-// are exact on every machine.
+// On a board that allows only the squares of one solution, kernels try one square in each row. For other boards the
+// estimate is pinned, since its numbers are the same on every machine.
 func TestSearchCost(t *testing.T) {
 	one, full := queens.FullBoard(8), queens.FullBoard(8)
 	for row, column := range []int{3, 6, 2, 7, 1, 4, 0, 5} {

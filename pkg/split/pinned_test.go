@@ -61,8 +61,8 @@ func TestTaskSetIsPinned(t *testing.T) {
 	}
 }
 
-// The same plan twice is the same manifest; another board, symmetry or depth has
-// another task set, and so another hash.
+// The same plan gives the same manifest again. Another board, symmetry or depth gives another task set, and so another
+// hash.
 func TestHashTellsTaskSetsApart(t *testing.T) {
 	seen := map[[32]byte]string{}
 	for n := 4; n <= 9; n++ {

@@ -41,8 +41,7 @@ func attacked(columns []int, col int) bool {
 	return false
 }
 
-// state returns the squares that queens on the columns of the first rows attack on
-// the next.
+// state returns the squares of the next row that queens on the columns of the first rows attack.
 func state(n int, columns []int) queens.Prefix {
 	p := queens.Prefix{Row: len(columns)}
 	for row, col := range columns {
@@ -58,8 +57,7 @@ func state(n int, columns []int) queens.Prefix {
 	return p
 }
 
-// randomBoard returns a board that allows half or three quarters of its squares,
-// or more, or all.
+// randomBoard returns a board that allows a random part of its squares: half of them or more.
 func randomBoard(rng *rand.Rand, n, density int) queens.Board {
 	b := queens.FullBoard(n)
 	for row := range n {

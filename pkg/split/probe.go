@@ -30,15 +30,18 @@ func Probe(b queens.Board, probes int) (mean Profile) {
 	return mean
 }
 
-// Descend yields the prefixes of a random probe from p on down the board, each with the number of prefixes for which it
-// stands: the product of the numbers of free squares of the rows on the way. A probe chooses among the free squares of
-// each row with equal chance, and ends at a row that has none or below the last row.
+// Descend yields the prefixes of a random probe that starts at p and goes down the board. With each prefix it yields its
+// weight, the number of prefixes that it represents: the product of the numbers of free squares in the rows on the way. A
+// probe chooses one of the free squares of each row, all with the same chance. It ends at a row without a free square, or
+// after the last row.
 func Descend(b *queens.Board, p queens.Prefix, source *rand.PCG) iter.Seq2[queens.Prefix, float64] {
 	return descend(b, p, source, func(p queens.Prefix) uint32 { return p.Free(b) })
 }
 
-// descend is [Descend] among the squares of a row that a function returns.
-func descend(b *queens.Board, p queens.Prefix, source *rand.PCG, squares func(queens.Prefix) uint32) iter.Seq2[queens.Prefix, float64] {
+// descend does what [Descend] does, but chooses among the squares of a row that a function returns.
+func descend(
+	b *queens.Board, p queens.Prefix, source *rand.PCG, squares func(queens.Prefix) uint32,
+) iter.Seq2[queens.Prefix, float64] {
 	return func(yield func(queens.Prefix, float64) bool) {
 		for weight := 1.0; yield(p, weight) && p.Row < b.N; {
 			left := squares(p)
@@ -56,11 +59,11 @@ func descend(b *queens.Board, p queens.Prefix, source *rand.PCG, squares func(qu
 	}
 }
 
-// searchCost estimates what kernels take to search all prefixes of that depth, in squares on which they try a queen. It
-// probes the tree that they search: they leave out a queen after which one of the next two rows, or the last row, has no
-// free square. Boards whose sides are strict lose most of their plain search tree by that. At n = 17 to 19 the shares of the
-// classes in this cost differ from those in the time of avx512 by 5 to 8% of the run, summed over the classes, and shares
-// in the nodes of the plain tree by 17 to 27%.
+// searchCost estimates the work of kernels in a search of all prefixes of that depth: the number of squares on which they
+// try a queen. It probes the tree that kernels search. They leave out a queen if it leaves one of the next two rows, or the
+// last row, without a free square. Boards with few allowed squares on their sides lose most of the plain search tree in
+// this way. The estimate was compared with measured times of avx512 at n = 17 to 19. The sum of the differences between the
+// classes' shares was 5 to 8% of the run. If the nodes of the plain tree are the estimate, it is 17 to 27%.
 func searchCost(b *queens.Board, depth, probes int) float64 {
 	source, cost := rand.NewPCG(1975, uint64(b.N)), 0.0
 	kept := func(p queens.Prefix) (squares uint32) {
@@ -81,10 +84,14 @@ func searchCost(b *queens.Board, depth, probes int) float64 {
 	return cost / float64(probes)
 }
 
-// leavesSquares reports whether the next two rows and the last row of a board have a free square.
+// leavesSquares reports whether each of the next two rows and the last row has a free square.
 func leavesSquares(b *queens.Board, p queens.Prefix) bool {
 	for _, row := range [3]int{p.Row, p.Row + 1, b.N - 1} {
-		if below := row - p.Row; below >= 0 && row < b.N && b.Allow[row]&^(p.Cols|p.Left<<below|p.Right>>below) == 0 {
+		below := row - p.Row
+		if below < 0 || row >= b.N {
+			continue
+		}
+		if attacked := p.Cols | p.Left<<below | p.Right>>below; b.Allow[row]&^attacked == 0 {
 			return false
 		}
 	}

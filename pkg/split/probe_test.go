@@ -10,9 +10,9 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Many probes come near the true profile, on boards of classes and on boards with
-// holes, and never find prefixes that do not exist. The bound is about five times the mean error
-// of that many probes; the seed is fixed, so the result is deterministic.
+// Many probes come near the true profile, on boards of classes and on boards with holes. They never find prefixes that do
+// not exist. The bound is about five times the mean error of so many probes. The seed is fixed, so the result is
+// deterministic.
 func TestProbeNearsTheProfile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")
@@ -64,7 +64,7 @@ func TestProbeIsDeterministic(t *testing.T) {
 	}
 }
 
-// Every machine rounds alike: the bits are pinned, without tolerance.
+// Every machine rounds in the same way: the bits are pinned, without tolerance.
 func TestProbeIsPinned(t *testing.T) {
 	p := split.Probe(queens.FullBoard(16), 500)
 	for depth, want := range map[int]float64{1: 16, 2: 210.176, 5: 142772.928, 16: 10840724.992} {
@@ -74,8 +74,8 @@ func TestProbeIsPinned(t *testing.T) {
 	}
 }
 
-// A descent begins with its prefix, which stands for itself. Each row adds a queen on one of the free squares, each of them in turn, and
-// multiplies the number of prefixes by that of the squares. It ends only where there is no free square.
+// A descent begins with the given prefix, with weight 1. Each row adds a queen on a free square and multiplies the weight
+// by the number of free squares. Many descents reach every free square. A descent ends only at a row without a free square.
 func TestDescend(t *testing.T) {
 	source := rand.NewPCG(1, 2)
 	for seed := range uint64(40) {

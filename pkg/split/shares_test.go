@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// The shares of all tasks together are 1, and each is a share, on boards of any side,
-// cut in any way, also where whole classes have no task or no solution.
+// The shares of all tasks add up to 1, and each is from 0 to 1, for boards of any side and any depth, also if whole classes
+// have no task or no solution.
 func TestSharesAreOne(t *testing.T) {
 	for n := 1; n <= 20; n++ {
 		for _, s := range symmetries {
@@ -43,8 +43,8 @@ func checkShares(t *testing.T, m queens.Manifest) {
 	}
 }
 
-// tried returns the number of squares on which a kernel tries a queen below a prefix: it goes on only where the next two
-// rows and the last row keep a free square.
+// tried returns the number of squares on which a kernel tries a queen below a prefix. The kernel goes on only if each of
+// the next two rows and the last row keeps a free square.
 func tried(b *queens.Board, p queens.Prefix) (squares float64) {
 	if p.Row == b.N {
 		return 0
@@ -66,8 +66,8 @@ func tried(b *queens.Board, p queens.Prefix) (squares float64) {
 	return squares
 }
 
-// The true share of each class that matters, by the exact number of squares that kernels try, is within a factor of two of
-// the estimate.
+// The estimated share of each class with a large part of the work is right within a factor of two. The true share comes
+// from the exact number of squares that kernels try.
 func TestSharesFollowTheWork(t *testing.T) {
 	for _, n := range []int{10, 12, 13} {
 		for _, s := range symmetries {
@@ -91,7 +91,7 @@ func TestSharesFollowTheWork(t *testing.T) {
 	}
 }
 
-// The share of the work done is 1 if and only if all tasks are done, and grows with each task.
+// The part of the work that is done grows with each task. It is 1 only if all tasks are done.
 func TestWorkDone(t *testing.T) {
 	for _, n := range []int{1, 2, 6, 12} {
 		m := mustPlan(t, n, queens.Full, 0)

@@ -22,9 +22,9 @@ const (
 	rest     = 128   // tasks in what is left of it
 )
 
-// An estimate that is far more precise than the planner's confirms the sizes of tasks. No task costs much more than the
-// target of its class. Batches are as large as the target allows. There are about as many tasks as the targets imply, plus
-// one a class.
+// A far more precise estimate than the planner's confirms the sizes of tasks. No task costs much more than the target of
+// its class. Batches are as large as the target allows. There are about as many tasks as the targets imply, plus one for
+// each class.
 func TestSizes(t *testing.T) {
 	for n := 8; n <= 20; n++ {
 		for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
@@ -63,8 +63,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Tasks grow with the side from n = 22 on, to at most 4e9 nodes, and to more only where there would
-// be more than 1e7 of them. The profile of many tasks is precise enough to say so.
+// From n = 22 on tasks grow with the side, to at most 4e9 nodes. They are larger only if there would otherwise be more than
+// 1e7 tasks. Profiles from many probes are precise enough to test this.
 func TestSizesOfLargeBoards(t *testing.T) {
 	t.Parallel()
 	wants := map[int]float64{21: first, 22: first, 23: 2 * first, 24: 4e9, 26: 5.1e10, 32: 1.2e17}
@@ -83,8 +83,7 @@ func TestSizesOfLargeBoards(t *testing.T) {
 	}
 }
 
-// Single tasks have the right cost too, by their exact number of nodes: a batch has enough
-// prefixes to even out large ones.
+// Single tasks have the right cost too, by their exact number of nodes. A batch has enough prefixes to even out large ones.
 func TestEveryTaskIsSmall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")
@@ -139,7 +138,7 @@ func TestSizesOfBarrenClasses(t *testing.T) {
 	}
 }
 
-// Planning holds one task at a time, however many there are.
+// Planning holds only one task at a time, for any number of tasks.
 func TestPlanIsStreamed(t *testing.T) {
 	const bound = 16 << 20
 	classes := mustClasses(t, 22, queens.Full)
@@ -166,7 +165,7 @@ func TestPlanIsStreamed(t *testing.T) {
 	runtime.KeepAlive(classes)
 }
 
-// How long it takes to go through all tasks of large runs.
+// BenchmarkPlan measures a pass over all tasks of large runs.
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{12, 16, 18, 20, 22, 24, 26} {
 		classes := mustClasses(b, n, queens.Full)
@@ -186,7 +185,7 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// nodes returns the size of the search tree of a prefix, itself included.
+// nodes returns the number of nodes in the search tree of a prefix, with the prefix itself.
 func nodes(b *queens.Board, p queens.Prefix) uint64 {
 	sum := uint64(1)
 	if p.Row == b.N {

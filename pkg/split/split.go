@@ -1,6 +1,6 @@
-// Package split cuts classes into tasks, which are batches of prefixes. An [Index] makes any of them from
-// its id; nothing holds them all. The task set is a function of the manifest: it is the
-// same on every machine and for any number of workers.
+// Package split cuts classes into tasks, which are batches of prefixes. An [Index] makes any task from its id, so no list
+// of all tasks exists. The task set is a function of the manifest: it is the same on every machine and for any number of
+// workers.
 package split
 
 import (
@@ -12,23 +12,22 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Version is the version of the splitting rules in this package. A manifest of another version may
-// have other tasks.
+// Version is the version of the splitting rules in this package. Other versions may make other tasks.
 const Version = 4
 
-// Bounds of a run, ten times those of the largest one that [PlanSizes] plans: a pass over its tasks takes minutes.
+// Bounds of a run. The largest run that [PlanSizes] plans has a tenth of them. A pass over the most tasks takes minutes.
 const (
 	MaxTasks    = 100_000_000
 	maxPrefixes = 8_000_000_000
 )
 
-// ErrTooLarge says that a manifest has more tasks or prefixes than a run can have.
+// ErrTooLarge says that a manifest has more tasks or prefixes than a run may have.
 var ErrTooLarge = errors.New("the prefixes are too many")
 
-// Plan returns the manifest of a count of the given classes, and the index of its tasks. With depth 0 it chooses depth
-// and batch for each class, so that tasks have a good size; otherwise each prefix of depth rows is a task. Plan passes over
-// all tasks, on all cores, to number and hash them, which takes six core-seconds for 10^7 tasks. If ctx ends, Plan returns
-// its cause. The error wraps [ErrTooLarge] for a depth with too many prefixes.
+// Plan returns the manifest of a count of the given classes, and the index of its tasks. With depth 0 it chooses depth and
+// batch for each class, so that tasks have a good size; otherwise each prefix of depth rows is a task. Plan passes over all
+// tasks, on all cores, to number and hash them. That takes six core-seconds for 10^7 tasks. If ctx ends, Plan returns the
+// cause. The error wraps [ErrTooLarge] if the depth gives too many prefixes.
 func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, *Index, error) {
 	plans := PlanSizes(classes)
 	for i := range plans {
@@ -39,9 +38,11 @@ func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class,
 	return complete(ctx, queens.Manifest{SplitVersion: Version, N: n, Symmetry: s, Classes: plans}, MaxTasks, nil)
 }
 
-// complete makes the index of a manifest, and returns the manifest with the number and the hash of the tasks and the first one
-// of each class.
-func complete(ctx context.Context, m queens.Manifest, most uint64, each func(hashes []uint64)) (_ queens.Manifest, x *Index, err error) {
+// complete makes the index of a manifest. It returns the manifest with the number and the hash of its tasks, and with the
+// first task of each class.
+func complete(
+	ctx context.Context, m queens.Manifest, most uint64, each func(hashes []uint64),
+) (_ queens.Manifest, x *Index, err error) {
 	if err = m.Validate(); err == nil {
 		x, err = NewIndex(ctx, m.Classes, most)
 	}
@@ -56,12 +57,13 @@ func complete(ctx context.Context, m queens.Manifest, most uint64, each func(has
 	return m, x, err
 }
 
-// Check returns the index of the manifest if this program makes its tasks: the same number with the same hash. It passes
-// over all tasks, unless they are more than the manifest's or than [Plan] accepts, and calls each, if it is not nil, with the
-// hashes of some tasks after the other. If ctx ends, it returns its cause.
+// Check returns the index of the manifest. It returns an error unless this program makes the tasks of the manifest: the
+// same number with the same hash. It passes over all tasks, but stops if there are more than the manifest says or than
+// [Plan] accepts. If each is not nil, Check calls it with the hashes of the tasks, in order of id, some at a time. If ctx
+// ends, Check returns the cause.
 func Check(ctx context.Context, m *queens.Manifest, each func(hashes []uint64)) (*Index, error) {
 	if m.SplitVersion != Version {
-		return nil, fmt.Errorf("the run was split by rules of version %d, this program splits by rules of version %d: resume with the nqueens version that splits by rules of version %[1]d, such as the one that started it", m.SplitVersion, Version)
+		return nil, fmt.Errorf("the run was split by rules of version %d, not %d: %s", m.SplitVersion, Version, useStarter)
 	}
 	made, x, err := complete(ctx, *m, min(m.Tasks, MaxTasks), each)
 	var other string
@@ -79,5 +81,7 @@ func Check(ctx context.Context, m *queens.Manifest, each func(hashes []uint64)) 
 	default:
 		return x, nil
 	}
-	return nil, fmt.Errorf("this program splits the run into other tasks than its manifest says: %s: resume with the program version that started it", other)
+	return nil, fmt.Errorf("this program makes other tasks than the manifest says: %s: %s", other, useStarter)
 }
+
+const useStarter = "use the version of nqueens that started the run"

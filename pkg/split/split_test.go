@@ -16,8 +16,7 @@ import (
 
 var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
-// Each class starts with the id after the last task of the class before; a class without a prefix
-// has no task.
+// Each class starts with the id after the last task of the class before it. A class without a prefix has no task.
 func TestFirstTasks(t *testing.T) {
 	for _, c := range []struct {
 		n     int
@@ -84,8 +83,7 @@ func TestTasksHaveAllSolutions(t *testing.T) {
 	}
 }
 
-// A manifest records what it was made from. A given depth applies to every class, with one task
-// for each prefix.
+// A manifest records the arguments of Plan. A given depth applies to every class, with one task for each prefix.
 func TestPlanKeepsItsInput(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		for _, s := range symmetries {
@@ -105,7 +103,7 @@ func TestPlanKeepsItsInput(t *testing.T) {
 	}
 }
 
-// Plan rejects a side out of range, a depth beyond the board, and a class of another side.
+// Plan rejects a side that is out of range, a depth beyond the board, and a class of another side.
 func TestPlanOfNothing(t *testing.T) {
 	classes := mustClasses(t, 8, queens.Mirror)
 	for _, c := range []struct{ n, depth int }{
@@ -173,8 +171,8 @@ func mustPlan(t *testing.T, n int, s queens.Symmetry, depth int) queens.Manifest
 	return m
 }
 
-// completions returns what a plain search counts for a task. To it, the squares
-// that a prefix attacks are not allowed, and its rows are empty.
+// completions returns what a plain search counts for a task. The search gets a board on which the squares that a prefix
+// attacks are not allowed.
 func completions(task *queens.Task) uint64 {
 	var sum uint64
 	for _, p := range task.Prefixes {
