@@ -17,8 +17,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPage follows a run in Chromium from its start to its total. With NQUEENS_SCREENSHOTS set to a folder, it leaves pictures
-// of the page there.
+// TestPage follows a run in Chromium from its start to its total. If NQUEENS_SCREENSHOTS is a folder, it writes pictures of
+// the page there.
 func TestPage(t *testing.T) {
 	p := openBrowser(t)
 	coordinator := start(t, command(t, t.TempDir(), "coordinator", "count", "17", "--workers", "1", "--http", "127.0.0.1:0"))
@@ -34,7 +34,7 @@ func TestPage(t *testing.T) {
 	coordinator.signal(syscall.SIGSTOP)
 	p.await(`!document.getElementById("silence").hidden`)
 	if says := p.text("#silence"); !strings.Contains(says, "has not answered for") {
-		t.Errorf("of a silent coordinator the page says %q", says)
+		t.Errorf("the coordinator is silent, and the page says %q", says)
 	}
 	p.looks("silent")
 	coordinator.signal(syscall.SIGCONT)
@@ -53,7 +53,7 @@ func TestPage(t *testing.T) {
 	p.looks("complete")
 }
 
-// tab is a page in a browser. What the browser reports as an error fails the test.
+// tab is a page in a browser. Errors that the browser reports fail the test.
 type tab struct {
 	*testing.T
 	ctx context.Context
@@ -64,10 +64,10 @@ func openBrowser(t *testing.T) *tab {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatalf("the page is tested in Chromium, and there is none (Debian: apt-get install chromium): %v", err)
+		t.Fatalf("this test needs Chromium (Debian: apt-get install chromium): %v", err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.NoSandbox, // as root it has none
+		chromedp.ExecPath(path), chromedp.NoSandbox, // Chromium has no sandbox for root
 		chromedp.WSURLReadTimeout(patience))
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
@@ -75,13 +75,14 @@ func openBrowser(t *testing.T) *tab {
 	t.Cleanup(end)
 	p := &tab{t, ctx}
 	chromedp.ListenTarget(ctx, p.listen)
-	if err := chromedp.Run(ctx, log.Enable(), emulation.SetFocusEmulationEnabled(true)); err != nil { // the browser lives as long as the context of its first call
+	// The browser lives as long as the context of its first call.
+	if err := chromedp.Run(ctx, log.Enable(), emulation.SetFocusEmulationEnabled(true)); err != nil {
 		t.Fatalf("starting Chromium: %v", err)
 	}
 	return p
 }
 
-// listen takes what the browser reports. Violations of the content policy are entries of the log.
+// listen fails the test for errors that the browser reports. Violations of the content policy are entries of the log.
 func (p *tab) listen(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -113,15 +114,15 @@ func (p *tab) await(expression string) {
 	})
 }
 
-// text returns the text of an element, as it is shown.
+// text returns the text that an element shows.
 func (p *tab) text(selector string) (text string) {
 	p.Helper()
 	p.do(chromedp.Evaluate(`(e => e.innerText ?? e.text)(document.querySelector(`+strconv.Quote(selector)+`)).trim()`, &text))
 	return text
 }
 
-// looks checks that the page fits a phone and a wide window, and that its texts have the contrast of WCAG AA, light and dark.
-// It leaves pictures.
+// looks checks that the page fits the windows of a phone and of a computer, and that its texts have the contrast of WCAG AA,
+// light and dark. It writes the pictures.
 func (p *tab) looks(state string) {
 	p.Helper()
 	for _, screen := range []struct {
@@ -148,7 +149,7 @@ func (p *tab) looks(state string) {
 	}
 }
 
-// tooWide lists what reaches beyond the window's right edge.
+// tooWide lists elements that reach beyond the window's right edge.
 const tooWide = `(() => {
   const width = document.documentElement.clientWidth;
   const wide = [...document.body.querySelectorAll(":not(svg *)")].filter(e => {
@@ -159,7 +160,7 @@ const tooWide = `(() => {
   return wide.slice(0, 5);
 })()`
 
-// tooFaint lists texts whose contrast with what is behind them is below 4.5, or 3 if they are large.
+// tooFaint lists texts whose contrast with their background is below 4.5, or below 3 for large texts.
 const tooFaint = `(() => {
   const parse = text => { const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number); return [r, g, b, a]; };
   const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);

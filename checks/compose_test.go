@@ -22,11 +22,11 @@ import (
 type cluster struct {
 	t         *testing.T
 	project   string
-	files     []string // of Compose
+	files     []string // the files of Compose
 	variables map[string]string
 }
 
-// newCluster returns a cluster of docker-compose.yml and these files. Nothing of it runs.
+// newCluster returns a cluster of docker-compose.yml and the given files. It starts nothing.
 func newCluster(t *testing.T, files ...string) *cluster {
 	t.Helper()
 	c := &cluster{
@@ -43,7 +43,8 @@ func newCluster(t *testing.T, files ...string) *cluster {
 	return c
 }
 
-// docker runs docker in the checkout with the variables of the cluster and no others, and returns its stdout.
+// docker runs docker in the checkout and returns its stdout. It sets the variables of the cluster, and removes those that a
+// person may have set.
 func (c *cluster) docker(args ...string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // a build compiles everything
@@ -81,7 +82,7 @@ func (c *cluster) log(service string) string {
 	return c.compose("logs", "--no-log-prefix", "--no-color", service)
 }
 
-// container is the part of docker container inspect that the tests use.
+// container has the fields of docker container inspect that the tests use.
 type container struct {
 	State struct {
 		Status        string
@@ -108,7 +109,7 @@ func (c *cluster) inspect(id string) (info container) {
 	return info
 }
 
-// snapshot returns what the page of the coordinator says, or zero values if it does not answer.
+// snapshot returns the snapshot from the coordinator's page, or zero values if the page does not answer.
 func (c *cluster) snapshot() (s struct {
 	Run              string
 	Done, Tasks      uint64
@@ -132,18 +133,18 @@ func (c *cluster) snapshot() (s struct {
 		return s
 	}
 	defer func() { _ = reply.Body.Close() }()
-	_ = json.NewDecoder(reply.Body).Decode(&s) // one that is cut off has zero values
+	_ = json.NewDecoder(reply.Body).Decode(&s) // zero values if the reply is cut off
 	return s
 }
 
-// counts waits until the run goes on with a number of workers: after the call, a result is recorded.
+// counts waits until the given number of workers is present and, after that, a result is recorded.
 func (c *cluster) counts(workers int, after string) {
 	c.t.Helper()
 	var recorded uint64
 	eventually(c.t, fmt.Sprintf("%d workers count after: %s", workers, after), func() bool {
 		s := c.snapshot()
 		if s.State != "" && s.State != "running" || strings.Contains(c.log("coordinator"), " solutions for n = ") {
-			c.t.Fatalf("the run has ended before: %s", after)
+			c.t.Fatalf("the run has ended too early, after: %s", after)
 		}
 		if s.Workers == workers && recorded == 0 {
 			recorded = s.Recorded + 1
@@ -154,7 +155,7 @@ func (c *cluster) counts(workers int, after string) {
 	c.t.Logf("%s: %d workers, %d of %d tasks", after, s.Workers, s.Done, s.Tasks)
 }
 
-// ends waits for the end of the coordinator, which must be good, and compares the last line of its log.
+// ends waits until the coordinator exits with code 0. It compares the last line of its log with the total.
 func (c *cluster) ends(total string) {
 	c.t.Helper()
 	coordinator := c.containers("coordinator")[0]
@@ -170,8 +171,8 @@ func (c *cluster) ends(total string) {
 	}
 }
 
-// TestCompose counts n = 17 while the workers change and the coordinator is killed. Each worker has a small part of a core
-// until the end, so that the run does not end before.
+// TestCompose counts n = 17 while the number of workers changes and the coordinator is killed. Each worker has a small part
+// of a core until the last change, so that the run takes long enough.
 func TestCompose(t *testing.T) {
 	slow := filepath.Join(t.TempDir(), "slow.yml")
 	if err := os.WriteFile(slow, []byte("services: { worker: { cpuset: '0', cpus: 0.1 } }\n"), 0o600); err != nil {
@@ -213,7 +214,7 @@ func TestCompose(t *testing.T) {
 	c.counts(1, "--scale worker=1")
 
 	coordinator := c.containers("coordinator")[0]
-	// Of docker kill, Docker would not start the container again.
+	// After docker kill, Docker would not start the container again.
 	c.docker("run", "--rm", "--pid", "host", "--network", "none", "--entrypoint", "kill", c.image("nats"), "-9", strconv.Itoa(c.inspect(coordinator).State.Pid))
 	eventually(t, "the coordinator that was killed has been started again", func() bool {
 		info := c.inspect(coordinator)
@@ -228,7 +229,7 @@ func TestCompose(t *testing.T) {
 		eventually(t, service+" is healthy", func() bool { return c.inspect(c.containers(service)[0]).State.Health.Status == "healthy" })
 	}
 
-	delete(c.variables, "N") // another shell
+	delete(c.variables, "N") // as in another shell
 	delete(c.variables, "NQUEENS_KERNEL")
 	c.files = c.files[:1]
 	c.compose("up", "--detach", "--scale", "worker=4")
@@ -244,7 +245,8 @@ func (c *cluster) image(service string) string {
 	return c.docker("container", "inspect", "--format", "{{.Config.Image}}", c.containers(service)[0])
 }
 
-// In the foreground, the total is the last line, also the second time. A coordinator that can't count gives up.
+// In the foreground, the total is the last line, also the second time. If the coordinator can't count, it is no longer
+// started after five attempts.
 func TestForeground(t *testing.T) {
 	c := newCluster(t)
 	c.variables["N"] = "12"
@@ -268,7 +270,8 @@ func TestForeground(t *testing.T) {
 	})
 }
 
-// With deploy/gpu.yml, the workers are those for GPUs, which get all of them. There is none to run it here.
+// With deploy/gpu.yml, the workers are built for GPUs, and the container gets all GPUs. Nothing runs, because there is no GPU
+// here.
 func TestGPU(t *testing.T) {
 	c := newCluster(t, "deploy/gpu.yml")
 	config := c.compose("config", "--format", "json")
@@ -285,7 +288,7 @@ func TestHosts(t *testing.T) {
 	elsewhere := c.project + "-elsewhere"
 	c.docker("network", "create", elsewhere)
 	t.Cleanup(func() { c.docker("network", "rm", elsewhere) })
-	address := c.docker("network", "inspect", "--format", "{{(index .IPAM.Config 0).Gateway}}", elsewhere) // of this machine
+	address := c.docker("network", "inspect", "--format", "{{(index .IPAM.Config 0).Gateway}}", elsewhere) // this machine
 	_, c.variables["NATS"], _ = strings.Cut(freeAddress(t), ":")
 	c.variables["N"], c.variables["WORKERS"] = "12", "0"
 

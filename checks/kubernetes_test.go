@@ -22,8 +22,7 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// decode decodes the objects of a manifest with the types of Kubernetes. An unknown field is an error, and so is one that is
-// there twice.
+// decode decodes the objects of a manifest with the types of Kubernetes. An unknown or repeated field is an error.
 func decode(manifest []byte) (objects []runtime.Object, err error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), networkingv1.AddToScheme(scheme)); err != nil {
@@ -46,7 +45,8 @@ func decode(manifest []byte) (objects []runtime.Object, err error) {
 	}
 }
 
-// manifest returns the objects of deploy/kubernetes.yaml, and the templates of its pods by the names of what makes them.
+// manifest returns the objects of deploy/kubernetes.yaml. It also returns the templates of its pods, by the names of the
+// Deployments and Jobs that make them.
 func manifest(t *testing.T) (objects []runtime.Object, pods map[string]*corev1.PodTemplateSpec) {
 	t.Helper()
 	text, err := os.ReadFile("../deploy/kubernetes.yaml")
@@ -71,7 +71,7 @@ func manifest(t *testing.T) (objects []runtime.Object, pods map[string]*corev1.P
 	return objects, pods
 }
 
-// The decoder refuses what Kubernetes' API does not have.
+// The decoder refuses fields and values that the API of Kubernetes does not have.
 func TestDecodeIsStrict(t *testing.T) {
 	for _, text := range []string{
 		"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {port: []}}",
@@ -85,8 +85,8 @@ func TestDecodeIsStrict(t *testing.T) {
 	}
 }
 
-// Selectors select the pods that they mean, ports exist, and all objects are in one namespace, which enforces the restricted
-// profile of Pod Security.
+// Each selector selects the pods of one name, all ports exist, and all objects are in one namespace, which enforces the
+// restricted profile of Pod Security.
 func TestReferences(t *testing.T) {
 	objects, pods := manifest(t)
 	selects := func(selector *metav1.LabelSelector, want string, ports ...intstr.IntOrString) {
@@ -152,8 +152,8 @@ func hasPort(pod *corev1.PodTemplateSpec, port intstr.IntOrString) bool {
 	return false
 }
 
-// Every pod satisfies the restricted profile. Beyond it, a container can't change its files, has no token of the API, says
-// what it needs, and has a probe of a port that it has.
+// Every pod satisfies the restricted profile. Besides, its container can't change its files, has no token of the API,
+// declares its resources, and has a probe of one of its ports.
 func TestRestricted(t *testing.T) {
 	_, pods := manifest(t)
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -180,18 +180,18 @@ func TestRestricted(t *testing.T) {
 			t.Errorf("%s can change its files", name)
 		}
 		if r := c.Resources; r.Limits.Memory().IsZero() || r.Requests.Memory().IsZero() || r.Requests.Cpu().IsZero() {
-			t.Errorf("%s does not say what it needs, or has no limit of memory", name)
+			t.Errorf("%s does not request memory and CPU, or has no limit of memory", name)
 		}
 		switch {
 		case c.LivenessProbe != nil && hasPort(pod, c.LivenessProbe.HTTPGet.Port):
 		case c.ReadinessProbe != nil && hasPort(pod, c.ReadinessProbe.TCPSocket.Port):
 		default:
-			t.Errorf("%s has no probe of a port that it has", name)
+			t.Errorf("%s has no probe of one of its ports", name)
 		}
 	}
 }
 
-// The autoscaler of the example scales the workers of the manifest. KEDA's types are not checked.
+// The autoscaler of the example scales the workers of the manifest. The test does not check it with KEDA's types.
 func TestAutoscale(t *testing.T) {
 	_, pods := manifest(t)
 	text, err := os.ReadFile("../deploy/autoscale.yaml")
@@ -207,7 +207,7 @@ func TestAutoscale(t *testing.T) {
 	}
 }
 
-// The commands of the pods take the environment and the flags that the manifest gives them.
+// Every flag and variable that the manifest gives to a pod is a flag of the pod's command.
 func TestPodsUseFlagsThatExist(t *testing.T) {
 	_, pods := manifest(t)
 	for name, words := range map[string][]string{"coordinator": {"count", "--help"}, "worker": {"--help"}} {

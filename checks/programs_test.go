@@ -1,4 +1,4 @@
-// Package checks tests what the program is deployed with: the manifests of Kubernetes with Kubernetes' own types, the unit of
+// Package checks tests how the program is deployed: the manifests of Kubernetes with Kubernetes' own types, the unit of
 // systemd, the files of coordinator keys with a real nats-server, the live page in a real browser and, with the build tag
 // cluster, docker-compose.yml with a Docker engine. The tests run the commands as a person does.
 package checks
@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// bin is the folder of the programs of this checkout.
+// bin is the temporary folder into which TestMain builds the programs.
 var bin string
 
 func TestMain(m *testing.M) {
@@ -36,10 +36,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience bounds how long a test waits for what has to happen: the machine may be busy. A test that passes waits for less.
+// patience bounds how long a test waits for an event. It is long because the machine may be busy; a test that passes waits
+// less.
 const patience = 3 * time.Minute
 
-// eventually polls until holds returns true, for what sends no event.
+// eventually polls until holds returns true. It is for conditions that send no event.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(100 * time.Millisecond) {
@@ -49,7 +50,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// command returns a command of a program, with no variables for it but those given, and a state folder of the test.
+// command returns a command of a program with a state folder of the test. It removes the variables that a person may have set
+// for the programs.
 func command(t *testing.T, state, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(bin, program), args...)
@@ -57,7 +59,7 @@ func command(t *testing.T, state, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// without removes from an environment what a person may have set for the programs and for Compose.
+// without removes the variables that a person may have set for the programs and for Compose.
 func without(environment []string) (rest []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
@@ -70,7 +72,7 @@ func without(environment []string) (rest []string) {
 	return rest
 }
 
-// output runs a command to its end, which must be good, and returns its stdout.
+// output runs a command, which must succeed, and returns its stdout.
 func output(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	out, err := command(t, t.TempDir(), program, args...).Output()
@@ -84,14 +86,14 @@ func output(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// process is a program that runs until the end of the test at most.
+// process is a running program. The end of the test kills it.
 type process struct {
 	t    *testing.T
 	cmd  *exec.Cmd
-	done chan error // how it ended
+	done chan error // the result of cmd.Wait
 
 	mu    sync.Mutex
-	lines []string // of stdout and stderr
+	lines []string // lines of stdout and stderr
 }
 
 // start starts a command.
@@ -116,7 +118,7 @@ func start(t *testing.T, cmd *exec.Cmd) *process {
 		p.done <- cmd.Wait()
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // fails if it has ended
+		_ = cmd.Process.Kill() // fails if the process has ended
 		if t.Failed() {
 			t.Logf("%s:\n%s", strings.Join(cmd.Args, " "), p.output())
 		}
@@ -143,7 +145,7 @@ func (p *process) signal(signal syscall.Signal) {
 	}
 }
 
-// ends waits for the end of a process, which must be good, and returns the last line that it has written.
+// ends waits until the process succeeds, and returns the last line that it has written.
 func (p *process) ends() string {
 	p.t.Helper()
 	select {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// systemd accepts the unit of the worker, and rates its exposure as at most 2 of 10. Only the path of the program is
-// replaced.
+// systemd accepts the unit of the worker, and rates its exposure as at most 2 of 10. The test replaces only the path of the
+// program.
 func TestUnit(t *testing.T) {
 	text, err := os.ReadFile("../deploy/nqueens-worker.service")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// layers are the packages. Each imports only those that stand after it, tests apart.
+// layers lists the packages of the program. Each imports only packages after it; tests may import others.
 var layers = strings.Fields(`
 	coordinator worker
 	pkg/session pkg/page pkg/display pkg/report pkg/coordinator pkg/worker
@@ -17,15 +17,15 @@ var layers = strings.Fields(`
 	pkg/kernel/opencl pkg/kernel/opencl/internal/cl pkg/kernel pkg/enumerate
 	pkg/cli pkg/humanize pkg/queens pkg/durable pkg/parallel`)
 
-// apart are packages that none of the layers imports: for tests, and programs beside the product.
+// apart lists packages that no layer imports: packages for tests, and programs that are not part of the product.
 var apart = strings.Fields(`
 	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit pkg/testkit/liar
 	docs/check/cover`)
 
-// only says which packages may import a package or a module, given by the beginning of its path.
+// only says which packages may import a package or a module. A key is the beginning of an import path.
 var only = map[string][]string{
 	"nqueens/pkg/cli":                 {"coordinator", "worker"}, // a library knows no flags
-	"nqueens/proto/":                  {"pkg/bus"},               // wire types stop there
+	"nqueens/proto/":                  {"pkg/bus"},               // no other package knows the wire's types
 	"google.golang.org/protobuf/":     {"pkg/bus", "proto/nqueens/v1"},
 	"github.com/nats-io/nats.go":      {"pkg/bus"},
 	"github.com/nats-io/nats-server/": {"pkg/bus/natsserver"},
@@ -41,7 +41,7 @@ func TestLayers(t *testing.T) {
 		}
 		rank := slices.Index(layers, name)
 		if rank < 0 {
-			t.Errorf("%s is in no layer: add it to the list", name)
+			t.Errorf("%s is in no layer: add it to layers or apart", name)
 		}
 		for _, imported := range imports[1:] {
 			if ours, isOurs := strings.CutPrefix(imported, "nqueens/"); isOurs && slices.Index(layers, ours) <= rank {
@@ -56,7 +56,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// A worker needs no server, which is megabytes of code, and only a build with the tag opencl calls C.
+// A worker does not link the server, which is megabytes of code. Only a build with the tag opencl calls C.
 func TestLinked(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "0")
 	for command, forbidden := range map[string][]string{

@@ -10,9 +10,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Stories tells the stories of the files that match a pattern, each with inputs of its own. A file has several, each below a
-// line "-- NAME --". A line of a story that begins with ">" is an input, and the lines below it are what it brings. A story
-// fails if that is no longer so; NQUEENS_UPDATE=1 writes it again.
+// Stories runs the stories in the files that match a pattern. A file has several stories, each below a line "-- NAME --". A
+// line of a story that begins with ">" is an input; the lines below it are the output that must follow. begin begins a story:
+// it returns the function that takes its inputs. A story fails if other output follows; NQUEENS_UPDATE=1 writes that output
+// to the file instead.
 func Stories(t *testing.T, pattern string, begin func(t *testing.T, out *strings.Builder) (input func(words []string))) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -45,7 +46,7 @@ func Stories(t *testing.T, pattern string, begin func(t *testing.T, out *strings
 				case os.Getenv("NQUEENS_UPDATE") == "1":
 					story.Data, changed = []byte(told), true
 				default:
-					t.Errorf("the story in %s is now:\n%s", path, told)
+					t.Errorf("the story in %s has other output now:\n%s", path, told)
 				}
 			})
 		}

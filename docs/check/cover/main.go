@@ -1,6 +1,5 @@
-// Cover checks that the tasks of an export cover a whole board, each solution once and with its
-// weight. It uses nothing of this project but docs/symmetry.md and docs/ledger.md, from which it was
-// written. It does not check the counts.
+// Cover checks that the tasks of an export cover a whole board: each solution once, and with its weight. It was written from
+// docs/symmetry.md and docs/ledger.md alone, and uses nothing else of this project. It does not check the counts.
 //
 //	coordinator ledger RUN | go run ./docs/check/cover
 package main
@@ -17,13 +16,13 @@ import (
 // state is a prefix: row, cols, left, right.
 type state [4]uint32
 
-// class is a board with fewer squares, and its weight.
+// class has the allowed squares of each row, and the weight of the class.
 type class struct {
 	allow  []uint32
 	weight int
 }
 
-// check returns the name of the symmetry and the number of classes and prefixes.
+// check checks an export. It returns the name of the symmetry, and the numbers of classes and prefixes.
 func check(export io.Reader) (symmetry string, classes, prefixes int, err error) {
 	boards := make(map[string]class)
 	listed := make(map[string]map[state]int) // how often a prefix of a board is listed
@@ -53,7 +52,7 @@ func check(export io.Reader) (symmetry string, classes, prefixes int, err error)
 			prefixes++
 		}
 	}
-	var all []class // the listed boards, and those of classes without a task
+	var all []class // all classes, also those without a task
 	for name, want := range map[string][]class{"none": none(n), "mirror": mirror(n), "full": full(n)} {
 		if found, ok := match(boards, want); ok && n > 0 {
 			symmetry, all = name, found
@@ -76,8 +75,9 @@ func check(export io.Reader) (symmetry string, classes, prefixes int, err error)
 	return symmetry, len(all), prefixes, nil
 }
 
-// match returns the wanted classes, and each that is listed in the image in which it is listed. Each listed board must be
-// one of the eight images of a wanted one with the same weight, and no two of them images of the same.
+// match finds the image in which each wanted class is listed. It returns the wanted classes, those that are listed in that
+// image. Each listed board must be an image of a wanted class with the same weight, and no two boards may be images of the
+// same class.
 func match(listed map[string]class, want []class) (found []class, ok bool) {
 	found = slices.Clone(want)
 	taken := make([]bool, len(want))
@@ -112,8 +112,8 @@ func images(allow []uint32) (all [][]uint32) {
 	return all
 }
 
-// cover places queens row by row in every way, stops at each listed prefix that it meets, and takes it off the list. It
-// reports whether each solution below s has met one. Different placements may lead to the same state.
+// cover places queens row by row in every way, and stops at each listed prefix. It takes that prefix off the list once,
+// because different placements may lead to the same prefix. It reports whether each solution below s has a listed prefix.
 func cover(allow []uint32, listed map[state]int, s state) bool {
 	if listed[s] > 0 {
 		listed[s]--
@@ -181,7 +181,7 @@ func full(n int) (classes []class) {
 				continue
 			}
 			allow := empty(n)
-			for i := a; i <= last-a; i++ { // squares at distance a or more, but for those of tied queens
+			for i := a; i <= last-a; i++ { // squares at distance a or more; tied queens get theirs below
 				allow[i] &^= 1 | 1<<last
 				allow[last] &^= 1 << i
 			}

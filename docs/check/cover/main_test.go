@@ -42,7 +42,7 @@ func TestGapsAreFound(t *testing.T) {
 	}
 }
 
-// A class may be searched in any of its images. Two images of one class are one too many.
+// A class may be searched in any of its images, but two images of one class are one too many.
 func TestImages(t *testing.T) {
 	lines := example(t)
 	const board, image = `"allow":[2,8,4,1,16],"prefixes":[[2,10,24,4]]`, `"allow":[8,2,4,16,1],"prefixes":[[2,10,4,3]]`
@@ -56,7 +56,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// The awk program of docs/ledger.md adds up the lines, also beyond 2^53, and stops at a missing count.
+// The awk program of docs/ledger.md adds up the lines, also beyond 2^53, and fails at a missing count.
 func TestAwkProgram(t *testing.T) {
 	page, err := os.ReadFile("../../ledger.md")
 	if err != nil {
