@@ -42,7 +42,7 @@ func connect(t *testing.T, o Options) *Bus {
 	return b
 }
 
-// connectRaw is a client of NATS without the bus.
+// connectRaw returns a client of NATS without the bus.
 func connectRaw(t *testing.T, server *natsserver.Server) *nats.Conn {
 	t.Helper()
 	c, err := nats.Connect("", nats.InProcessServer(server))
@@ -79,8 +79,8 @@ func serve(t *testing.T, b *Bus, reply *queens.WorkReply, got func(queens.Proces
 	t.Cleanup(stop)
 }
 
-// A work request, a delivery and a status request reach the coordinator of their run, and the replies their senders. Without
-// a coordinator they fail at once.
+// A work request, a delivery and a status request reach the coordinator of their run, and their senders get the replies.
+// Without a coordinator they fail at once.
 func TestRequests(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	coordinator, worker := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
@@ -113,13 +113,13 @@ func TestRequests(t *testing.T) {
 	if s, err := worker.Status(ctx, "r"); err != nil || s.Done != someSnapshot().Done {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
-	// A person who sends an empty request gets it too.
+	// An empty request, as a person may send it, also gets the snapshot.
 	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":7`) {
 		t.Errorf("an empty status request: %v", err)
 	}
 }
 
-// lockedLog is a log that may be read while it is written.
+// lockedLog is a log that can be read while it is written.
 type lockedLog struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -137,7 +137,7 @@ func (l *lockedLog) String() string {
 	return l.text.String()
 }
 
-// Announcements reach all. What can't be read or has another version is said once, and the next ones are heard.
+// Announcements are heard. One that can't be read or has another version is logged once; later announcements are heard.
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	var log lockedLog
@@ -162,12 +162,12 @@ func TestAnnouncements(t *testing.T) {
 	stop()
 	b.Close()
 	if n := strings.Count(log.String(), "protocol version 9, this program version 7"); n != 1 {
-		t.Errorf("said %d times that the version is another: %s", n, log.String())
+		t.Errorf("the other version is logged %d times: %s", n, log.String())
 	}
 }
 
-// A coordinator of another version answers in its own; the worker gets an error with both versions. Messages whose subject
-// names no process are not handled.
+// If a coordinator of another version answers, the worker gets an error with both versions. A coordinator does not handle
+// messages whose subject names no valid process.
 func TestOtherVersion(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
@@ -195,7 +195,7 @@ func TestOtherVersion(t *testing.T) {
 	}
 }
 
-// A reply may have max_payload bytes. A larger one fails where it is sent, and the connection goes on.
+// A reply may have max_payload bytes. Sending a larger one fails, and the connection stays.
 func TestSizes(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
@@ -240,7 +240,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// An empty server takes the place of a dead one: coordinator and worker find it by themselves. While there is none, sending
+// An empty server can replace a dead one: coordinator and worker find it by themselves. While there is no server, sending
 // fails at once, and nothing is sent later.
 func TestServerIsReplaced(t *testing.T) {
 	address := testkit.Address(t)
@@ -275,7 +275,8 @@ func TestServerIsReplaced(t *testing.T) {
 	}
 }
 
-// A server that asks for a token refuses others with a hint, and lets the holder do what its user may and nothing else.
+// A server that asks for a token refuses other clients with a hint. It lets the holder do what its user may do, and nothing
+// else.
 func TestToken(t *testing.T) {
 	access := `authorization { users: [ { user: coordinator, password: secret1 }
 		{ user: worker, password: secret2, permissions: { publish: ["nq.work.*.*.*"], subscribe: ["nq.run", "_INBOX.worker.>"] } } ] }`
@@ -298,8 +299,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// The holder of a join token connects with TLS and the pinned certificate, and to no other server. The token has the port
-// that the server chose.
+// The holder of a join token connects with TLS, only to the server with the token's certificate. The token has the port that
+// the server chose.
 func TestJoin(t *testing.T) {
 	const anywhere = "0.0.0.0:0" // there is no TLS on loopback
 	data := t.TempDir()
@@ -337,7 +338,7 @@ func TestJoin(t *testing.T) {
 	server.Stop()
 	startServer(t, natsserver.Config{Listen: address, TLS: otherConfig})
 	go func() { _ = worker.Wait(t.Context()) }()
-	for line := range log { // the other server came in place of the first: that is said
+	for line := range log { // it says that another server has replaced the first
 		if strings.Contains(line, "refuses the connection") && strings.Contains(line, "not the one of the token") {
 			return
 		}
@@ -350,12 +351,12 @@ type lines chan string
 func (l lines) Write(line []byte) (int, error) {
 	select {
 	case l <- string(line):
-	default: // nobody reads more
+	default: // the test does not read so many
 	}
 	return len(line), nil
 }
 
-// A process that waits for its first server ends when the server refuses its token, or has another certificate.
+// A process that waits for its first server ends if the server refuses its token or has another certificate.
 func TestFirstServerRefuses(t *testing.T) {
 	address := testkit.Address(t)
 	b := connect(t, Options{URL: "nats://" + address, Wait: true, User: "worker", Password: "old"})
@@ -368,7 +369,7 @@ func TestFirstServerRefuses(t *testing.T) {
 	}
 }
 
-// A server whose messages are too small is of no use, at first or in place of another one: that is said.
+// A server with a max_payload that is too small ends the connection with an error, at first and as a replacement.
 func TestSmallPayload(t *testing.T) {
 	address := testkit.Address(t)
 	for _, first := range []bool{true, false} {

@@ -16,7 +16,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Messages with every field set. The decoders return what was encoded.
+// These messages have every field set. The decoders return what was encoded.
 var (
 	someRequest = queens.WorkRequest{
 		Number: 3, Version: "v1", Kernel: "avx2", Threads: 8, Searchers: 2, Want: 4,
@@ -68,7 +68,7 @@ func TestRoundTrip(t *testing.T) {
 	reply, err2 := DecodeWorkReply(data)
 	same("work reply", reply, &someReply, err1, err2)
 	if most := EncodedChunkBytes(2, 3) + EncodedChunkBytes(1, 2) + EncodedChunkBytes(1, 3); len(data) > most {
-		t.Errorf("a reply of %d bytes, which the bounds of its chunks say is at most %d", len(data), most)
+		t.Errorf("a reply has %d bytes, but the bounds of its chunks allow %d", len(data), most)
 	}
 
 	data, err1 = EncodeDeliveryReply(&someReceipts)
@@ -102,7 +102,8 @@ func TestLongSnapshot(t *testing.T) {
 	}
 }
 
-// A snapshot of another run, with a total that no coordinator says, or with what a terminal interprets is refused.
+// A snapshot is refused if it is of another run, has a total that no coordinator sends, or has bytes that a terminal
+// interprets.
 func TestRefusedSnapshots(t *testing.T) {
 	for name, change := range map[string]func(*queens.Snapshot){
 		"of another run": func(s *queens.Snapshot) { s.Run = "r2" },
@@ -124,8 +125,8 @@ func TestRefusedSnapshots(t *testing.T) {
 	}
 }
 
-// Every decoder refuses a message of another version with both versions, before it looks at the rest, and a message without
-// a version.
+// Every decoder refuses a message without a version, and a message of another version. The error has both versions, whatever
+// follows in the message.
 func TestVersions(t *testing.T) {
 	decoders := map[string]func([]byte) error{
 		"from worker":    func(data []byte) error { _, err := DecodeFromWorker(data); return err },
@@ -150,14 +151,14 @@ func TestVersions(t *testing.T) {
 	if _, err := DecodeSnapshot("r", []byte(`{"protocol":5,"x":1}`)); !errors.As(err, &version) || version.Version != 5 {
 		t.Errorf("snapshot of another version: %v", err)
 	}
-	// A reply to a message that can't be read begins with the version, so that a worker of another version can name it.
+	// Every reply begins with the version, so that a worker of another version can read it.
 	data, err := EncodeWorkReply(&queens.WorkReply{Refused: "unreadable"})
 	if err != nil || data[0] != 1<<3 || data[1] != Protocol {
 		t.Errorf("an answer begins with % x (error %v)", data[:2], err)
 	}
 }
 
-// The decoders refuse what no program of this version sends.
+// The decoders refuse messages that no program of this version sends.
 func TestRefused(t *testing.T) {
 	request := func(change func(*nqueensv1.WorkRequest)) error {
 		m := &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1, Held: []*nqueensv1.Held{{Tasks: 1, Ticket: make([]byte, 16)}}}
@@ -228,7 +229,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// What lies on a bound is accepted, and what lies beyond it is not.
+// A value on a bound is accepted, and a value beyond it is not.
 func TestBounds(t *testing.T) {
 	edge := func(name string, on, beyond error) {
 		t.Helper()
@@ -321,7 +322,8 @@ func TestBounds(t *testing.T) {
 	edge("a snapshot", on, beyond)
 }
 
-// Unknown fields are found wherever they are, and a reply without an instance, or with receipts that say nothing, is refused.
+// Unknown fields are found anywhere in a message. A reply without an instance is refused, and so is a receipt that says
+// nothing.
 func TestRefusedAnywhere(t *testing.T) {
 	unknown := []byte{15 << 3, 1}
 	held := &nqueensv1.Held{Tasks: 1, Ticket: make([]byte, 16)}
@@ -357,7 +359,7 @@ func TestRefusedAnywhere(t *testing.T) {
 			t.Errorf("a snapshot %s is accepted: %+v", name, s)
 		}
 	}
-	// The first thing wrong is what is said.
+	// The decoder keeps the first error.
 	var d decoder
 	d.check(false, "first")
 	d.check(false, "second")

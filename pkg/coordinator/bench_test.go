@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// BenchmarkCore measures how many tasks a core hands out and records: 1,000 workers of four threads, who each hold eight
-// chunks, deliver a chunk at a time and ask after each second one.
+// BenchmarkCore measures how many tasks a core hands out and records in a second. 1,000 workers with four threads each hold
+// eight chunks. They deliver one chunk at a time, and ask again after every second chunk.
 func BenchmarkCore(b *testing.B) {
 	for _, redundancy := range []int{1, 2} {
 		for _, tasks := range []uint64{1, 16} {

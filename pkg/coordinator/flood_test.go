@@ -15,9 +15,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// What a holder of the token can fill without counting has bounds.
+// Someone who has the token but counts nothing can fill only bounded memory.
 
-// A range is listed once, however often a request has it.
+// A request may list a range several times; it counts once.
 func TestRangesAreListedOnce(t *testing.T) {
 	s := newStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
@@ -28,7 +28,8 @@ func TestRangesAreListedOnce(t *testing.T) {
 	}
 }
 
-// A machine has a ticket, and lists its range in the name of ever more processes: few of them hold it, and few are remembered.
+// A machine has one ticket, and lists its range under ever more names of processes. Few of these processes hold the range,
+// and few are remembered.
 func TestManyNames(t *testing.T) {
 	h := &ledger.Header{Format: ledger.Format, Run: "flood", Redundancy: 1, Manifest: testManifest(20, []uint64{8})}
 	c := New(0, ledger.NewState(h), Options{Instance: 1, Version: "v", Machine: "home", Kernels: []string{generic}, Shares: testShares(&h.Manifest), TaskBytes: []int{100}, ReplyBytes: 1 << 20})
@@ -60,21 +61,21 @@ func TestManyNames(t *testing.T) {
 	}
 }
 
-// Messages that come faster than they are handled wait in the connection.
+// Messages that arrive faster than the coordinator handles them wait in the connection.
 func TestMessagesWait(t *testing.T) {
 	s := &Coordinator{pipeline: newPipeline(nil, nil), room: make(chan struct{}, mostMessages)}
 	s.ctx, s.cancel = context.WithCancel(t.Context())
 	for range mostMessages {
 		s.take(bus.Message{})
 	}
-	s.cancel() // take waits until then
+	s.cancel() // without it, the next take would wait
 	s.take(bus.Message{})
 	if n := len(s.pipeline.jobs.take()); n != mostMessages {
 		t.Errorf("%d messages are being handled", n)
 	}
 }
 
-// Messages that can't be read take some lines of the log a minute, and leave room for others.
+// Messages that can't be read fill only a few lines of the log in a minute, and make room for other messages.
 func TestUnreadableMessages(t *testing.T) {
 	var log bytes.Buffer
 	s := &Coordinator{pipeline: newPipeline(nil, nil), room: make(chan struct{}, mostMessages), warn: warner(zerolog.New(&log))}
@@ -85,7 +86,7 @@ func TestUnreadableMessages(t *testing.T) {
 			job(nil)
 		}
 	}
-	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 2*warnings { // a minute may end meanwhile
+	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 2*warnings { // a new minute may begin during the test
 		t.Errorf("%d lines", lines)
 	}
 }

@@ -25,7 +25,7 @@ func newStation(t *testing.T) *station {
 	return &station{pipeline: newPipeline(h, index), tickets: newTickets(h)}
 }
 
-// honest returns what machine a says after it has counted all but the first and the last task of a chunk.
+// honest returns the result of a machine that has counted all but the first and the last task of a chunk.
 func (s *station) honest(chunk *queens.Chunk) queens.Result {
 	r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Counted: queens.Range{First: chunk.First + 1, Tasks: chunk.Tasks - 2}}
 	var hashes []uint64
@@ -37,8 +37,9 @@ func (s *station) honest(chunk *queens.Chunk) queens.Result {
 	return r
 }
 
-// A result of a chunk that was handed out is accepted, and nothing else is: not from another machine or for another range,
-// of another run, with other tasks or prefixes, or with a count too few.
+// A result is accepted if its chunk was handed out to its machine, and its tasks and prefixes are those of the chunk. Every
+// other result is refused: from another machine, for another range or run, with other tasks or prefixes, or with a count too
+// few.
 func TestTicketsAndHashes(t *testing.T) {
 	s := newStation(t)
 	given := queens.Range{Tasks: 4}
@@ -84,7 +85,7 @@ func TestTicketsAndHashes(t *testing.T) {
 	}
 }
 
-// Of the chunks that a worker lists, those without their ticket are set apart.
+// A chunk that a worker lists with a wrong ticket is not held: it is in Invalid.
 func TestHeldTickets(t *testing.T) {
 	s := newStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}

@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The stories of testdata/queue.txt are the specification of the queue. The lines below an input say what it gave, and what waits
-// and is held then.
+// The stories of testdata/queue.txt are the specification of the queue. The lines below an input say what the queue returned,
+// and what waits and is held after it.
 func TestQueueStories(t *testing.T) {
 	testkit.Stories(t, "testdata/queue.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
 		return (&queueStory{t: t, out: out, by: map[uint64]counters{}}).input
@@ -31,7 +31,7 @@ func (s *queueStory) input(words []string) {
 	q, args := s.q, words[1:]
 	say := func(format string, values ...any) { fmt.Fprintf(s.out, format+"\n", values...) }
 	switch words[0] {
-	case "queue": // TASKS... of each class: all wait
+	case "queue": // TASKS...: of each class; all wait
 		var ends []uint64
 		all := uint64(0)
 		for _, arg := range args {
@@ -47,7 +47,7 @@ func (s *queueStory) input(words []string) {
 			break
 		}
 		say("%s takes %s", args[0], r)
-	case "list": // MACHINE/PROCESS RANGE, as after a restart
+	case "list": // MACHINE/PROCESS RANGE: a request lists it, as after a restart
 		p := process(args[0])
 		h := q.hold(0, p, rangeOf(s.t, args[1]), func(task uint64) bool {
 			waits := slices.ContainsFunc(slices.Collect(maps.Values(q.groups)), func(set *ranges) bool { return set.has(task) })
@@ -64,7 +64,7 @@ func (s *queueStory) input(words []string) {
 		for _, task := range q.release(h, words[0] == "lose") {
 			q.wait(queens.Range{First: task, Tasks: 1}, s.by[task])
 		}
-	case "count": // MACHINE RANGE: it needs another count
+	case "count": // MACHINE RANGE: its tasks need another count
 		r := rangeOf(s.t, args[1])
 		for task := r.First; task < r.End(); task++ {
 			by := s.by[task]

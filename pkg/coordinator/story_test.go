@@ -14,15 +14,16 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The stories of testdata/core_*.txt are the specification of the core. An input stands after a time in seconds; the core ticks four
-// times a second until then. The lines below it are the commands that follow, and those that ticks brought, with their time.
+// The stories of testdata/core_*.txt are the specification of the core. An input begins with a time in seconds. Until that
+// time, the core ticks four times a second. The lines below an input are the commands that follow. Commands of ticks begin
+// with their time.
 func TestStories(t *testing.T) {
 	testkit.Stories(t, "testdata/core_*.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
 		return (&story{t: t, out: out}).input
 	})
 }
 
-// story is a core with what a story need not say again.
+// story is a core, with defaults for everything that a story does not say.
 type story struct {
 	t       *testing.T
 	out     *strings.Builder
@@ -31,13 +32,13 @@ type story struct {
 	core    *Core
 	state   *ledger.State
 	now     time.Duration
-	records []ledger.Record // all that was recorded
+	records []ledger.Record // all records so far
 	said    queens.Announcement
 	recount Recount
 }
 
-// run begins a run: run TASKS... [redundancy R] [spot SHARE] [published] [alone] [machine M] [kernels K,K].
-// Each number of tasks is a class.
+// run begins a run: run TASKS... [redundancy R] [spot SHARE] [published] [alone] [kernels K,K] [bytes N]. Each number of
+// tasks is a class.
 func (s *story) run(words []string) {
 	var classes []uint64
 	s.options = Options{Instance: 1, Version: "v", At: time.Unix(1e9, 0), Machine: "home", Kernels: []string{"avx512", "avx2", "generic"}, ReplyBytes: 1 << 20}
@@ -74,7 +75,7 @@ func (s *story) run(words []string) {
 	s.start()
 }
 
-// testManifest returns a manifest with classes of so many tasks.
+// testManifest returns a manifest with a class for each number of tasks.
 func testManifest(n int, classes []uint64) queens.Manifest {
 	m := queens.Manifest{N: n, Symmetry: queens.Full}
 	for i, tasks := range classes {
@@ -86,7 +87,7 @@ func testManifest(n int, classes []uint64) queens.Manifest {
 	return m
 }
 
-// testShares returns the share of a task of each class, where all tasks are equal.
+// testShares returns the share of a task of each class in the work, if all tasks are equal.
 func testShares(m *queens.Manifest) []float64 {
 	shares := make([]float64, len(m.Classes))
 	for i := range shares {
@@ -95,7 +96,7 @@ func testShares(m *queens.Manifest) []float64 {
 	return shares
 }
 
-// start starts a coordinator on what was recorded.
+// start starts a coordinator that resumes from the records.
 func (s *story) start() {
 	s.state = ledger.NewState(s.header)
 	for _, r := range s.records {
@@ -127,7 +128,7 @@ func (s *story) input(words []string) {
 		s.print(true)
 	}
 	switch verb {
-	case "asleep": // nothing happened until then
+	case "asleep": // no tick until then
 		s.core.Tick(at)
 	case "ask": // MACHINE/PROCESS NUMBER WANT [RANGE[(SECONDSs)]]... [leaving] [invalid RANGE]
 		r := &Request{From: process(args[0])}
@@ -152,7 +153,7 @@ func (s *story) input(words []string) {
 			}
 		}
 		s.core.WorkRequested(at, r)
-	case "deliver": // MACHINE/PROCESS SECONDS KERNEL RANGE=COUNT,COUNT... : of the first tasks of a chunk
+	case "deliver": // MACHINE/PROCESS SECONDS KERNEL RANGE=COUNT,COUNT...: counts of the first tasks of a chunk
 		d := &Delivery{From: process(args[0])}
 		searched, err := time.ParseDuration(args[1])
 		if err != nil {
@@ -195,7 +196,7 @@ func (s *story) input(words []string) {
 		s.core.Connected(at, verb == "connected")
 	case "stop":
 		s.core.Stop(at, nil)
-	case "restart": // [MACHINE]: it was killed, and is resumed there
+	case "restart": // [MACHINE]: the coordinator was killed; the run is resumed on that machine
 		if len(args) > 0 {
 			s.options.Machine = args[0]
 		}
@@ -217,7 +218,7 @@ func (s *story) input(words []string) {
 		for _, w := range snapshot.WorkerList {
 			fmt.Fprintf(s.out, "%s/%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v\n", w.Machine, w.Process, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration)
 		}
-	case "marks": // all that were recorded
+	case "marks": // print all recorded marks
 		for _, r := range s.records {
 			if m, ok := r.(*ledger.Mark); ok {
 				fmt.Fprintf(s.out, "mark %s: %d done, wall %v\n", m.State, m.Done, m.Wall)
@@ -229,7 +230,7 @@ func (s *story) input(words []string) {
 	s.print(false)
 }
 
-// print writes the commands, with their time if a tick brought them.
+// print writes the commands, with their time if a tick gave them.
 func (s *story) print(timed bool) {
 	c := s.core.Take()
 	say := func(format string, args ...any) {

@@ -9,7 +9,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// coordinatorWith returns a core that resumes a run with so many results.
+// coordinatorWith returns a core that resumes a run with the given number of results.
 func coordinatorWith(t *testing.T, instance uint64, results int) *Core {
 	m := testManifest(queens.MaxN, []uint64{10})
 	state := ledger.NewState(&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: 1})
@@ -25,7 +25,7 @@ func coordinatorWith(t *testing.T, instance uint64, results int) *Core {
 	return New(0, state, Options{Instance: instance, Shares: testShares(&m), TaskBytes: []int{1}, ReplyBytes: 1000, Kernels: []string{generic}})
 }
 
-// tickTo lets time pass for a core from 0 on, and reports whether it announced itself.
+// tickTo lets a core tick from 0 to a time, and reports whether it announced itself.
 func tickTo(c *Core, to time.Duration) (announced bool) {
 	for now := time.Duration(0); now < to; now += time.Second / 4 {
 		c.Tick(now)
@@ -34,7 +34,8 @@ func tickTo(c *Core, to time.Duration) (announced bool) {
 	return announced
 }
 
-// Of two coordinators of a run that hear each other, exactly one ends, so that it can be resumed: the one with fewer results.
+// If two coordinators of a run hear each other, exactly one ends, and the run can be resumed. The one with fewer results
+// ends; with as many, the one with the smaller instance.
 func TestTwoCoordinators(t *testing.T) {
 	for results := range 3 {
 		for others := range 3 {
@@ -60,7 +61,7 @@ func TestTwoCoordinators(t *testing.T) {
 	}
 }
 
-// A coordinator that starts while another one runs ends, whatever their results are; the other does not hear of it.
+// A coordinator that starts while another one runs ends, whatever their results are. It sends nothing to the other.
 func TestSecondCoordinator(t *testing.T) {
 	old, young := coordinatorWith(t, 1, 0), coordinatorWith(t, 2, 5)
 	tickTo(old, 10*time.Second)
@@ -69,6 +70,6 @@ func TestSecondCoordinator(t *testing.T) {
 	}
 	young.HeardOther(2900*time.Millisecond, old.Announcement())
 	if commands := young.Take(); commands.End == nil || commands.Announce {
-		t.Errorf("it goes on, or says that it ends: %+v", commands)
+		t.Errorf("it goes on, or announces itself: %+v", commands)
 	}
 }

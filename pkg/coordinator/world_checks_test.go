@@ -12,9 +12,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The rules that hold after every event of a simulated life.
+// These rules hold after every event of a simulated life.
 
-// check checks what must hold at every moment.
+// check checks the rules that hold at every moment.
 func (w *world) check() {
 	if w.host == nil {
 		return
@@ -106,10 +106,11 @@ func (w *world) checkHolds(q *queue) {
 	}
 }
 
-// checkFleet checks that nobody is silent too early, and that no request is kept for long or while work waits for it.
+// checkFleet checks that no worker becomes silent too early, and that no request is kept for too long or while work waits for
+// it.
 func (w *world) checkFleet(c *Core) {
 	if w.host.lastTick != w.now {
-		return // it has not run since something happened
+		return // the coordinator has not run since the last event
 	}
 	for _, p := range c.fleet.workers {
 		since := w.now - w.heard[p.process.Name].at
@@ -143,7 +144,7 @@ func (w *world) checkFleet(c *Core) {
 	}
 }
 
-// checkEnding checks that the end does not wait for long when every task is done: for a fiftieth of the run's time.
+// checkEnding checks that the end does not wait for long when every task is done: at most a fiftieth of the run's time.
 func (w *world) checkEnding(c *Core) {
 	if c.over != nil || c.state.NumberDone() < w.header.Manifest.Tasks || c.judge.running != nil || c.totalOf != 0 {
 		w.host.done = 0
@@ -206,7 +207,7 @@ func (w *world) checkReply(h *host, r *Reply) {
 // checkRecord checks what is recorded.
 func (w *world) checkRecord(r ledger.Record) {
 	if w.host == nil {
-		return // it is being made
+		return // no coordinator runs
 	}
 	if w.host.completed {
 		w.fail("%T is recorded after the end", r)
@@ -247,7 +248,7 @@ func (w *world) checkRecord(r ledger.Record) {
 	}
 }
 
-// checkBans checks that every ban is recorded with what caused it.
+// checkBans checks that every ban is in the records that caused it, or in earlier ones.
 func (w *world) checkBans(h *host, records []ledger.Record) {
 	for _, b := range h.state.Bans() {
 		recorded := slices.ContainsFunc(records, func(r ledger.Record) bool {
@@ -261,7 +262,8 @@ func (w *world) checkBans(h *host, records []ledger.Record) {
 	}
 }
 
-// checkRecount checks how a task is recounted.
+// checkRecount checks that a recount differs from the counts and recounts before it, and that a lost task waits for other
+// work.
 func (w *world) checkRecount(h *host, r *Recount) {
 	for _, c := range h.state.Counts(r.Task) {
 		if c.Kernel == r.Kernel && r.Kernel != generic && (!c.Recount || c.Machine == w.home) {
@@ -286,7 +288,7 @@ func (w *world) checkRecount(h *host, r *Recount) {
 	}
 }
 
-// checkDisk checks that a log has every count for which a worker has a receipt.
+// checkDisk checks that the log has every count for which a worker has a receipt.
 func (w *world) checkDisk(state *ledger.State) {
 	for _, f := range w.acked {
 		o := state.Task(f.task)
@@ -365,7 +367,7 @@ func (w *world) checkEnd() {
 	}
 }
 
-// mustBeExact reports whether no wrong count can stay unseen: more machines must agree than agree on lies.
+// mustBeExact reports whether every wrong count is found: fewer machines agree on lies than must agree on a count.
 func (w *world) mustBeExact() bool {
 	agree := 0
 	for _, m := range w.setup.machines {
@@ -376,7 +378,7 @@ func (w *world) mustBeExact() bool {
 	return agree < w.setup.redundancy && (w.setup.redundancy > 1 || !w.hasLiar())
 }
 
-// isWrong reports whether counts or recounts of a machine are wrong.
+// isWrong reports whether a machine gives wrong counts or wrong recounts.
 func (w *world) isWrong(name string) bool {
 	return w.machine(name).lies != honest || w.setup.wrong != "" && name == w.setup.machines[0].name
 }

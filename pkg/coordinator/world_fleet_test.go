@@ -14,19 +14,19 @@ import (
 
 var (
 	fleetSide    = flag.Int("fleet-n", 22, "side of the board that a simulated fleet counts")
-	fleetThreads = flag.Int("fleet-threads", 100, "its threads, of a hundred on each machine")
+	fleetThreads = flag.Int("fleet-threads", 100, "threads of the simulated fleet, a hundred on each machine")
 )
 
-// TestFleetIsBusy plays a run of a large fleet without faults, with tasks as the splitter plans them, whose times differ from
-// what is estimated as those of real tasks do. Nearly all threads search nearly all the time.
+// TestFleetIsBusy simulates a run of a large fleet without faults. The tasks are those of the splitter. Their times differ
+// from the estimates as much as the times of real tasks. Nearly all threads search nearly all the time.
 func TestFleetIsBusy(t *testing.T) {
-	const nodesPerSecond = 4e9 // of a thread
+	const nodesPerSecond = 4e9 // speed of a thread
 	classes, err := symmetry.Classes(*fleetSide, queens.Full)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := setup{redundancy: 1, kernels: []string{generic}}
-	var nodes []float64 // of a task of each class
+	var nodes []float64 // nodes of a task, for each class
 	all := 0.0
 	for i, plan := range split.PlanSizes(classes) {
 		profile := split.Probe(classes[i].Board, 1<<10)

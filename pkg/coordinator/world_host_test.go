@@ -13,7 +13,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// host is a process of the coordinator with its log.
+// host is a process of the coordinator, with its log.
 type host struct {
 	w         *world
 	core      *Core
@@ -21,20 +21,20 @@ type host struct {
 	started   time.Duration
 	resumed   bool
 	dead      bool
-	frozen    time.Duration // until then it does not run
-	cut       bool          // it is not connected
+	frozen    time.Duration // the process does not run until then
+	cut       bool          // the process is not connected
 	gap       time.Duration // when the last gap ended
 	unsynced  []byte
 	onDisk    []func()
-	seen      map[queens.Process]uint64 // the greatest number of its requests
+	seen      map[queens.Process]uint64 // the greatest number of a request from each process
 	bans      map[string]bool           // machines that are banned
 	syncing   bool
 	lastTick  time.Duration
-	done      time.Duration // wall time of the run when every task was done
+	done      time.Duration // the run's wall time when every task was done
 	completed bool          // the last mark says that the run has ended
 }
 
-// startHost starts a coordinator on what is on the disk.
+// startHost starts a coordinator with the log that is on the disk.
 func (w *world) startHost() {
 	state, notes, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
 	if err != nil || len(notes.Dropped) > 0 {
@@ -43,7 +43,7 @@ func (w *world) startHost() {
 	}
 	w.disk = w.disk[:notes.Size]
 	w.checkDisk(state)
-	if ended := state.Ended(); ended != "" { // the last process was killed before it could say so
+	if ended := state.Ended(); ended != "" { // the last process recorded its end and was killed
 		w.end = &End{State: ended, Total: (*big.Int)(state.Mark().Total)}
 		return
 	}
@@ -73,7 +73,7 @@ func (w *world) startHost() {
 	}
 }
 
-// replyBytes is small in small worlds, so that replies are cut.
+// replyBytes returns a small bound in small worlds, so that replies are cut.
 func (s *setup) replyBytes() int {
 	if len(s.seconds) < 100 {
 		return 1000
@@ -81,7 +81,7 @@ func (s *setup) replyBytes() int {
 	return 1 << 19
 }
 
-// tick lets the core tick four times a second, and says whether it is connected, as the service does.
+// tick lets the core tick four times a second. Like the service, it also tells the core whether it is connected.
 func (h *host) tick() {
 	if h.dead {
 		return
@@ -96,7 +96,7 @@ func (h *host) tick() {
 	h.input(func() { h.core.Tick(h.w.now) })
 }
 
-// input gives something to the core, when the process runs.
+// input calls do, which gives an input to the core, as soon as the process runs.
 func (h *host) input(do func()) {
 	switch {
 	case h.dead:
@@ -117,7 +117,8 @@ func (h *host) input(do func()) {
 	}
 }
 
-// receive gives a message to the core: a request with its number, or a delivery. A late request is no sign of life.
+// receive gives a message to the core: a request with its number, or a delivery with number 0. A late request is no sign of
+// life, and must not change what its process holds.
 func (h *host) receive(from queens.Process, number uint64, do func()) {
 	if h == nil || h.cut {
 		return
@@ -134,7 +135,7 @@ func (h *host) receive(from queens.Process, number uint64, do func()) {
 	})
 }
 
-// fault lets something happen to the coordinator.
+// fault may kill, freeze, cut off or stop the coordinator.
 func (h *host) fault() {
 	w := h.w
 	if h.dead || w.now >= w.setup.end {
@@ -156,10 +157,11 @@ func (h *host) fault() {
 	w.after(w.faults.between(0, w.setup.end), h.fault)
 }
 
-// crash kills the process, and lets it start again after some time.
+// crash kills the process. It starts again after some time.
 func (h *host) crash() { h.kill(h.w.faults.between(0, 40*time.Second)) }
 
-// kill kills the process: what is not on the disk is lost, or any part of it is on the disk. It starts again after a time.
+// kill kills the process. Of the bytes that are not synced, the disk keeps the first ones, any number of them. The process
+// starts again after the given time.
 func (h *host) kill(away time.Duration) {
 	if h.dead {
 		return
@@ -173,7 +175,7 @@ func (h *host) kill(away time.Duration) {
 	w.disk = append(w.disk, h.unsynced[:keep]...)
 	w.trace("%v killed: %d of %d bytes are on disk", w.now, keep, len(h.unsynced))
 	w.host = nil
-	if w.setup.alone { // one process
+	if w.setup.alone { // the workers are part of the same process
 		for _, p := range slices.Clone(w.procs) {
 			p.kill()
 		}
@@ -181,7 +183,7 @@ func (h *host) kill(away time.Duration) {
 	w.after(away, w.startHost)
 }
 
-// execute does what the core wants.
+// execute executes the commands of the core.
 func (h *host) execute() {
 	w := h.w
 	c := h.core.Take()
@@ -224,7 +226,7 @@ func (h *host) execute() {
 	}
 }
 
-// whenOnDisk does something when all that was written so far is on the disk.
+// whenOnDisk calls do when everything written so far is on the disk.
 func (h *host) whenOnDisk(do func()) {
 	h.onDisk = append(h.onDisk, do)
 	if !h.syncing {
@@ -329,10 +331,11 @@ func (h *host) total() {
 	h.input(func() { h.core.TotalDone(w.now, result) })
 }
 
-// spare is a machine that recounts right and has no workers.
+// spare is a machine without workers that recounts right.
 const spare = "spare"
 
-// ended ends the process, and the run unless it was stopped so that it is resumed.
+// ended handles the end of the process. If the run was stopped, or must go on on another machine, it is resumed. Otherwise
+// the run ends too.
 func (h *host) ended(end *End) {
 	w := h.w
 	w.trace("%v end %s: %v", w.now, end.State, end.Err)
@@ -343,17 +346,17 @@ func (h *host) ended(end *End) {
 	}
 	if !end.State.Ended() {
 		if !w.setup.alone && w.home != spare && (h.state.Banned(w.home) || slices.ContainsFunc(h.state.Unsettled(), h.core.judge.contradictsItself)) {
-			w.home = spare // a person resumes it there
+			w.home = spare // a person resumes the run there
 			h.crash()
 			return
 		}
 		w.end = end
 		return
 	}
-	w.after(5*time.Second, func() { w.end = end }) // it goes on answering
+	w.after(5*time.Second, func() { w.end = end }) // until then it answers requests
 }
 
-// ticket is the ticket of a range for a machine.
+// ticket returns the ticket of a range for a machine.
 func ticket(machine string, of queens.Range) (t queens.Ticket) {
 	copy(t[:], fmt.Sprintf("%s%v", machine, of))
 	return t

@@ -18,8 +18,8 @@ var (
 	seed    = flag.Uint64("seed", 1, "seed of the first life; 0 draws one")
 )
 
-// TestSimulation plays seeded lives on all cores. A failure names the seed that repeats it: -lives 1 -seed S -v prints what
-// happened.
+// TestSimulation simulates lives on all cores, each from a seed. A failure names its seed. -lives 1 -seed S -v repeats that
+// life and prints what happens.
 func TestSimulation(t *testing.T) {
 	first := *seed
 	if first == 0 {
@@ -54,7 +54,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// play plays the life of a seed.
+// play simulates the life that a seed determines, and returns its world.
 func play(seed uint64, trace func(string, ...any)) *world {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	w := newWorld(drawSetup(rng), seeded{rng}, trace)
@@ -62,7 +62,7 @@ func play(seed uint64, trace func(string, ...any)) *world {
 	return w
 }
 
-// drawSetup draws what a life is about. There are always enough honest machines for the redundancy.
+// drawSetup draws the setup of a life. There are always enough honest machines for the redundancy.
 func drawSetup(rng *rand.Rand) setup {
 	s := setup{
 		published: rng.IntN(3) == 0, redundancy: []int{1, 1, 2, 2, 3}[rng.IntN(5)], spot: []float64{0, 0, 0.1, 0.3, 1}[rng.IntN(5)],
@@ -94,7 +94,7 @@ func drawSetup(rng *rand.Rand) setup {
 	lies := []lie{constant, rare, random, agreeing}[rng.IntN(4)]
 	wrong := 0
 	if s.wrong != "" {
-		wrong = 1 // the first machine, whose recounts are wrong
+		wrong = 1 // one more machine, because the first machine's recounts are wrong
 	}
 	for i := range s.redundancy + liars + wrong + rng.IntN(3) {
 		m := machine{

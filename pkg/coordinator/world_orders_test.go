@@ -11,7 +11,8 @@ import (
 
 var depth = flag.Int("depth", 1, "faults in each life of a tiny run; one more takes several hundred times as long")
 
-// deviations are faults that happen at chosen places, and nowhere else: pick number i of a life returns what at has for i.
+// deviations are faults at chosen places. pick returns at[i] in its call number i, so places that are not in at have no
+// fault.
 type deviations struct {
 	at      map[int]int
 	choices []int // how many choices each pick had
@@ -28,7 +29,7 @@ func (d *deviations) pick(n int, p float64) int {
 
 func (d *deviations) between(low, high time.Duration) time.Duration { return low + (high-low)/8 }
 
-// tiny are runs of which every life with few faults is played.
+// tiny has small runs. TestOrders simulates all their lives with few faults.
 var tiny = map[string]setup{
 	"one machine":     {redundancy: 1, machines: []machine{tinyMachine(0, honest)}},
 	"two machines":    {redundancy: 1, machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
@@ -43,8 +44,8 @@ func tinyMachine(i int, lies lie) machine {
 	return machine{name: fmt.Sprint("m", i), kernel: "avx2", processes: 1, searchers: 1, speed: 1, lies: lies, offset: uint64(10 + i)}
 }
 
-// TestOrders plays every life of tiny runs that has at most so many faults: at each place where a message can be lost,
-// doubled or late, or a process can be killed, stopped, cut off or frozen.
+// TestOrders simulates every life of tiny runs that has at most depth faults. A fault can be at each place where a message
+// can be lost, doubled or late, or a process can be killed, stopped, cut off or frozen.
 func TestOrders(t *testing.T) {
 	for name, s := range tiny {
 		t.Run(name, func(t *testing.T) {

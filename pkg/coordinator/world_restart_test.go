@@ -12,8 +12,9 @@ type quiet struct{}
 func (quiet) pick(int, float64) int                         { return 0 }
 func (quiet) between(low, high time.Duration) time.Duration { return low + (high-low)/2 }
 
-// A coordinator that is killed and resumed adopts what workers hold: no task is counted twice because of it, whether its ranges
-// are one task or several. Where tasks take as long as it is away, the run takes less than the time of a task longer.
+// A coordinator that is killed and resumed adopts what workers hold, so no task is counted twice because of it. Chunks have
+// one task or several. If a task takes longer than the coordinator is away, the run takes longer by less than the time of a
+// task.
 func TestRestartKeepsSearches(t *testing.T) {
 	for _, seconds := range []float64{10, 0.3} {
 		tasks := uint64(2000 / (seconds + 10))
@@ -36,7 +37,7 @@ func TestRestartKeepsSearches(t *testing.T) {
 	}
 }
 
-// quietRun plays a life without faults, except that the coordinator is killed once, unless the time of that is 0.
+// quietRun simulates a life without faults. But the coordinator is killed at the given time, unless that is 0.
 func quietRun(t *testing.T, tasks uint64, seconds float64, killed, away time.Duration) *world {
 	s := setup{redundancy: 1, classes: []uint64{tasks - tasks/5, tasks / 5}, kernels: []string{generic}}
 	for i, speed := range []float64{1, 1, 0.7} {

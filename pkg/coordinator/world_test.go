@@ -11,15 +11,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The simulated world is a whole system in one goroutine, in which time is a number: the real core on a real log and fold,
-// and real cores of workers. Messages are lost, doubled, late and out of order; everything is killed, stopped and cut off;
-// machines lie. After every event the rules of world_checks_test.go are checked. One world is one life of a run.
+// world is a simulated system in one goroutine, in which time is a number. It has the real core of the coordinator with a
+// real log and fold, and real cores of workers. Messages are lost, doubled, late and out of order. Processes are killed,
+// stopped and cut off. Machines lie. After every event, the rules of world_checks_test.go are checked. A world is one life of
+// a run.
 type world struct {
 	setup     setup
 	faults    faults
 	now       time.Duration
 	events    events
-	number    uint64 // of the last event
+	number    uint64 // number of the last event
 	header    ledger.Header
 	truth     []uint64 // the true count of each task
 	total     *big.Int
@@ -30,32 +31,32 @@ type world struct {
 	procs     []*proc
 	spawned   int
 	acked     []fact           // counts for which a worker has a receipt
-	heard     map[string]heard // by process: when the coordinator got its last message
-	counted   map[uint64]int   // by task: how often it was counted to the end
+	heard     map[string]heard // for each process, when the coordinator got its last message
+	counted   map[uint64]int   // for each task, how often its search ended
 	searched  time.Duration    // time of all searches
 	unchecked bool             // the rules are not checked
 	doubled   int              // chunks that were handed out twice at the end
-	ended     time.Duration    // when its end was on the disk
-	end       *End             // of the run
+	ended     time.Duration    // when the end of the last process was on the disk
+	end       *End             // how the run ended
 	failure   string           // the first rule that was broken
 	trace     func(format string, args ...any)
 }
 
-// setup is what a life is about.
+// setup determines a life, except its faults.
 type setup struct {
 	published  bool
-	classes    []uint64 // tasks of each
+	classes    []uint64 // the number of tasks of each class
 	redundancy int
 	spot       float64
-	alone      bool // the machine of the coordinator is the only one
+	alone      bool // the coordinator's machine is the only one
 	machines   []machine
-	seconds    []float64 // that a task takes on a machine of speed 1
-	shares     []float64 // as in Options; nil for tasks that are equal
+	seconds    []float64 // the time of each task on a machine of speed 1
+	shares     []float64 // as in Options; nil if all tasks are equal
 	poison     map[uint64]bool
 	kernels    []string
-	dying      map[string]bool // kernels on which a child that recounts dies
-	wrong      string          // the way to recount that gives another count on the first machine, or ""
-	end        time.Duration   // from then on there are no faults
+	dying      map[string]bool // kernels with which the child process of a recount dies
+	wrong      string          // the way to recount that is wrong on the first machine, or ""
+	end        time.Duration   // after it there are no faults
 }
 
 // machine is a computer with worker processes.
@@ -67,30 +68,30 @@ type machine struct {
 	together  bool
 	speed     float64
 	lies      lie
-	offset    uint64        // what it adds when it lies
+	offset    uint64        // what the machine adds to a count when it lies
 	from      time.Duration // when its processes start
 }
 
-// lie is how a machine is wrong.
+// lie is the way in which a machine counts wrong.
 type lie byte
 
 const (
 	honest   lie = iota
 	constant     // each count is wrong
-	rare         // one count in five
-	random       // half of the counts, another one each time
-	agreeing     // each count is wrong, and equal to that of other machines that agree
+	rare         // one count in five is wrong
+	random       // half of the counts are wrong, each in another way
+	agreeing     // each count is wrong; all machines with this lie give the same counts
 )
 
 // faults decides when something goes wrong.
 type faults interface {
-	// pick returns 0, or from 1 to less than n with the given probability each.
+	// pick returns a number below n. Each number but 0 has probability p.
 	pick(n int, p float64) int
 	// between returns a duration.
 	between(low, high time.Duration) time.Duration
 }
 
-// events are the future, the next one first.
+// events is a heap of the events to come, the next one first.
 type events []event
 
 type event struct {
@@ -111,19 +112,19 @@ func (e *events) Pop() any {
 	return last
 }
 
-// heard is when the coordinator heard a process.
+// heard says when the coordinator heard from a process.
 type heard struct {
 	at     time.Duration
-	number uint64 // of the last request
+	number uint64 // number of the last request
 }
 
-// fact is a count that was acknowledged.
+// fact is a count for which a worker has a receipt.
 type fact struct {
 	machine     string
 	task, count uint64
 }
 
-// after lets something happen later.
+// after adds an event that calls do after some time.
 func (w *world) after(d time.Duration, do func()) {
 	w.number++
 	heap.Push(&w.events, event{w.now + max(d, 0), w.number, do})
@@ -136,7 +137,7 @@ func (w *world) fail(format string, args ...any) {
 	}
 }
 
-// faulty returns the probability if there are still faults, or else 0.
+// faulty returns p while there are faults, and then 0.
 func (w *world) faulty(p float64) float64 {
 	if w.now >= w.setup.end {
 		return 0
@@ -175,10 +176,10 @@ func newWorld(s setup, f faults, trace func(string, ...any)) *world {
 	return w
 }
 
-// longestLife bounds a life after the faults are over.
+// longestLife bounds how long a life goes on after its last fault.
 const longestLife = 2 * time.Hour
 
-// live lets events happen until the run has ended.
+// live executes events until the run has ended.
 func (w *world) live() {
 	for w.failure == "" && w.end == nil {
 		if len(w.events) == 0 || w.now > w.setup.end+longestLife {
@@ -195,7 +196,7 @@ func (w *world) live() {
 	w.checkEnd()
 }
 
-// send brings a message to its receiver: perhaps never, twice or late.
+// send delivers a message to its receiver, perhaps never, twice or late.
 func (w *world) send(receive func()) {
 	switch w.faults.pick(4, w.faulty(0.02)) {
 	case 0:

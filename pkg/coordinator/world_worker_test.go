@@ -22,11 +22,11 @@ type proc struct {
 	due      time.Duration // when the core ticks next
 
 	asked     uint64                // number of its last request
-	listed    []queens.Range        // in it
+	listed    []queens.Range        // the chunks that this request lists
 	delivered map[queens.Range]bool // chunks of which it has delivered results
 }
 
-// search is what a searcher of a process does.
+// search is the search of one searcher.
 type search struct {
 	chunks  []queens.Chunk
 	began   time.Duration
@@ -48,7 +48,7 @@ func (w *world) spawn(m *machine) {
 	}
 }
 
-// input gives something to the core, when the process runs.
+// input calls do, which gives an input to the core, as soon as the process runs.
 func (p *proc) input(do func()) {
 	switch {
 	case p.dead:
@@ -81,7 +81,7 @@ func (p *proc) poll() {
 	})
 }
 
-// fault lets something happen to the process.
+// fault may kill or freeze the process, or tell it to leave.
 func (p *proc) fault() {
 	w := p.w
 	if p.dead || w.now >= w.setup.end {
@@ -111,7 +111,7 @@ func (p *proc) kill() {
 	p.w.after(p.w.faults.between(time.Second, 60*time.Second), func() { p.w.spawn(p.machine) })
 }
 
-// execute does what the core wants, and lets it tick when it wants to.
+// execute executes the commands of the core, and lets it tick when it is due.
 func (p *proc) execute() {
 	w := p.w
 	for _, command := range p.core.Commands() {
@@ -176,7 +176,7 @@ func (p *proc) execute() {
 	}
 }
 
-// heldList is what a request lists, as text.
+// heldList prints the chunks that a request lists.
 type heldList []queens.Held
 
 func (h heldList) String() (text string) {
@@ -207,7 +207,7 @@ func (p *proc) search(c workers.Search) {
 	}
 	if w.faults.pick(2, w.faulty(0.01)) == 1 {
 		s.hangs = true
-		w.after(w.faults.between(0, 3*time.Minute), p.kill) // by a person
+		w.after(w.faults.between(0, 3*time.Minute), p.kill) // a person kills it
 		return
 	}
 	w.after(took, func() { p.finish(c.Searcher, s) })
@@ -217,7 +217,7 @@ func (p *proc) time(task uint64) time.Duration {
 	return time.Duration(p.w.setup.seconds[task] / p.machine.speed * float64(time.Second))
 }
 
-// finish ends a search: with all counts, or with those that it got to.
+// finish ends a search, with the counts of all tasks that it has counted by now.
 func (p *proc) finish(searcher int, s *search) {
 	p.input(func() {
 		if p.searches[searcher] != s {
@@ -246,7 +246,7 @@ func (p *proc) finish(searcher int, s *search) {
 	})
 }
 
-// count returns the count of a task by a machine that may lie.
+// count returns the machine's count of a task, which may be a lie.
 func (p *proc) count(task uint64) uint64 {
 	truth := p.w.truth[task]
 	switch m := p.machine; m.lies {

@@ -23,7 +23,7 @@ import (
 
 const testRun = "n10-test"
 
-// handOut is the least coordinator: it hands out tasks in order, each once, and sums what is delivered.
+// handOut is a minimal coordinator. It hands out tasks in order, each once, and adds up the delivered counts.
 type handOut struct {
 	manifest queens.Manifest
 	index    *split.Index
@@ -34,7 +34,7 @@ type handOut struct {
 	next    uint64
 	sums    symmetry.Sums
 	counted map[uint64]bool
-	asked   map[queens.Process]bool // and has not left
+	asked   map[queens.Process]bool // processes that have asked and not left
 	last    map[queens.Process]uint64
 	given   map[queens.Process][]queens.Chunk
 	wrong   []error
@@ -56,12 +56,12 @@ func newHandOut(t *testing.T, n int) *handOut {
 	return h
 }
 
-// request answers a work request: chunks of up to 5 tasks of a class, and again those of a reply that was lost.
+// request answers a work request with chunks of up to 5 tasks of a class. It repeats chunks whose reply was lost.
 func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.WorkReply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	reply := &queens.WorkReply{Number: r.Number, Instance: h.instance}
-	if r.Number < h.last[from] { // a newer one was faster
+	if r.Number < h.last[from] { // a newer request came first
 		return reply
 	}
 	if h.last[from], h.asked[from] = r.Number, true; r.Leaving {
@@ -123,7 +123,7 @@ func (h *handOut) announcement() queens.Announcement {
 	return queens.Announcement{Run: testRun, Instance: h.instance, State: queens.Running, Work: true}
 }
 
-// check waits until all tasks are counted, and compares the total.
+// check waits until all tasks are counted, and checks the total.
 func (h *handOut) check(t *testing.T) {
 	t.Helper()
 	select {
@@ -138,7 +138,7 @@ func (h *handOut) check(t *testing.T) {
 	}
 }
 
-// Workers count n = 10 over a real server, with the kernels of this machine, and say so when they leave.
+// Workers count n = 10 over a real server, with all kernels of this machine. When they leave, they say so.
 func TestCountOverServer(t *testing.T) {
 	server, err := natsserver.Start(natsserver.Config{Log: zerolog.Nop()})
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Announcements of ever more runs make a worker remember few. There is room for another run when those are silent.
+// A worker remembers few runs, however many are announced. When these are silent, it forgets them, and there is room for
+// another run.
 func TestManyRuns(t *testing.T) {
 	c := NewCore(1, false)
 	for i := range mostRuns + 10 {
@@ -22,6 +23,6 @@ func TestManyRuns(t *testing.T) {
 	c.Tick(late + time.Second)
 	c.Announced(late+time.Second, queens.Announcement{Run: "late", Instance: 1, State: queens.Running, Work: true}, 0)
 	if c.run("late") == nil {
-		t.Errorf("%d runs are known, and one that is announced is not", len(c.runs))
+		t.Errorf("%d runs are known, and the announced one is not", len(c.runs))
 	}
 }

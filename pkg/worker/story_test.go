@@ -11,7 +11,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The stories in testdata are the specification of the core. An input stands after a time in seconds; the lines below it are
+// The stories in testdata are the specification of the core. An input begins with a time in seconds. The lines below it are
 // the commands that follow.
 func TestStories(t *testing.T) {
 	testkit.Stories(t, "testdata/*.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
@@ -20,14 +20,14 @@ func TestStories(t *testing.T) {
 	})
 }
 
-// storyWorker is a core, and what a story has said so far.
+// storyWorker is a core, with the commands to which later inputs of the story refer.
 type storyWorker struct {
 	t      *testing.T
 	core   *Core
 	now    time.Duration
-	asked  map[string]uint64  // number of the last request, by run
-	sent   map[string]Deliver // last delivery, by run
-	search map[int]Search     // by searcher
+	asked  map[string]uint64  // number of the last request of each run
+	sent   map[string]Deliver // last delivery of each run
+	search map[int]Search     // last search of each searcher
 	pulses []uint64
 }
 
@@ -42,7 +42,7 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 	if err != nil || at < w.now {
 		w.t.Fatalf("time %q: %v", words[0], err)
 	}
-	for w.core.Next() < at { // what is due before
+	for w.core.Next() < at { // ticks that are due before
 		w.now = w.core.Next()
 		w.core.Tick(w.now)
 		w.print(out, true)
@@ -77,9 +77,9 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 			}
 		}
 		w.core.Replied(at, args[0], reply.Number, reply)
-	case "fail": // RUN: its request
+	case "fail": // RUN: its last request fails
 		w.core.Replied(at, args[0], w.asked[args[0]], nil)
-	case "recorded", "refused": // RUN: the last delivery
+	case "recorded", "refused": // RUN: its last delivery is
 		reply := &queens.DeliveryReply{}
 		for range w.sent[args[0]].Delivery.Results {
 			r := queens.Receipt{Recorded: verb == "recorded"}
@@ -91,7 +91,7 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 		w.core.Receipted(at, args[0], w.sent[args[0]].Number, reply)
 	case "undelivered":
 		w.core.Receipted(at, args[0], w.sent[args[0]].Number, nil)
-	case "searched": // SEARCHER [TASKS]: counts of that many tasks of each chunk, of all if it is left out
+	case "searched": // SEARCHER [TASKS]: with counts of the first TASKS tasks of each chunk, by default of all
 		i := w.number(args[0])
 		var results []queens.Result
 		for _, c := range w.search[i].Chunks {
@@ -105,7 +105,7 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 		}
 		delete(w.search, i)
 		w.core.Searched(at, i, results)
-	case "poll": // SEARCHER...: those that have advanced
+	case "poll": // SEARCHER...: these have advanced
 		for _, arg := range args {
 			w.pulses[w.number(arg)]++
 		}
@@ -123,7 +123,7 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 	}
 }
 
-// print writes the commands, with their time if it is not that of the input.
+// print writes the commands. It adds their time if ticks gave them, not the input.
 func (w *storyWorker) print(out *strings.Builder, timed bool) {
 	for _, command := range w.core.Commands() {
 		if timed {

@@ -16,10 +16,10 @@ import (
 	"nqueens/pkg/worker"
 )
 
-// transport is functions in place of a server and a coordinator. Both take 10 ms.
+// transport has functions in place of a server and a coordinator. A request and a delivery take 10 ms each.
 type transport struct {
 	hear    func(queens.Announcement)
-	request func(*queens.WorkRequest) *queens.WorkReply // nil replies are none
+	request func(*queens.WorkRequest) *queens.WorkReply // returns nil if there is no reply
 	deliver func(*queens.Delivery) *queens.DeliveryReply
 
 	mu        sync.Mutex
@@ -68,7 +68,7 @@ func recorded(d *queens.Delivery) *queens.DeliveryReply {
 	return reply
 }
 
-// endless hands out chunks of so many tasks, as many as are wanted.
+// endless returns a function that hands out as many chunks as a request wants, each with the given number of tasks.
 func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
 	next := uint64(0)
 	return func(r *queens.WorkRequest) *queens.WorkReply {
@@ -85,7 +85,7 @@ func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
 	}
 }
 
-// start runs a worker in a bubble of synctest, whose coordinator is heard every 2 s.
+// start runs a worker in a bubble of synctest. The worker hears its coordinator every 2 s.
 func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...func(*worker.Config)) (stop context.CancelFunc, ended chan error) {
 	cfg := worker.Config{Process: worker.NewProcess("m"), Version: "v", Kernel: k, Threads: threads, AtOnce: true}
 	for _, change := range change {
@@ -101,7 +101,7 @@ func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...
 	}()
 	synctest.Wait()
 	go func() {
-		for tr.hear != nil { // unless the worker has ended before it listened
+		for tr.hear != nil { // nil if the worker has ended before it listened
 			tr.hear(queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true})
 			select {
 			case <-ctx.Done():
@@ -113,7 +113,7 @@ func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...
 	return stop, ended
 }
 
-// lasting is a search that takes so long, and counts 92.
+// lasting returns a kernel whose searches take the given time and count 92.
 func lasting(d time.Duration) *kerneltest.Fake {
 	return &kerneltest.Fake{Count: func(ctx context.Context, _ *queens.Board, _ []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
 		for end := time.Now().Add(d); time.Now().Before(end); pulse.Add(1) {
@@ -127,8 +127,8 @@ func lasting(d time.Duration) *kerneltest.Fake {
 	}}
 }
 
-// No thread waits for the network while there is work: in 10 s, each of 4 threads counts 10 s of tasks, but for the first
-// round trip.
+// No thread waits for the network while there is work. In 10 s, each of 4 threads counts tasks of 10 s, minus the first round
+// trip.
 func TestThreadsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &transport{request: endless(5), deliver: recorded}
@@ -151,8 +151,8 @@ func TestThreadsDoNotWait(t *testing.T) {
 	})
 }
 
-// A worker that is told to end delivers the tasks that are counted, gives the rest back and says that it leaves, at once.
-// If the coordinator does not answer, it ends within 2 s.
+// A worker that is told to end delivers its counts, gives the other tasks back and says that it leaves, all at once. If the
+// coordinator does not answer, the worker ends within 2 s.
 func TestLeaves(t *testing.T) {
 	for _, answers := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// A worker whose kernel fails, or can't be made, gives back what it holds and ends with an error that names the kernel.
+// If its kernel fails or can't be made, a worker gives back what it holds, and ends with an error that names the kernel.
 func TestKernelFails(t *testing.T) {
 	reason := errors.New("broken")
 	failing := &kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
@@ -213,7 +213,7 @@ func TestKernelFails(t *testing.T) {
 	}
 }
 
-// A device gets the chunks of a board as one load, and each chunk its own result.
+// A device gets the chunks of a board in one load. Each chunk has its own result.
 func TestDevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hand, loads := endless(2), 0
@@ -255,7 +255,7 @@ func TestDevice(t *testing.T) {
 	})
 }
 
-// A worker with an IdleExit ends by itself when it has held nothing for that long.
+// A worker with an IdleExit ends when it has held nothing for that long.
 func TestIdleExit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hand := endless(1)
@@ -268,14 +268,14 @@ func TestIdleExit(t *testing.T) {
 		}
 		begin := time.Now()
 		_, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, func(c *worker.Config) { c.IdleExit = 10 * time.Second })
-		err := <-ended // two chunks of a second, 10 s, and up to a second until the worker looks
+		err := <-ended // two chunks of a second, 10 s, and up to a second until the worker notices
 		if took := time.Since(begin); err != nil || took < 12*time.Second || took > 13100*time.Millisecond || len(tr.delivered) != 2 {
 			t.Errorf("ended after %v with %d results, error %v", took, len(tr.delivered), err)
 		}
 	})
 }
 
-// Results that a silent coordinator does not take do not keep an idle worker: they are counted again.
+// If a coordinator is silent and does not take results, a worker is idle although it keeps them. The tasks are counted again.
 func TestIdleBesideASilentCoordinator(t *testing.T) {
 	c := worker.NewCore(1, false)
 	c.Announced(0, queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true}, 0)

@@ -21,8 +21,8 @@ func startServer(t *testing.T, listen string) *natsserver.Server {
 	return s
 }
 
-// A server that listens everywhere is reached at the addresses of this machine, the one of the default route first and
-// loopback last; with an advertised host, at that alone.
+// A server that listens on all addresses is reached at the addresses of this machine. The address of the default route comes
+// first, and loopback last. With an advertised host, the server is reached only there.
 func TestAddresses(t *testing.T) {
 	everywhere := startServer(t, "0.0.0.0:0")
 	_, port, err := net.SplitHostPort(everywhere.Address())
@@ -62,7 +62,7 @@ func otherAddresses(t *testing.T) (found []net.Addr) {
 	})
 }
 
-// Of two servers at one address, the second says why it does not start.
+// A second server at the same address does not start, and its error says why.
 func TestAddressInUse(t *testing.T) {
 	first := startServer(t, "127.0.0.1:0")
 	if s, err := natsserver.Start(natsserver.Config{Listen: first.Address()}); err == nil || !strings.Contains(err.Error(), "already in use") {
