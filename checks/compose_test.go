@@ -245,8 +245,8 @@ func (c *cluster) image(service string) string {
 	return c.docker("container", "inspect", "--format", "{{.Config.Image}}", c.containers(service)[0])
 }
 
-// In the foreground, the total is the last line, also the second time. If the coordinator can't count, it is no longer
-// started after five attempts.
+// In the foreground, the total is the last line, also the second time. If the coordinator can't count, Docker starts it again
+// five times and then gives up.
 func TestForeground(t *testing.T) {
 	c := newCluster(t)
 	c.variables["N"] = "12"
@@ -270,8 +270,8 @@ func TestForeground(t *testing.T) {
 	})
 }
 
-// With deploy/gpu.yml, the workers are built for GPUs, and the container gets all GPUs. Nothing runs, because there is no GPU
-// here.
+// With deploy/gpu.yml, the workers are built for GPUs, and their containers get all GPUs. Nothing runs, because there is no
+// GPU here.
 func TestGPU(t *testing.T) {
 	c := newCluster(t, "deploy/gpu.yml")
 	config := c.compose("config", "--format", "json")

@@ -152,8 +152,8 @@ func hasPort(pod *corev1.PodTemplateSpec, port intstr.IntOrString) bool {
 	return false
 }
 
-// Every pod satisfies the restricted profile. Besides, its container can't change its files, has no token of the API,
-// declares its resources, and has a probe of one of its ports.
+// Every pod satisfies the restricted profile. Its container also can't change its files, has no token of the API, declares
+// its resources, and has a probe of one of its ports.
 func TestRestricted(t *testing.T) {
 	_, pods := manifest(t)
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)

@@ -21,11 +21,11 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The counts of the cases: long enough that each fault finds the run counting.
+// The counts of the cases. They take long enough for each fault to happen while they run.
 var (
 	short = []string{"count", "15", "--symmetry", "none", "--depth", "3"}
 	long  = []string{"count", "16", "--symmetry", "none", "--depth", "3"}
-	// For these no total is published, so that only second counts show what is wrong.
+	// No total is published for this count, so only second counts can show a wrong one.
 	secret = []string{"count", "17", "--place", "3,2", "--depth", "3"}
 )
 
@@ -33,8 +33,8 @@ const (
 	shortTotal, longTotal = "2279184", "14772512"
 )
 
-// The stage faults of .ci runs this table. Each case does to real processes what happens to them, and the total is exact, or it is said why there is none. What
-// follows waits for the progress of the count, and for what processes say.
+// The stage faults of .ci runs this table. Each case makes a fault happen to real processes. After that, the total is exact,
+// or an error says why there is none. The cases wait for the progress of the count and for lines of the log.
 func TestFaults(t *testing.T) {
 	programs := buildPrograms(t)
 	cases := []struct {
@@ -136,11 +136,11 @@ func clusterReplaced(l *lab) {
 	p.prints(longTotal)
 }
 
-// metric returns a figure of a worker with a page.
+// metric returns a number from the page of a worker, or -1 if the page does not answer yet.
 func (l *lab) metric(page, name string) int {
 	response, err := http.Get("http://" + page + "/metrics")
 	if err != nil {
-		return -1 // it is not there yet
+		return -1
 	}
 	text, _ := io.ReadAll(response.Body)
 	_ = response.Body.Close()
@@ -155,7 +155,7 @@ func (l *lab) metric(page, name string) int {
 	return value
 }
 
-// A worker counts what it holds while its coordinator is paused, and delivers it then.
+// While its coordinator is paused, a worker counts what it holds. It delivers the counts when the coordinator continues.
 func coordinatorPaused(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
@@ -174,7 +174,7 @@ func coordinatorPaused(l *lab) {
 	}
 }
 
-// countedBy returns how many tasks a worker says it has counted when it leaves.
+// countedBy returns how many tasks a worker has counted. The worker logs that when it leaves.
 func countedBy(l *lab, worker *process) uint64 {
 	found := regexp.MustCompile(`"tasks":(\d+),.*"leaving"`).FindStringSubmatch(worker.log())
 	if found == nil {
@@ -203,7 +203,7 @@ func workerPaused(l *lab) {
 func interrupted(l *lab) {
 	p := l.start("coordinator", with(long, "--kernel", "generic")...)
 	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
-	if signal.Ignored(syscall.SIGHUP) { // as under nohup, which the programs respect
+	if signal.Ignored(syscall.SIGHUP) { // as under nohup: the programs then ignore it too
 		l.Log("SIGHUP is ignored here, and is not tested")
 		signals = signals[:2]
 	}
@@ -218,7 +218,7 @@ func interrupted(l *lab) {
 	p.prints(longTotal)
 }
 
-// A coordinator that is killed and resumed, with the server or without it, costs no search: the worker counts each task
+// No search is lost when the coordinator, with or without the server, is killed and resumed: the worker counts each task
 // once.
 func adopted(l *lab) {
 	address, flags := l.nats()
@@ -247,8 +247,8 @@ func (l *lab) adopts(flags, ofWorker []string) {
 	}
 }
 
-// Of two coordinators of a run, on one folder or on a copy, the second refuses. If the first is paused meanwhile, one of the
-// two ends when it goes on: all messages come to both, so that either may have more results.
+// A second coordinator of a run refuses to count, in the same folder or in a copy. But if the first is paused meanwhile, one
+// of the two ends when it continues. That may be either, because both get all messages and so may have more results.
 func twoCoordinators(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
@@ -303,7 +303,7 @@ func diskFull(l *lab) {
 		l.Fatal(err)
 	}
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=16k"); errors.Is(err, fs.ErrPermission) {
-		l.Skipf("NOT TESTED, only root may mount: %v", err)
+		l.Skipf("NOT TESTED, because only root may mount: %v", err)
 	} else if err != nil {
 		l.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func diskFull(l *lab) {
 	}
 }
 
-// liars runs a count with one worker that lies beside honest ones.
+// liars runs a count with one worker that lies and some honest ones.
 func (l *lab) liars(honest int, flags ...string) {
 	total := strings.TrimSpace(l.start("coordinator", with(secret, "--data", filepath.Join(l.dir, "alone"))...).exits(0))
 	address, server := l.nats()
@@ -333,7 +333,7 @@ func (l *lab) liars(honest int, flags ...string) {
 	}
 	l.start("coordinator", with(with(secret, server...), flags...)...).prints(total)
 	if liar.says("is banned"); !slices.Equal(l.banned(), []string{"liar"}) {
-		l.Errorf("banned are %v", l.banned())
+		l.Errorf("the banned machines are %v", l.banned())
 	}
 }
 
@@ -372,7 +372,7 @@ func idleExit(l *lab) {
 	worker.exits(0)
 }
 
-// Beyond loopback a worker joins with the token, over TLS, and nobody without it.
+// Beyond loopback, a worker joins with the token, over TLS. Without the token it can't.
 func joinBeyondLoopback(l *lab) {
 	p := l.start("coordinator", with(short, "--workers", "0", "--listen", "0.0.0.0:0")...)
 	p.says("workers join")

@@ -19,16 +19,16 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// lab is a folder with processes of the real commands, each of which can be killed and paused.
+// lab is a folder with processes of the real commands. Each of them can be killed and paused.
 type lab struct {
 	testing.TB
 	dir, programs string
-	data          string // the folder of the run that is looked at
+	data          string // the folder with the run under test
 	begun         time.Time
 	processes     []*process
 }
 
-// process is a process of a lab. Its output is in files.
+// process is a process of a lab. Its output goes to files.
 type process struct {
 	*exec.Cmd
 	lab      *lab
@@ -65,7 +65,7 @@ func tail(path string) []byte {
 	return text[max(0, len(text)-3000):]
 }
 
-// start starts a program. Its state is in the lab's folder.
+// start starts a program with its state in the lab's folder.
 func (l *lab) start(program string, args ...string) *process {
 	l.Helper()
 	base := filepath.Join(l.dir, fmt.Sprint(len(l.processes), program))
@@ -80,14 +80,14 @@ func (l *lab) start(program string, args ...string) *process {
 	}
 	l.processes = append(l.processes, p)
 	go func() {
-		_ = p.Wait() // its exit code is in its state
+		_ = p.Wait() // ProcessState has the exit code
 		_, _ = out.Close(), log.Close()
 		close(p.ended)
 	}()
 	return p
 }
 
-// worker starts a worker of one slow thread, as a machine of its own.
+// worker starts a worker with one slow thread, under the name of its own machine.
 func (l *lab) worker(machine string, args ...string) *process {
 	l.Helper()
 	return l.start("worker", append(args, "--machine", machine, "--threads", "1", "--kernel", "generic")...)
@@ -129,7 +129,7 @@ func (p *process) gone() bool {
 	}
 }
 
-// exits waits for the end of the process, and returns its output.
+// exits waits until the process exits with this code, and returns its output.
 func (p *process) exits(code int) string {
 	p.lab.Helper()
 	p.lab.await(fmt.Sprintf("end of %v", p.Args), p.gone)
@@ -140,7 +140,7 @@ func (p *process) exits(code int) string {
 	return string(out)
 }
 
-// prints waits for the end of a count, and compares what it prints.
+// prints waits until a count succeeds, and compares its output with the total.
 func (p *process) prints(total string) {
 	p.lab.Helper()
 	if out := p.exits(0); out != total+"\n" {
@@ -165,7 +165,7 @@ func (p *process) says(text string) {
 	})
 }
 
-// await waits until a condition is true. It fails if no task has been done for a time that only a hanging run takes.
+// await waits until a condition is true. It fails if no task is done for so long that the run must hang.
 func (l *lab) await(what string, condition func() bool) {
 	l.Helper()
 	const most = 5 * time.Minute
@@ -176,13 +176,13 @@ func (l *lab) await(what string, condition func() bool) {
 		}
 		state := l.load()
 		if state == nil || state.NumberDone() == done {
-			l.Fatalf("no %s, and no task done for %v", what, most)
+			l.Fatalf("no %s, and no task was done for %v", what, most)
 		}
 		done, limit = state.NumberDone(), time.Now().Add(most)
 	}
 }
 
-// load returns the state of the run as its ledger has it, nil if there is none.
+// load returns the state of the run from its ledger, or nil if there is none.
 func (l *lab) load() *ledger.State {
 	store, err := runs.NewStore(l.data)
 	if err != nil {
@@ -193,20 +193,20 @@ func (l *lab) load() *ledger.State {
 		return nil
 	}
 	state, _, err := store.Load(filepath.Base(filepath.Dir(logs[0])))
-	if err != nil { // it begins
+	if err != nil { // the run is just beginning
 		return nil
 	}
 	return state
 }
 
-// run returns the state of the run, as soon as there is one.
+// run waits until there is a run, and returns its state.
 func (l *lab) run() (state *ledger.State) {
 	l.Helper()
 	l.await("run", func() bool { state = l.load(); return state != nil })
 	return state
 }
 
-// progress waits until so many tasks more are done, or the count has ended.
+// progress waits until the given number of tasks more are done. It fails if the count ends before.
 func (l *lab) progress(count *process, tasks uint64) {
 	l.Helper()
 	before := l.run().NumberDone()

@@ -21,16 +21,16 @@ var (
 	soakSeed = flag.Uint64("soak-seed", 1, "which faults there are")
 )
 
-// link is the network of one process: it carries its connections to the server, cuts them, or lets nothing through.
+// link is the network of one process. It carries the connections to the server, cuts them, or lets nothing through.
 type link struct {
 	mu    sync.Mutex
 	to    string
 	down  bool          // new connections are refused
-	stuck chan struct{} // not nil: bytes wait until it is closed
+	stuck chan struct{} // if it is not nil, bytes wait until it is closed
 	conns []net.Conn
 }
 
-// newLink listens for a process, and returns the flags that lead it there.
+// newLink starts a link for a process, and returns the flags with which the process uses it.
 func newLink(l *lab, to string) (k *link, flags []string) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -103,16 +103,16 @@ func (k *link) copy(to io.Writer, from io.Reader) {
 	}
 }
 
-// part is a process of a run that is soaked, and how to start it again.
+// part is a process of a soaked run, and the way to start it again.
 type part struct {
 	*process
 	name  string
 	start func() *process
-	link  *link // nil if it has none
+	link  *link // nil if the process has none
 }
 
-// TestSoak runs counts for a given time while coordinator, server and workers are killed, paused and cut off at random: each
-// total must be exact, and each run end. It is scripts/soak.
+// TestSoak runs counts for a given time. Coordinator, server and workers are killed, paused and cut off at random. Each run
+// must end with the exact total. scripts/soak runs this test.
 func TestSoak(t *testing.T) {
 	if *soakTime == 0 {
 		t.Skip("scripts/soak runs it")
@@ -136,13 +136,13 @@ func TestSoak(t *testing.T) {
 		*soakSeed, len(ends), faults, ends[len(ends)/2].Seconds(), ends[len(ends)-1].Seconds())
 }
 
-// soakRun runs a count with some faults. It returns how many, and how long after the last one the run ended.
+// soakRun runs a count with some faults. It returns the number of faults, and how long after the last one the run ended.
 func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 	address := testkit.Address(l)
 	count := [][]string{long, with(long, "--symmetry", "mirror"), with(long, "--redundancy", "2")}[random.IntN(3)]
 	coordinator := &part{name: "coordinator", start: func() *process { return l.start("coordinator", count...) }}
 	parts := []*part{coordinator}
-	outside := random.IntN(3) > 0 // a server that is a process of its own
+	outside := random.IntN(3) > 0 // the server is a process of its own
 	if outside {
 		var flags []string
 		coordinator.link, flags = newLink(l, address)
@@ -190,8 +190,7 @@ func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 	return faults, end
 }
 
-// hasEnded reports whether the process has ended. One that found no server when it started is started again, as a service
-// manager does.
+// hasEnded reports whether the process has ended. Like a service manager, it starts a process again that found no server.
 func (p *part) hasEnded() bool {
 	if p.gone() && p.ProcessState.ExitCode() == 5 {
 		p.process = p.start()
@@ -199,7 +198,7 @@ func (p *part) hasEnded() bool {
 	return p.gone()
 }
 
-// fault kills a process, pauses it, cuts its link or lets nothing through it, for a while.
+// fault disturbs a process for a while: it kills it, pauses it, cuts its link, or lets nothing through the link.
 func (p *part) fault(kind int, away time.Duration) {
 	say := func(what string) {
 		p.lab.Logf("%.1f s: %s %s, for %.1f s", time.Since(p.lab.begun).Seconds(), what, p.name, away.Seconds())

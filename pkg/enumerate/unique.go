@@ -30,8 +30,8 @@ func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	}
 }
 
-// boundedBoard returns the board with the top queen on column a, on which the other sides allow no square that is nearer to a
-// corner.
+// boundedBoard returns the board with the top queen on column a. The other sides allow no square that is nearer to a corner
+// than a.
 func boundedBoard(n, a int) queens.Board {
 	board := queens.FullBoard(n)
 	last := n - 1
@@ -71,5 +71,5 @@ func (o *orbit) images(columns []int) (images int, first bool) {
 		}
 		o.turned, o.next = o.next, o.turned
 	}
-	return 8 / same, true // as many symmetries make each image as make the solution itself
+	return 8 / same, true // each image comes from equally many symmetries
 }

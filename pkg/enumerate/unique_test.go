@@ -31,8 +31,8 @@ func TestUniqueIsPublished(t *testing.T) {
 	}
 }
 
-// Unique yields the same solutions and numbers of images, in the same order, as a test that makes equivalence classes of all
-// solutions.
+// The test makes the equivalence classes of all solutions. Unique yields the first solution of each, in order, and its number
+// of images.
 func TestUniqueByBruteForce(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		var want, got []string

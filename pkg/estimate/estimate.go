@@ -53,7 +53,7 @@ type Estimate struct {
 	Fleets      []Fleet `json:"fleets"`  // the same on other numbers of threads
 }
 
-// variation is by which share the time of one search varies on one machine.
+// variation is the share by which the time of a search varies on the same machine.
 const variation = 0.15
 
 // aside is the time for the start and the end of the command, in which it does not search, in seconds.

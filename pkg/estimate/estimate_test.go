@@ -35,7 +35,7 @@ func sleeper(t *testing.T, cost func(b *queens.Board, p queens.Prefix) time.Dura
 	return fake.Kernel(t)
 }
 
-// below returns the number of prefixes that many rows below a prefix.
+// below returns the number of prefixes of that many rows that begin with p.
 func below(b *queens.Board, p queens.Prefix, rows int) (found int) {
 	if p.Row >= rows {
 		return 1
@@ -55,9 +55,9 @@ func mustClasses(t *testing.T, n int) []queens.Class {
 	return classes
 }
 
-// For a kernel of known cost, the true time is within the stated range, which is narrow. The sides are small, with classes of
-// single tasks, and larger; any number of threads may count. A class costs about a nanosecond for each node; a prefix costs
-// as much as the prefixes seven rows below it.
+// For a kernel of known cost, the true time is within the stated range, which is narrow. That is so for small sides, whose
+// classes are single tasks, for larger sides, and for any number of threads. A class costs about a nanosecond for each node;
+// a prefix costs as much as the prefixes seven rows below it.
 func TestTimeOfAKnownKernel(t *testing.T) {
 	const rows = 7
 	for _, c := range []struct{ n, threads int }{{8, 1}, {12, 2}, {16, 2}, {18, 4}, {20, 3}} {

@@ -23,9 +23,9 @@ const (
 	// which a run may begin.
 	treeProbes = 1 << 14
 	starts     = 1 << 9
-	// runNodes is about the greatest number of nodes of a run. A whole task has fewer up to n = 22.
+	// runNodes is about the greatest number of nodes of a run. Up to n = 22, a whole task has fewer.
 	runNodes = 1.5e9
-	// After budget no run begins, once there are minRuns for each thread. Before that, mostRuns are enough.
+	// Each thread makes at least minRuns. After that, no run begins when the budget is spent or there are mostRuns.
 	budget   = 1200 * time.Millisecond
 	minRuns  = 4
 	mostRuns = 256
@@ -107,8 +107,8 @@ func (c *stratum) findPaths(source *rand.PCG) {
 	}
 }
 
-// run returns the class and the prefixes of the run with a number. There are no prefixes if the class has none. The positions
-// of consecutive numbers are evenly spread, like the multiples of the golden ratio modulo 1.
+// run returns the class and the prefixes of the run with the given number. There are no prefixes if the class has none. The
+// positions of consecutive numbers are evenly spread, like the multiples of the golden ratio modulo 1.
 func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	_, position := math.Modf(float64(number) * math.Phi)
 	for i := range s.strata {

@@ -115,7 +115,7 @@ func Percent(share float64, done bool) string {
 	return fmt.Sprintf("%.1f%%", percentage)
 }
 
-// Range formats an interval: 17s to 21s. If both ends look the same, it formats only one.
+// Range formats an interval: 17s to 21s. If both ends look the same, it formats only one of them.
 func Range[T any](low, high T, format func(T) string) string {
 	first, last := format(low), format(high)
 	if first == last {

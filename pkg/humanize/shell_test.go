@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A shell reads the quoted words as the words that they were.
+// A shell reads quoted words as the original words.
 func TestShellWords(t *testing.T) {
 	t.Parallel()
 	words := []string{"plain", "--flag", "a b", "", "it's", `"quoted" \ back`, "$HOME", "`date`", "~", "*", "a\nb", "#", "!x", "nats://a:4222,nats://b:4222", "é"}

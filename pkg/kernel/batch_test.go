@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// CountTasks fails if a kernel leaves out counts without an error.
+// CountTasks fails if a kernel returns too few counts and no error.
 func TestEveryTaskIsCounted(t *testing.T) {
 	for n := range 4 {
 		fake := &kerneltest.Fake{CountTasks: func(context.Context, *queens.Board, [][]queens.Prefix, *atomic.Uint64, []uint64) (int, error) {

@@ -35,8 +35,7 @@ func TestGuardPages(t *testing.T) {
 	}
 }
 
-// stepBetweenGuardPages steps from each row of the full board of side n, and of that board with
-// every other row only.
+// stepBetweenGuardPages steps from each row of the full board of side n, and of the same board with only every other row.
 func stepBetweenGuardPages[T word](t *testing.T, s *search[T], n int) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	from, to := betweenGuardPages[T](t), betweenGuardPages[T](t)
@@ -54,7 +53,7 @@ func stepBetweenGuardPages[T word](t *testing.T, s *search[T], n int) {
 					to.clear()
 					from.n, to.n = length, m
 					for i := range length {
-						p := queens.Prefix{} // in rows 0 to 2: it has the most children, and no step drops one
+						p := queens.Prefix{} // for rows 0 to 2: it has the most children, and no step drops one
 						for row >= 3 && (p.Row != row || p.Free(&b) == 0) {
 							p = wildPrefix(rng, &b, row)
 						}

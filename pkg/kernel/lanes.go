@@ -13,7 +13,7 @@ import (
 // board, the search must first place the queens of the outer columns; see window.go. That prunes badly and divides the search
 // into many small ones, so 32-bit lanes are faster on wide boards.
 
-// maxOuter is the greatest number of outer columns without a queen for which a batch is counted in 16-bit lanes.
+// maxOuter decides the width of lanes: a batch is counted in 16-bit lanes if at most this many outer columns need a queen.
 // docs/benchmarks.md has the measurements.
 const maxOuter = 5
 
@@ -54,7 +54,7 @@ type vectorCounter struct {
 	narrow *search[uint16] // nil if it always counts in 32-bit lanes
 	wide   *search[uint32] // nil if it always counts in 16-bit lanes
 	rows   [queens.MaxN]Row
-	placed [queens.MaxN]Problem // the problem of each placeColumn under way, by its number of remaining columns
+	placed [queens.MaxN]Problem // buffers of placeColumn, by the number of remaining columns
 }
 
 func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {

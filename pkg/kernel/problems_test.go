@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A plain search of all problems of a batch counts what a kernel counts. The boards are full, or have one row with a single
-// square; the prefixes have several depths.
+// A plain search of the problems of a batch finds as many completions as a kernel. The boards are full, or have one row with
+// a single square; the prefixes have several depths.
 func TestProblems(t *testing.T) {
 	reference := kerneltest.NewCounter(t, kernel.Reference())
 	problems := new(kernel.Problems)

@@ -20,9 +20,9 @@ var selfTestSides = []struct{ n, left, gapped int }{{20, 9, 3}, {28, 12, 40}}
 
 // SelfTest counts boards with kernel k. It compares the totals of small full boards with the published ones, and all other
 // counts with counts of the reference kernel. The boards have few and many columns, few and many open rows, and rows with and
-// without gaps, so that every function runs that a count can reach. SelfTest takes milliseconds. A process calls it before it
-// counts, because its machine or its build may be broken although the test suite passed. The error for a wrong count names
-// the kernel, the side and both numbers. Other errors are the cause of ctx, or come from [Kernel.WithCounter].
+// without gaps, so that every function of the kernel runs. SelfTest takes milliseconds. A process calls it before it counts,
+// because its machine or its build may be broken although the test suite passed. The error for a wrong count names the
+// kernel, the side and both numbers. Other errors are the cause of ctx, or come from [Kernel.WithCounter].
 func SelfTest(ctx context.Context, k Kernel) error {
 	return k.WithCounter(func(c Counter) error {
 		for n := 1; n <= SelfTestN; n++ {
@@ -110,8 +110,8 @@ func gappedBoard(n int) queens.Board {
 	return queens.Board{N: n, Allow: p.allow}
 }
 
-// deepPrefixes returns prefixes of a board that leave the given number of rows, at most the given number of prefixes. It
-// always returns the same ones.
+// deepPrefixes returns prefixes of a board that leave the given number of rows. There are at most as many as most. They are
+// always the same.
 func deepPrefixes(b *queens.Board, left, most int) (prefixes []queens.Prefix) {
 	for seed := range uint64(most) {
 		rng := rand.New(rand.NewPCG(seed, 0))

@@ -76,7 +76,7 @@ type operands [20][8]uint64
 // loop tries one square in each lane.
 type step[T word] func(from, to *queue[T], masks *operands, flush bool) uint64
 
-// instructionSet has the functions of an instruction set for lanes of type T, and what they need. For AVX2 and AVX-512,
+// instructionSet has the functions of an instruction set for lanes of type T, and their constants. For AVX2 and AVX-512,
 // internal/asm generates it (run scripts/generate); for NEON it is written by hand.
 type instructionSet[T word] struct {
 	// steps[i] are the steps for a row with i rows below it. The last element is also for rows with more rows below.

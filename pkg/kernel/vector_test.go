@@ -83,7 +83,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// A vector kernel calls its assembly: the scalar search for the last rows alone would also count right.
+// A vector kernel calls its assembly. A right count does not show that, because the scalar search for the last rows would
+// count right too.
 func TestAssemblyIsEntered(t *testing.T) {
 	for _, k := range laneKernels() {
 		for _, n := range []int{10, 20, 28} {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ahead is how many items, for each thread, may begin before the next result in order is done. There are several, because
-// items may differ in cost.
+// ahead is how many items each thread may take before the next result in order is done. There are several, because items may
+// differ in cost.
 const ahead = 4
 
 // InOrder is [InOrderOn] on GOMAXPROCS threads.
@@ -22,9 +22,9 @@ func InOrder[In, Out any](
 }
 
 // InOrderOn calls work with each item, on the given number of threads. It calls done with the results in the order of the
-// items, one call at a time. It takes only a few items for each thread ahead of the next result, at most one of them before a
-// thread is free. The sequence runs in its own goroutine. InOrderOn returns when all goroutines have ended. It returns nil,
-// the error of the first item in order whose work or done fails, or the cause of ctx.
+// items, one call at a time. However long the sequence is, it holds only a few items for each thread, and at most one item on
+// which no thread works yet. The sequence runs in its own goroutine. InOrderOn returns when all goroutines have ended. It
+// returns nil, the error of the first item in order whose work or done fails, or the cause of ctx.
 func InOrderOn[In, Out any](
 	ctx context.Context, threads int, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
 ) error {

@@ -94,7 +94,7 @@ func TestFirstError(t *testing.T) {
 	}
 }
 
-// Of an endless sequence, only a few items are taken ahead. It ends with the context.
+// InOrder takes only a few items of an endless sequence in advance, and ends with its context.
 func TestEndlessSequence(t *testing.T) {
 	cause := errors.New("cause")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -22,8 +22,8 @@ const (
 // speed is a range for the share of the work that is done in a second. It is zero if nothing was done.
 type speed struct{ low, high float64 }
 
-// speedBetween returns the speed between two samples. Tasks have random sizes, and only finished tasks are seen. So among k
-// tasks, the standard deviation is about the square root of k.
+// speedBetween returns the speed between two samples. Tasks have random sizes, and only finished tasks are seen, so the
+// standard deviation of a number of tasks is about its square root.
 func speedBetween(from, to *sample) speed {
 	work, tasks := to.work-from.work, to.done-from.done
 	if work <= 0 || to.done <= from.done || to.at <= from.at {
@@ -54,7 +54,8 @@ func timeLeft(recent, older, latest *sample, threads int) (low, high float64) {
 }
 
 // forecast is the range of the elapsed time at which a run will end, in seconds; zero while it is unknown. This time is
-// constant while the rates are, so it can be smoothed. The time that is left always falls: smoothed, it would lag.
+// constant while the rates are, so it can be smoothed. The time that is left always falls, so it would lag if it were
+// smoothed.
 type forecast struct {
 	low, high float64
 	updated   time.Duration

@@ -68,8 +68,8 @@ func (r *testRun) wantRate(when string, rate float64) {
 	}
 }
 
-// wantTimeToGo fails the test unless the forecast contains the true time to go, and is at most width times as wide as that
-// time is long. If width is 0, there must be no forecast.
+// wantTimeToGo fails the test unless the forecast contains the true time to go. The forecast must not be wider than width
+// times that time. If width is 0, there must be no forecast.
 func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) {
 	r.Helper()
 	got := r.s.TimeToGo

@@ -6,8 +6,8 @@ import "nqueens/pkg/queens"
 type square struct{ row, column int }
 
 // pinwheels are the classes of a bound below the middle. tied has a bit for each tied side other than the top: bit 0 for the
-// right, 1 for the bottom, 2 for the left. Three combinations are left out, because a quarter turn makes them of others:
-// {right} of {left}, and {right, bottom} and {bottom, left} of {right, left}.
+// right, 1 for the bottom, 2 for the left. Three combinations are left out, because quarter turns map them to others: {right}
+// to {left}, and {right, bottom} and {bottom, left} to {right, left}.
 var pinwheels = []struct {
 	tied   uint
 	weight int
@@ -22,7 +22,7 @@ var pinwheels = []struct {
 // full returns the classes by all eight symmetries of the square. docs/symmetry.md has the proof, and draws one class.
 //
 // Each side of the board has one queen on it; its distance is the number of squares to the nearer corner. The bound a of a
-// solution is the greatest of its four distances. The classes of bound a have images of the solution whose top queen stands
+// solution is the greatest of its four distances. A class of bound a has the images of such solutions whose top queen stands
 // on column a. Each other side is then either tied (its queen has distance a too) or strict (its queen is nearer to a
 // corner).
 func full(board queens.Board) []queens.Class {
@@ -68,9 +68,9 @@ func strict(board queens.Board, a int) queens.Board {
 	return board
 }
 
-// A class may be searched in any of its images, because each has as many solutions. A quarter turn moves the queen of the top
-// side to the left side. That is an outer column, on which kernels with 16-bit lanes then need not place a queen.
-// docs/benchmarks.md has the measurements.
+// A class may be searched in any of its images, because all images have equally many solutions. A quarter turn moves the
+// queen of the top side to the left side. That is an outer column, on which kernels with 16-bit lanes then need not place a
+// queen. docs/benchmarks.md has the measurements.
 
 // outerIsBetter reports whether the class of bound a without tied sides takes fewer search steps if it is turned.
 func outerIsBetter(n, a int) bool {

@@ -15,8 +15,7 @@ type definition struct{ a, tied int }
 // weights has the weight of each class of a bound below the middle, by its tied sides.
 var weights = map[int]int{0b000: 8, 0b010: 4, 0b100: 8, 0b101: 8, 0b111: 2}
 
-// rotations has the tied sides of the classes that full leaves out. It maps them to the tied sides of the class that a
-// rotation makes of them.
+// rotations has the classes that full leaves out, by their tied sides. It maps each to the tied sides of its rotation.
 var rotations = map[int]int{0b001: 0b100, 0b011: 0b101, 0b110: 0b101}
 
 // definitions yields the definitions of the classes of full, in order.
@@ -131,8 +130,8 @@ func TestFullClassesByBruteForce(t *testing.T) {
 	}
 }
 
-// The solutions of a class of full are those of its definition, or all of their images by a quarter turn. Only the class of
-// the middle column lacks some.
+// A class of full has the solutions of its definition, or their images by a quarter turn. Only the class of the middle column
+// lacks some of them.
 func TestFullClassesAreImages(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		classes := mustClasses(t, n, queens.Full)

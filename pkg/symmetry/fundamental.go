@@ -31,9 +31,9 @@ func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.
 }
 
 // Unique returns the number of equivalence classes of solutions under the eight symmetries of the square, for a board of side
-// 2 or more. By Burnside's lemma, it is the mean number of solutions that a symmetry maps to themselves. The identity so maps
-// total solutions, the half turn half, each of the two quarter turns quarter, and each of the four reflections none.
-// docs/symmetry.md says why the reflections map none.
+// 2 or more. By Burnside's lemma, it is the mean number of solutions that a symmetry maps to themselves. These numbers are
+// total for the identity, half for the half turn, quarter for each of the two quarter turns, and 0 for each of the four
+// reflections. docs/symmetry.md says why reflections have none.
 //
 // If the mean is not a whole number, the error wraps [queens.ErrContradiction].
 func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {

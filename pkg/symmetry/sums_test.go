@@ -9,7 +9,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Total multiplies the sum of each weight with the weight, also beyond 64 bits.
+// Total multiplies the sum of each weight by the weight, also beyond 64 bits.
 func TestSums(t *testing.T) {
 	type found struct {
 		weight int

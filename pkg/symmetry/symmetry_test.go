@@ -77,9 +77,8 @@ func TestMirrorSeesOneOfEachPair(t *testing.T) {
 	}
 }
 
-// The first two queens decide whether a class of Mirror has a solution or its image: exactly one of both pairs of queens is
-// allowed, on one class, and all squares of the other rows. That shows for every side that Mirror is exact, also where no
-// count can.
+// Of the first two queens of a board and their left-right image, the classes of Mirror allow exactly one pair, in one class.
+// They allow all squares of the other rows. So Mirror is exact for every side, also for sides that can't be counted.
 func TestMirrorOfEverySide(t *testing.T) {
 	for n := 2; n <= queens.MaxN; n++ {
 		classes := mustClasses(t, n, queens.Mirror)

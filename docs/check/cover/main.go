@@ -75,9 +75,9 @@ func check(export io.Reader) (symmetry string, classes, prefixes int, err error)
 	return symmetry, len(all), prefixes, nil
 }
 
-// match finds the image in which each wanted class is listed. It returns the wanted classes, those that are listed in that
-// image. Each listed board must be an image of a wanted class with the same weight, and no two boards may be images of the
-// same class.
+// match compares the listed boards with the wanted classes, and returns the wanted classes. A listed class is returned in its
+// listed image. Each listed board must be an image of a wanted class with the same weight, and no two boards may be images of
+// the same class.
 func match(listed map[string]class, want []class) (found []class, ok bool) {
 	found = slices.Clone(want)
 	taken := make([]bool, len(want))

@@ -93,7 +93,7 @@ func (b *batch) only(i int) *batch {
 	return &batch{fmt.Sprintf("%s, prefix %d", b.name, i), b.board, b.prefixes[i : i+1], b.wants[i : i+1]}
 }
 
-// draw returns a batch of the given size, of prefixes drawn at random with repetition.
+// draw returns a batch of the given size. Its prefixes are drawn at random, with repetition.
 func (b *batch) draw(rng *rand.Rand, size int) *batch {
 	drawn := newBatch(fmt.Sprintf("%s, %d drawn", b.name, size), b.board)
 	for range size {
@@ -155,7 +155,7 @@ func (b *batch) countedBy(ctx context.Context, c kernel.Counter) error {
 	return nil
 }
 
-// firstMismatch describes the first prefix that the counter counts wrong on its own.
+// firstMismatch describes the first prefix that the counter counts wrong without the others.
 func (b *batch) firstMismatch(ctx context.Context, c kernel.Counter) string {
 	var pulse atomic.Uint64
 	for i, want := range b.wants {
@@ -184,7 +184,7 @@ func allPrefixes(n int) *batch {
 	return b
 }
 
-// densities is the number of densities that a solvableBoard can have: it allows from an eighth of the squares to all.
+// densities is the number of densities of a solvableBoard, which allows from an eighth of its squares to all.
 const densities = 5
 
 // solvableBoard returns a random board that has a solution, and the solution. n must not be 2 or 3.

@@ -38,8 +38,8 @@ func longSearches() []*batch {
 }
 
 // outerColumns returns a board without a solution, on which there are many thousands of ways to place the queens of n-16
-// outer columns. Most rows allow the first n-16 columns, and all rows but two the last one. A kernel that begins at the edge
-// with fewer squares therefore places the queens of the first columns. The last two rows allow the same two columns, side by
+// outer columns. Most rows allow the first n-16 columns. All rows but two allow the last column. So a kernel that begins at
+// the edge with fewer squares places the queens of the first columns. The last two rows allow the same two columns, side by
 // side.
 func outerColumns(n int) *batch {
 	const fewSquares = 3
@@ -147,7 +147,7 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// Close returns nil, for a new counter, after a Count and after a cancelled one. Counters that were made before or after it
+// Close returns nil for a new counter, after a Count, and after a cancelled Count. Counters that were made before or after it
 // count right.
 func closed(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)

@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Kernels for tests of the code that uses kernels: counters that end with the test, and a fake that
+// This file has kernels for tests of code that uses kernels: counters that the end of the test closes, and a fake, which
 // counts what the test says and notices misuse.
 
 // NewCounter returns a counter of the kernel. It fails the test if there is none. The end of the
@@ -29,7 +29,7 @@ func NewCounter(t testing.TB, k kernel.Kernel) kernel.Counter {
 	return c
 }
 
-// Fake describes a kernel named fake for tests of the code that uses kernels.
+// Fake describes a kernel with the name fake.
 type Fake struct {
 	// Count is the method of kernel.Counter. Several counters may call it at once.
 	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
@@ -43,8 +43,8 @@ type Fake struct {
 	Made, Open atomic.Int64 // counters so far, and counters that are not closed
 }
 
-// Kernel returns the kernel. The test fails if a counter is used by two threads at once or after
-// Close, or is not closed once before the test ends.
+// Kernel returns the kernel. The test fails if a counter is used by two threads at once or after Close, or is not closed
+// exactly once before the test ends.
 func (f *Fake) Kernel(t testing.TB) kernel.Kernel {
 	t.Cleanup(func() {
 		if open := f.Open.Load(); open != 0 {
@@ -98,7 +98,7 @@ func (c *fakeCounter) Count(ctx context.Context, b *queens.Board, prefixes []que
 	return n, err
 }
 
-// use counts, unless the counter is in use or closed.
+// use calls count, unless the counter is in use or closed.
 func (c *fakeCounter) use(count func() error) error {
 	if !c.busy.CompareAndSwap(false, true) {
 		err := errors.New("a counter is used by two threads at once, or is closed")

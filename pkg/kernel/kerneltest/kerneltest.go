@@ -18,8 +18,8 @@ import (
 // Exception names a test of the suite that is skipped for a kernel, and the reason.
 type Exception struct{ Property, Reason string }
 
-// Run runs the suite for a kernel, in a subtest of its name. The subtests must not run in parallel
-// with others, because they count allocations.
+// Run runs the suite for a kernel, in a subtest with the kernel's name. The subtests must not run in parallel with others,
+// because they count allocations.
 func Run(t *testing.T, k kernel.Kernel, exceptions ...Exception) {
 	t.Run(k.Name, func(t *testing.T) {
 		t.Logf("kernel %s", k.Name)
@@ -64,7 +64,7 @@ var counting = []struct {
 	{"large searches between fixed rows", once(largeSearches)},
 }
 
-// once returns a function that makes batches when it is first called. Every kernel counts the same batches.
+// once returns a function that generates batches in its first call. It returns the same batches in every call.
 func once(generate func(add func(*batch))) func() []*batch {
 	return sync.OnceValue(func() (batches []*batch) {
 		generate(func(b *batch) { batches = append(batches, b) })
@@ -104,8 +104,8 @@ func wholeTotals(add func(*batch)) {
 	}
 }
 
-// One counter counts boards right, one after the other. They have every side and density of allowed squares, and prefixes of
-// every depth.
+// One counter counts many boards right, one after the other. The boards have all sides and densities, and the prefixes all
+// depths.
 func randomBoards(add func(*batch)) {
 	for seed := range uint64(400) {
 		rng := newRand(seed)
@@ -118,8 +118,8 @@ func randomBoards(add func(*batch)) {
 	}
 }
 
-// Bit 31 is a column like any other. One board of side 32 is full and has deep prefixes. The other has its squares on the
-// first rows, and a short prefix.
+// Bit 31 is a column like any other. One board of side 32 is full and has deep prefixes. The other allows all squares of its
+// first two rows but few of the others, and has a short prefix.
 func allColumns(add func(*batch)) {
 	for seed := range uint64(10) {
 		rng := newRand(seed)
@@ -149,8 +149,8 @@ func freeStates(add func(*batch)) {
 	}
 }
 
-// The count of a batch is the sum for its prefixes. There may be any number of them, also none, of different depths, in any
-// order, and with repetitions.
+// The count of a batch is the sum over its prefixes. There may be any number of prefixes, also none, of different depths, in
+// any order, and with repetitions.
 func batchSizes(add func(*batch)) {
 	rng := newRand(1)
 	small := allPrefixes(8)

@@ -7,12 +7,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A kernel may first place the queens of rows with a single allowed square, the fixed rows, then those of the outer columns,
-// and then search the remaining rows in a window of 16 columns in 16-bit words. The properties of this file test such
+// A kernel may place queens in three stages: first on the rows with a single allowed square (the fixed rows), then in the
+// outer columns, then on the other rows, in a window of 16 columns in 16-bit words. The properties of this file test such
 // kernels.
 
-// Boards of side 14 to 32 are counted right with any number of outer columns and of fixed rows, scattered or in a block,
-// whatever the prefixes of a batch attack.
+// Boards of side 14 to 32 are counted right with any number of outer columns, any fixed rows, scattered or in a block, and
+// any prefixes.
 func randomOuter(add func(*batch)) {
 	for n := 14; n <= queens.MaxN; n++ {
 		for seed := range uint64(25) {

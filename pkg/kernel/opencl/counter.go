@@ -109,7 +109,7 @@ func (c *counter) count(ctx context.Context, b *queens.Board, tasks [][]queens.P
 	return nil
 }
 
-// run searches until no state is left, or the context ends. An error is one of the device.
+// run searches until no state is left, or the context ends. Its errors are failures of the device.
 func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 	if err := c.do(ctx, (*counter).begin); err != nil {
 		return err
@@ -159,8 +159,8 @@ func (c *counter) upload() error {
 	return c.context.Err()
 }
 
-// launch searches for about launchTime. While prefixes are still to come, it has one round, after which they may go to the
-// queue.
+// launch searches for about launchTime. While prefixes are still to come, it has only one round, so that the host can fill
+// the queue after it.
 func (c *counter) launch() error {
 	last := fewRounds
 	switch {
@@ -209,7 +209,7 @@ func (c *counter) launch() error {
 	return nil
 }
 
-// check returns the steps that the rounds of a launch took, or an error if the device left numbers that are
+// check returns how many steps the rounds of a launch took. It returns an error if the device's words of control are
 // impossible.
 func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 	for r := 1; r <= last; r++ {

@@ -16,8 +16,8 @@ import (
 // step is what a counter does with its device between two polls of the context. It takes about launchTime.
 type step func(*counter) error
 
-// How long a step may take, in ticks. If the process is stopped and continues, it loses only one tick, so it does not take
-// its device for lost.
+// How long a step may take, in ticks. If the process is stopped and continues, it counts only one tick for that time, so it
+// does not give up its device.
 const (
 	tickTime = time.Second
 	// stepTicks bounds any step. In the first step, a driver may compile its code again.
@@ -34,7 +34,7 @@ type driver struct {
 	steps  chan step
 	ends   chan error // the error of each step, in order
 	timer  *time.Timer
-	silent bool // a step has not ended in time, and may never do
+	silent bool // a step has not ended in time, and may never end
 }
 
 // startDriver starts the goroutine, which Close ends.

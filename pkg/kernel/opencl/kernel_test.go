@@ -129,7 +129,7 @@ func states(b *queens.Board, p queens.Prefix) (sum uint64) {
 	return sum
 }
 
-// A lane places a queen in each step, unless it is idle. A single lane is never idle. Of many lanes some are.
+// A lane places a queen in each step, unless it is idle. A single lane is never idle; some of many lanes are.
 func TestSteps(t *testing.T) {
 	firstDevice(t)
 	board := queens.FullBoard(8)

@@ -14,8 +14,8 @@
 //  6. Count does not allocate.
 //  7. Each task has its own count, however many tasks a call has.
 //  8. Counters share no device memory; any number of them may count at once on one device.
-//  9. Close frees everything that New made. If New fails halfway, it frees that itself. If the device
-//     hangs, its memory is freed when it answers.
+//  9. Close frees everything that New made. If New fails halfway, it frees everything itself. If the
+//     device hangs, its memory is freed when it answers.
 //  10. Only Devices and New load drivers, because a broken driver can end the process.
 package opencl
 

@@ -1,9 +1,10 @@
 // The search in the lanes of a device. Go fills the queue, starts the kernels below one after the other, and adds up their
 // counts. docs/kernels.md says how the search works.
 //
-// A state is a row of the board with four sets of squares. Queens above attack cols along columns, left along diagonals that
-// move to the next higher column each row, and right along diagonals that move to the next lower one. free has the squares
-// that are neither attacked nor tried yet. One state is the root of one part of the search tree.
+// A state is a row of the board with four sets of squares. Queens above attack the squares in cols, left and right: cols
+// along columns, left along diagonals that move to the next higher column with each row, right along diagonals that move to
+// the next lower one. free has the squares that are neither attacked nor tried yet. One state is the root of one part of the
+// search tree.
 //
 // Each lane searches depth first. Its stack has the states to which it returns, the deepest row on top. A lane without a
 // state takes one from the queue, from any part of the tree.
@@ -24,7 +25,7 @@
 //   - The 64 bits of a task's count are two words. An addition that wraps the lower word adds 1 to the
 //     upper one. So a count needs no atomic operations of 64 bits, which some devices lack.
 
-// Everything here that is OpenCL's and not plain C99, besides its vectors.
+// These macros are all that the code uses of OpenCL, besides vectors. The rest is plain C99.
 #define KERNEL      __kernel
 #define GLOBAL      __global
 #define LOCAL       __local
@@ -41,7 +42,8 @@
 // The rows of a problem are numbered so that its last row is slot 31, whatever the number of rows.
 #define SLOTS 32u
 
-// Words of control, for each round. The host writes them before a launch and reads them afterwards.
+// Indices of the words of control. Each round has its own words. The host writes them before a launch and reads them
+// afterwards.
 #define NEXT 0 // states that lanes have taken from the queue, plus lanes that found none
 #define SIZE 1 // states in the queue
 #define BUSY 2 // not 0 if a lane has a state left at the end of the round

@@ -43,7 +43,7 @@ const (
 	lanesOfThread = 64
 	// maxGroup is the greatest size of a work-group. 48 KB of local memory have room for its stacks.
 	maxGroup = 64
-	// minPortion is a number of states that is worth the time of a launch.
+	// minPortion is the least size of a portion, except on tiny devices: so many states are worth the time of a launch.
 	minPortion = 4096
 )
 
@@ -53,8 +53,8 @@ const statesOfLane = slots / 2
 // sizeOfLane is the size of Lane in search.cl.
 const sizeOfLane = 12
 
-// localRows and localStacks return the bytes of local memory that a work-group needs: 24 for each row of each problem; and
-// for each lane a stack with room for a state of each row, and for one below them.
+// localRows and localStacks return how many bytes of local memory a work-group needs: for the rows of the problems, and for
+// the stacks of its lanes. A stack has room for a state of each row, and for one below them.
 func localRows(problems int) int { return problems * slots * 24 }
 func localStacks(first, group int) int {
 	return (slots - first + 1) * group * int(unsafe.Sizeof(node{}))

@@ -86,8 +86,8 @@ func TestExtremeSizes(t *testing.T) {
 	}
 }
 
-// A count is exact if the lower of its two words wraps. The test's kernel begins counts just below that if there is more than
-// one task.
+// A count stays exact when the lower of its two words wraps. If there is more than one task, the test's kernel begins counts
+// just below that.
 func TestCountsOf64Bits(t *testing.T) {
 	firstDevice(t)
 	const before = 1<<32 - 100

@@ -23,8 +23,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// function is a function of OpenCL: its position in the table of an ICD, and its name. The extension cl_khr_icd defines the
-// table; its first functions never move.
+// function describes a function of OpenCL: its position in the table of an ICD, and its name. The extension cl_khr_icd
+// defines the table; its first functions never move.
 type function struct {
 	index int
 	name  string
@@ -59,11 +59,10 @@ var (
 // table has the addresses of a driver's functions, up to the last one that is called here.
 type table [60]uintptr
 
-// tableOf returns the functions of an object of a driver, which begins with a pointer to them.
+// tableOf returns the functions of the driver to which an object belongs. The object begins with a pointer to them.
 func tableOf(object uintptr) *table { return **(***table)(unsafe.Pointer(&object)) }
 
-// caller calls functions of a driver, until a call fails: then err is its error, and the caller makes no other
-// call.
+// caller calls functions of a driver. After a call that fails, err is its error, and the caller makes no more calls.
 type caller struct {
 	functions *table
 	err       error
@@ -84,9 +83,10 @@ func (c *caller) call(f function, args ...uintptr) {
 	}
 }
 
-// repeat is call for the calls that a search repeats: it does not allocate. The function may have fewer arguments; it ignores
-// the others. Commands wait for no event, so their arguments 6 and 7 are 0. The arguments of a variadic function with
-// uintptrescapes would be allocated on the heap, so repeat copies them to an array that is already there.
+// repeat calls a function like call, but does not allocate. A search uses it for the calls that it repeats. The function may
+// have fewer arguments; it ignores the others. Commands wait for no event, so their arguments 6 and 7 are 0. The arguments of
+// a variadic function with uintptrescapes would be allocated on the heap, so repeat copies them to an array that is already
+// there.
 //
 //go:uintptrescapes
 func (c *caller) repeat(f function, a0, a1, a2, a3, a4, a5, event uintptr) {
@@ -156,6 +156,6 @@ func (e Error) Error() string {
 	return e.Function + ": " + cmp.Or(statuses[e.Status], fmt.Sprintf("status %d", e.Status))
 }
 
-// address returns the address of the first element. The caller keeps the slice
-// alive and converts in the call: see caller.call.
+// address returns the address of the first element. The caller must keep the slice alive, and convert the address in the
+// call; see caller.call.
 func address[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }

@@ -12,9 +12,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Context holds a device with a queue of commands, which run one after the other. All that a context
-// creates belongs to it: [Context.Close] releases it. After a call that fails, it makes no other, and
-// [Context.Err] returns the error.
+// Context has a device and a queue of commands, which run one after the other. [Context.Close] releases everything that the
+// context has created. After a call that fails, the context makes no other call, and [Context.Err] returns the error.
 type Context struct {
 	caller
 	device, context, queue, program uintptr
@@ -39,7 +38,7 @@ type Buffer uintptr
 // Kernel is a function of the program that the device runs in many lanes.
 type Kernel uintptr
 
-// NewContext returns a context of a device, with a program.
+// NewContext returns a context for a device, and builds the program.
 func NewContext(d Device, source string) *Context {
 	c := &Context{caller: caller{functions: d.functions}, device: d.id}
 	c.context = c.create(createContext, releaseContext, 0, 1, uintptr(unsafe.Pointer(&c.device)), 0, 0)

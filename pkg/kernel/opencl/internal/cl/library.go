@@ -17,7 +17,7 @@ import (
 
 // This package loads drivers itself, as a loader (libOpenCL.so.1) would, because many containers have no loader.
 
-// defaultVendors is the folder with a file *.icd for each driver, whose text is the file name of the driver's library.
+// defaultVendors is the folder of the .icd files. Each of them names the library of a driver.
 const defaultVendors = "/etc/OpenCL/vendors"
 
 // Device is a device of a driver.
