@@ -247,8 +247,8 @@ func (l *lab) adopts(flags, ofWorker []string) {
 	}
 }
 
-// A second coordinator of a run refuses to count, in the same folder or in a copy. But if the first is paused meanwhile, one
-// of the two ends when it continues. That may be either, because both get all messages and so may have more results.
+// A second coordinator of a run refuses to count, in the same folder or in a copy. If the first is paused, the second counts.
+// When the first continues, the one with fewer results ends. That can be either, because both get all messages.
 func twoCoordinators(l *lab) {
 	address, flags := l.nats()
 	l.server(address)

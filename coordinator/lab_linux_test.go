@@ -165,7 +165,7 @@ func (p *process) says(text string) {
 	})
 }
 
-// await waits until a condition is true. It fails if no task is done for so long that the run must hang.
+// await waits until a condition is true. It fails if the run seems to hang: no task has been done for a long time.
 func (l *lab) await(what string, condition func() bool) {
 	l.Helper()
 	const most = 5 * time.Minute
@@ -206,7 +206,7 @@ func (l *lab) run() (state *ledger.State) {
 	return state
 }
 
-// progress waits until the given number of tasks more are done. It fails if the count ends before.
+// progress waits until that many more tasks are done. It fails if the count ends before.
 func (l *lab) progress(count *process, tasks uint64) {
 	l.Helper()
 	before := l.run().NumberDone()

@@ -190,7 +190,7 @@ func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 	return faults, end
 }
 
-// hasEnded reports whether the process has ended. Like a service manager, it starts a process again that found no server.
+// hasEnded reports whether the process has ended. Like a service manager, it restarts a process that found no server.
 func (p *part) hasEnded() bool {
 	if p.gone() && p.ProcessState.ExitCode() == 5 {
 		p.process = p.start()

@@ -137,7 +137,7 @@ func (l *lockedLog) String() string {
 	return l.text.String()
 }
 
-// Announcements are heard. One that can't be read or has another version is logged once; later announcements are heard.
+// Announcements are heard. If one can't be read or has another version, that is logged once, and later ones are heard.
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	var log lockedLog
@@ -369,7 +369,8 @@ func TestFirstServerRefuses(t *testing.T) {
 	}
 }
 
-// A server with a max_payload that is too small ends the connection with an error, at first and as a replacement.
+// If the max_payload of the server is too small, the connection ends with an error. The server may be the first one, or
+// replace another.
 func TestSmallPayload(t *testing.T) {
 	address := testkit.Address(t)
 	for _, first := range []bool{true, false} {

@@ -31,7 +31,7 @@ func (s *queueStory) input(words []string) {
 	q, args := s.q, words[1:]
 	say := func(format string, values ...any) { fmt.Fprintf(s.out, format+"\n", values...) }
 	switch words[0] {
-	case "queue": // TASKS...: of each class; all wait
+	case "queue": // TASKS...: the number of tasks of each class; all wait
 		var ends []uint64
 		all := uint64(0)
 		for _, arg := range args {

@@ -75,7 +75,7 @@ func (s *story) run(words []string) {
 	s.start()
 }
 
-// testManifest returns a manifest with a class for each number of tasks.
+// testManifest returns a manifest whose classes have the given numbers of tasks.
 func testManifest(n int, classes []uint64) queens.Manifest {
 	m := queens.Manifest{N: n, Symmetry: queens.Full}
 	for i, tasks := range classes {
@@ -87,7 +87,7 @@ func testManifest(n int, classes []uint64) queens.Manifest {
 	return m
 }
 
-// testShares returns the share of a task of each class in the work, if all tasks are equal.
+// testShares returns the shares for equal tasks: for each class, the part of the work that one of its tasks is.
 func testShares(m *queens.Manifest) []float64 {
 	shares := make([]float64, len(m.Classes))
 	for i := range shares {

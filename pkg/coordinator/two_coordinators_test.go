@@ -25,7 +25,7 @@ func coordinatorWith(t *testing.T, instance uint64, results int) *Core {
 	return New(0, state, Options{Instance: instance, Shares: testShares(&m), TaskBytes: []int{1}, ReplyBytes: 1000, Kernels: []string{generic}})
 }
 
-// tickTo lets a core tick from 0 to a time, and reports whether it announced itself.
+// tickTo lets a core tick until the given time, and reports whether it announced itself.
 func tickTo(c *Core, to time.Duration) (announced bool) {
 	for now := time.Duration(0); now < to; now += time.Second / 4 {
 		c.Tick(now)
@@ -35,7 +35,7 @@ func tickTo(c *Core, to time.Duration) (announced bool) {
 }
 
 // If two coordinators of a run hear each other, exactly one ends, and the run can be resumed. The one with fewer results
-// ends; with as many, the one with the smaller instance.
+// ends. If they have equally many, the one with the smaller instance ends.
 func TestTwoCoordinators(t *testing.T) {
 	for results := range 3 {
 		for others := range 3 {

@@ -144,7 +144,7 @@ func (w *world) checkFleet(c *Core) {
 	}
 }
 
-// checkEnding checks that the end does not wait for long when every task is done: at most a fiftieth of the run's time.
+// checkEnding checks that a run soon ends when every task is done: it may wait for a fiftieth of its time.
 func (w *world) checkEnding(c *Core) {
 	if c.over != nil || c.state.NumberDone() < w.header.Manifest.Tasks || c.judge.running != nil || c.totalOf != 0 {
 		w.host.done = 0
@@ -248,7 +248,7 @@ func (w *world) checkRecord(r ledger.Record) {
 	}
 }
 
-// checkBans checks that every ban is in the records that caused it, or in earlier ones.
+// checkBans checks that every ban is recorded together with the record that caused it.
 func (w *world) checkBans(h *host, records []ledger.Record) {
 	for _, b := range h.state.Bans() {
 		recorded := slices.ContainsFunc(records, func(r ledger.Record) bool {
@@ -367,7 +367,7 @@ func (w *world) checkEnd() {
 	}
 }
 
-// mustBeExact reports whether every wrong count is found: fewer machines agree on lies than must agree on a count.
+// mustBeExact reports whether every wrong count must be found: fewer machines agree on lies than must agree on a count.
 func (w *world) mustBeExact() bool {
 	agree := 0
 	for _, m := range w.setup.machines {

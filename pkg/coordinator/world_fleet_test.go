@@ -18,7 +18,7 @@ var (
 )
 
 // TestFleetIsBusy simulates a run of a large fleet without faults. The tasks are those of the splitter. Their times differ
-// from the estimates as much as the times of real tasks. Nearly all threads search nearly all the time.
+// from the estimates as much as those of real tasks do. Nearly all threads search nearly all the time.
 func TestFleetIsBusy(t *testing.T) {
 	const nodesPerSecond = 4e9 // speed of a thread
 	classes, err := symmetry.Classes(*fleetSide, queens.Full)

@@ -160,8 +160,8 @@ func (h *host) fault() {
 // crash kills the process. It starts again after some time.
 func (h *host) crash() { h.kill(h.w.faults.between(0, 40*time.Second)) }
 
-// kill kills the process. Of the bytes that are not synced, the disk keeps the first ones, any number of them. The process
-// starts again after the given time.
+// kill kills the process. The disk keeps some of the bytes that are not synced, from the first one on. The process starts
+// again after the given time.
 func (h *host) kill(away time.Duration) {
 	if h.dead {
 		return
@@ -334,7 +334,7 @@ func (h *host) total() {
 // spare is a machine without workers that recounts right.
 const spare = "spare"
 
-// ended handles the end of the process. If the run was stopped, or must go on on another machine, it is resumed. Otherwise
+// ended handles the end of the process. If the run was stopped, or must continue on another machine, it is resumed. Otherwise
 // the run ends too.
 func (h *host) ended(end *End) {
 	w := h.w

@@ -37,7 +37,7 @@ func TestRestartKeepsSearches(t *testing.T) {
 	}
 }
 
-// quietRun simulates a life without faults. But the coordinator is killed at the given time, unless that is 0.
+// quietRun simulates a life with at most one fault: the coordinator is killed at the given time, unless that is 0.
 func quietRun(t *testing.T, tasks uint64, seconds float64, killed, away time.Duration) *world {
 	s := setup{redundancy: 1, classes: []uint64{tasks - tasks/5, tasks / 5}, kernels: []string{generic}}
 	for i, speed := range []float64{1, 1, 0.7} {

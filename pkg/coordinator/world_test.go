@@ -85,7 +85,7 @@ const (
 
 // faults decides when something goes wrong.
 type faults interface {
-	// pick returns a number below n. Each number but 0 has probability p.
+	// pick returns a number from 0 to n-1. Each of them but 0 has probability p.
 	pick(n int, p float64) int
 	// between returns a duration.
 	between(low, high time.Duration) time.Duration

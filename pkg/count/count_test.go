@@ -55,8 +55,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// Each thread has its own counter, and every prefix is counted once: with one solution per
-// prefix, the total is the weight times their number.
+// Each thread has its own counter, and every prefix is counted once. With one solution for each prefix, the total is the
+// weight times the number of prefixes.
 func TestEveryPrefixIsCountedOnce(t *testing.T) {
 	const n = 17
 	prefixes := prefixes(t, n, queens.Mirror)

@@ -62,7 +62,7 @@ func TestRandomPlaced(t *testing.T) {
 	}
 }
 
-// The completions of all placements of the top queen sum to the published total.
+// The counts for all squares of the top queen add up to the published total.
 func TestPlacedMakeTheTotal(t *testing.T) {
 	const n = 11
 	for _, k := range kernel.Available() {

@@ -57,7 +57,7 @@ func TestEachCountsEveryTaskOnce(t *testing.T) {
 	})
 }
 
-// Each ends with the first error of done, and with the cause of ctx's end.
+// Each ends with the first error of done, or with the cause of ctx.
 func TestEachEndsWithAnError(t *testing.T) {
 	reason := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -100,7 +100,7 @@ func TestRecountEndsWithItsContext(t *testing.T) {
 // The error says how many counts differ, and names the first.
 func TestManyMismatches(t *testing.T) {
 	var in, out bytes.Buffer
-	wrong := uint64(3) // it is 2
+	wrong := uint64(3) // the right count is 2
 	for id := range uint64(1000) {
 		in.WriteString(exported(t, id, &wrong))
 	}

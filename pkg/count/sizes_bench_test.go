@@ -15,10 +15,10 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkSizes measures what small tasks cost the fastest kernel: the time of the tasks of the
-// default split, divided by that of tasks of 1/256 of the run and at most 4e9 nodes. It samples
-// large tasks by their share in the run and counts the prefixes of each both ways in turn, on one
-// thread. An iteration is the whole sample both ways. See scripts/bench sizes.
+// BenchmarkSizes measures what small tasks cost the fastest kernel: the time of the tasks of the default split, divided by
+// the time of large tasks. A large task is 1/256 of the run, and has at most 4e9 nodes. The benchmark samples large tasks by
+// their share in the run, and counts the prefixes of each both ways in turn, on one thread. An iteration counts the whole
+// sample both ways. See scripts/bench sizes.
 func BenchmarkSizes(b *testing.B) {
 	for _, c := range []struct{ n, sample int }{{18, 100}, {19, 60}, {20, 30}, {21, 20}, {22, 20}} {
 		b.Run(fmt.Sprintf("n=%d", c.n), func(b *testing.B) { benchmarkSizes(b, c.n, c.sample) })
@@ -107,9 +107,9 @@ func sampleRegions(b *testing.B, n, sample int) (regions [][2][]queens.Task) {
 	return regions
 }
 
-// resized returns the plan with tasks of so many nodes, and eight prefixes if possible.
+// resized returns the plan with tasks of the target number of nodes. They have eight or more prefixes if possible.
 func resized(plan queens.ClassPlan, profile *split.Profile, target float64) queens.ClassPlan {
-	cost := func() float64 { return profile.NodesBelow(plan.Depth) / profile[plan.Depth] } // of a prefix
+	cost := func() float64 { return profile.NodesBelow(plan.Depth) / profile[plan.Depth] } // nodes of a prefix
 	for plan.Depth = 2; 8*cost() > target; {
 		plan.Depth++
 	}

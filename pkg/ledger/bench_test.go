@@ -49,8 +49,8 @@ func writeLarge(b *testing.B, path string, h *Header) {
 	}
 }
 
-// BenchmarkRecord folds and writes results of 16 tasks in large groups, as a coordinator with a slow disk does. It writes
-// to the disk of temporary files.
+// BenchmarkRecord folds and writes results of 16 tasks in large groups, as a coordinator with a slow disk does. The log is in
+// the folder of temporary files.
 func BenchmarkRecord(b *testing.B) {
 	const tasks = 1 << 22
 	path := filepath.Join(b.TempDir(), "n7-a", File)

@@ -26,7 +26,7 @@ func newHeader(t testing.TB, redundancy int) *Header {
 	return &Header{Format: Format, Run: "n7-a", Manifest: m, Redundancy: redundancy, SpotCheck: 0.01, Created: time.UnixMilli(1e12).UTC()}
 }
 
-// result returns a result by "machine" or "machine/kernel". The kernel is generic if by names none.
+// result returns a result. by is the machine, or machine/kernel; without a kernel it is generic.
 func result(by string, first uint64, counts ...uint64) *Result {
 	machine, kernel, named := strings.Cut(by, "/")
 	if !named {
@@ -197,7 +197,7 @@ func TestFirstBan(t *testing.T) {
 	}
 }
 
-// A count that is there already changes no task. Starts returns the number of the last start, in whatever order starts are read.
+// A repeated count changes no task. Starts returns the number of the last start, in whatever order starts are read.
 func TestChange(t *testing.T) {
 	s := stateOf(t, newHeader(t, 1), &Start{Number: 2}, &Start{Number: 1}, result("a", 0, 1), mark(queens.Running))
 	c, err := s.Apply(result("a", 0, 1, 2))

@@ -16,7 +16,7 @@ import (
 // memory is a file in memory. Its writes and syncs can fail.
 type memory struct {
 	written []byte
-	writes  int // writes that succeed before one fails half way, if failsAt is "write"
+	writes  int // writes that succeed before the failure
 	largest int // bytes of the largest write
 	failsAt string
 	err     error

@@ -52,7 +52,7 @@ func newModel(redundancy int, records []Record) *model {
 	return m
 }
 
-// machines returns the machines by what they counted. It leaves out banned machines unless void is set.
+// machines returns the machines that found each count of a task. It leaves out banned machines unless void is set.
 func (m *model) machines(task uint64, void bool) map[uint64]map[string]bool {
 	by := make(map[uint64]map[string]bool)
 	for f, machine := range m.counts[task] {

@@ -179,7 +179,7 @@ func TestLargestFrame(t *testing.T) {
 	if none, err := AppendFrame(nil, result("a", 0, make([]uint64, most+1)...)); err == nil || len(none) > 0 {
 		t.Errorf("%d bytes are written, error %v", len(none), err)
 	}
-	// The word at the end says that the frame begins here, but a smaller frame begins here.
+	// The last word says how large the last frame is. Here a smaller frame begins where that frame would begin.
 	small, _ := AppendFrame(nil, mark(queens.Running))
 	if _, ok := parseLast(binary.LittleEndian.AppendUint32(small, uint32(len(small)+4-frameSize))); ok {
 		t.Error("bytes after a frame are a part of it")

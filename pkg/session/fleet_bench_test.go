@@ -26,15 +26,15 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkFleet measures how many tasks a second the real server, coordinator and ledger hand out and record, for 1,000
-// workers that count nothing. They are a process of their own, each with a connection. scripts/bench fleet runs it.
+// BenchmarkFleet measures how many tasks a second the real server, coordinator and ledger hand out and record. 1,000 workers
+// that count nothing are in a process of their own, each with its own connection. scripts/bench fleet runs this benchmark.
 func BenchmarkFleet(b *testing.B) {
 	var url, run string
 	var chunk float64
 	if _, err := fmt.Sscan(os.Getenv("NQUEENS_FLEET"), &url, &run, &chunk); err == nil {
 		fleet(b, url, run, chunk)
 	}
-	for _, chunk := range []float64{1, 0, 16} { // tasks of a chunk, about; 0 for workers that are idle
+	for _, chunk := range []float64{1, 0, 16} { // about the tasks of a chunk; 0 for idle workers
 		b.Run(fmt.Sprintf("chunk=%v", chunk), func(b *testing.B) { benchmarkFleet(b, chunk) })
 	}
 }
@@ -126,8 +126,8 @@ func fleet(b *testing.B, url, run string, chunk float64) {
 	select {}
 }
 
-// work asks for work, and delivers counts for it at once, while it asks for more, as workers do. It says that a searcher
-// would have searched a chunk of so many tasks in 1.5 s, which is what a coordinator makes of it.
+// work requests work, and delivers counts at once while it requests more, as workers do. It reports search times as if a
+// searcher searched a chunk of the given number of tasks in 1.5 s. So the coordinator makes chunks of this size.
 func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk float64) {
 	var hasher queens.Hasher
 	request := queens.WorkRequest{Version: "fleet", Kernel: "none", Threads: 1, Searchers: 1}
@@ -170,7 +170,7 @@ func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk f
 // cpuTime returns the CPU time of this process.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for no process of its own
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // can't fail for this process
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 

@@ -11,14 +11,14 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// An index has at most as many tasks as it may, and takes no more time and memory than so many need. A manifest may be
-// forged.
+// Too many tasks for an index are an error, in the time and the memory that the allowed number of tasks needs. That matters
+// because a manifest may be forged.
 func TestTooManyTasks(t *testing.T) {
 	classes, err := symmetry.Classes(32, queens.None)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const pairs = 930 // of queens on two rows
+	const pairs = 930 // ways to place queens on two rows
 	for _, c := range []struct {
 		depth    int
 		most     uint64

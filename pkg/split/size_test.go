@@ -13,13 +13,13 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The bounds of size.go, in nodes.
+// These are the bounds of size.go.
 const (
-	first    = 1.5e9 // of a task at the beginning of a run, up to n = 22
-	last     = 2.4e8 // of a task at the end
-	smallest = 4e6   // below which a task is not cut further
+	first    = 1.5e9 // nodes of a task at the beginning of a run, up to n = 22
+	last     = 2.4e8 // nodes of a task at the end
+	smallest = 4e6   // nodes below which a task is not cut further
 	fewest   = 256   // tasks in a run that has enough nodes for them
-	rest     = 128   // tasks in what is left of it
+	rest     = 128   // tasks in the rest of a run
 )
 
 // A far more precise estimate than the planner's confirms the sizes of tasks. No task costs much more than the target of

@@ -123,7 +123,7 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 	}
 }
 
-// print writes the commands. It adds their time if ticks gave them, not the input.
+// print writes the commands. If ticks gave them, it adds their time.
 func (w *storyWorker) print(out *strings.Builder, timed bool) {
 	for _, command := range w.core.Commands() {
 		if timed {

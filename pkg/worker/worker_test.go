@@ -127,7 +127,7 @@ func lasting(d time.Duration) *kerneltest.Fake {
 	}}
 }
 
-// No thread waits for the network while there is work. In 10 s, each of 4 threads counts tasks of 10 s, minus the first round
+// No thread waits for the network while there is work. In 10 s, each of 4 threads searches for 10 s, minus the first round
 // trip.
 func TestThreadsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -275,7 +275,7 @@ func TestIdleExit(t *testing.T) {
 	})
 }
 
-// If a coordinator is silent and does not take results, a worker is idle although it keeps them. The tasks are counted again.
+// A worker is idle although it keeps results that a silent coordinator does not take. Their tasks are counted again.
 func TestIdleBesideASilentCoordinator(t *testing.T) {
 	c := worker.NewCore(1, false)
 	c.Announced(0, queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true}, 0)
