@@ -32,6 +32,17 @@ func startServer(t *testing.T, cfg natsserver.Config) *natsserver.Server {
 	return s
 }
 
+// refusal returns why a server refuses a connection. A slow one says so after Connect.
+func refusal(t *testing.T, o Options) error {
+	t.Helper()
+	b, err := Connect(o)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	return b.Wait(t.Context())
+}
+
 func connect(t *testing.T, o Options) *Bus {
 	t.Helper()
 	b, err := Connect(o)
@@ -281,7 +292,7 @@ func TestToken(t *testing.T) {
 	access := `authorization { users: [ { user: coordinator, password: secret1 }
 		{ user: worker, password: secret2, permissions: { publish: ["nq.work.*.*.*"], subscribe: ["nq.run", "_INBOX.worker.>"] } } ] }`
 	server := startServer(t, natsserver.Config{Listen: "127.0.0.1:0", Authorization: access})
-	_, err := Connect(Options{URL: server.URL(), Wait: true, User: "worker", Password: "old", Log: zerolog.Nop()})
+	err := refusal(t, Options{URL: server.URL(), Wait: true, User: "worker", Password: "old", Log: zerolog.Nop()})
 	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "join.token") || strings.Contains(err.Error(), "old") {
 		t.Errorf("a wrong password: %v", err)
 	}
@@ -326,11 +337,7 @@ func TestJoin(t *testing.T) {
 	if _, err := worker.RequestWork(t.Context(), "r", process, &someRequest); !errors.Is(err, ErrNoCoordinator) {
 		t.Errorf("a work request: %v", err)
 	}
-	b, err := Connect(Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: other.TLS(), Wait: true})
-	if err == nil {
-		defer b.Close()
-		err = b.Wait(t.Context())
-	}
+	err = refusal(t, Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: other.TLS(), Wait: true})
 	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "not the one of the token") {
 		t.Errorf("with the certificate of another server: %v", err)
 	}

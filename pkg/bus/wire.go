@@ -67,7 +67,10 @@ func decode[M any, P interface {
 	}
 	var d decoder
 	d.check(proto.Size(m) == len(data), "a message with unknown fields")
-	return convert(&d, m), d.err
+	if converted := convert(&d, m); d.err == nil {
+		decoded = converted
+	}
+	return decoded, d.err
 }
 
 // decoder checks what was read from a message, and keeps the first thing wrong with it.

@@ -31,7 +31,7 @@ var users = []string{Coordinator, Worker, Watcher}
 
 // Token lets a process connect to a server.
 type Token struct {
-	Servers     []string // host:port of each, the likeliest first
+	Servers     []string // host:port of each
 	User        string
 	Password    string
 	Certificate []byte // of the server, DER; nil for a server without TLS

@@ -23,7 +23,8 @@ import (
 type Transport interface {
 	// Announcements calls hear, one call at a time, with what coordinators say to all, until stop is called.
 	Announcements(hear func(queens.Announcement)) (stop func(), err error)
-	// RequestWork and Deliver send a message to the coordinator of a run and wait for the reply, or until ctx ends.
+	// RequestWork and Deliver send a message to the coordinator of a run and wait for the reply, or until ctx ends. With an
+	// error, the reply is nil.
 	RequestWork(ctx context.Context, run string, from queens.Process, r *queens.WorkRequest) (*queens.WorkReply, error)
 	Deliver(ctx context.Context, run string, from queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error)
 }
@@ -181,18 +182,12 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 			c.Request.Version, c.Request.Kernel = w.cfg.Version, w.cfg.Kernel.Name
 			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
-				reply, err := w.transport.RequestWork(w.requests, c.Run, w.cfg.Process, &c.Request)
-				if err != nil {
-					reply = nil
-				}
+				reply, _ := w.transport.RequestWork(w.requests, c.Run, w.cfg.Process, &c.Request)
 				w.input(func(core *Core, now time.Duration) { core.Replied(now, c.Run, c.Request.Number, reply) })
 			})
 		case Deliver:
 			w.calls.Go(func() {
-				reply, err := w.transport.Deliver(w.requests, c.Run, w.cfg.Process, &c.Delivery)
-				if err != nil {
-					reply = nil
-				}
+				reply, _ := w.transport.Deliver(w.requests, c.Run, w.cfg.Process, &c.Delivery)
 				w.input(func(core *Core, now time.Duration) { core.Receipted(now, c.Run, c.Number, reply) })
 			})
 		case Search:

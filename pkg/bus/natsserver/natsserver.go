@@ -12,6 +12,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
+
+	"nqueens/pkg/join"
 )
 
 // MaxPayload is the largest message that the server takes, in bytes.
@@ -102,6 +104,25 @@ func (s *Server) URL() string { return s.nats.ClientURL() }
 func (s *Server) Address() string {
 	_, port, _ := net.SplitHostPort(s.nats.Addr().String()) // a server that listens has one
 	return net.JoinHostPort(s.host, port)
+}
+
+// Addresses returns the host:port pairs under which others reach the server. With advertise, a host with a port or without,
+// that is the only one. A server that listens everywhere has all addresses of this machine, loopback last.
+func (s *Server) Addresses(advertise string) (pairs []string) {
+	host, port, _ := net.SplitHostPort(s.Address())
+	if advertise != "" {
+		return []string{join.HostPort(advertise, port)}
+	}
+	if host != "" && !net.ParseIP(host).IsUnspecified() {
+		return []string{net.JoinHostPort(host, port)}
+	}
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if network, ok := a.(*net.IPNet); ok && !network.IP.IsLoopback() && !network.IP.IsLinkLocalUnicast() {
+			pairs = append(pairs, net.JoinHostPort(network.IP.String(), port))
+		}
+	}
+	return append(pairs, net.JoinHostPort("127.0.0.1", port))
 }
 
 // Stop stops the server and waits until it has ended.

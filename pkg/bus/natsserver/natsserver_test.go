@@ -21,8 +21,8 @@ func startServer(t *testing.T, listen string) *natsserver.Server {
 	return s
 }
 
-// A server that listens on all addresses is reached at the addresses of this machine. The address of the default route comes
-// first, and loopback last. With an advertised host, the server is reached only there.
+// A server that listens everywhere is reached at the addresses of this machine, loopback last. With an advertised host it
+// is reached at that host alone.
 func TestAddresses(t *testing.T) {
 	everywhere := startServer(t, "0.0.0.0:0")
 	_, port, err := net.SplitHostPort(everywhere.Address())
@@ -30,12 +30,13 @@ func TestAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := everywhere.Addresses("")
-	if others := otherAddresses(t); got[len(got)-1] != "127.0.0.1:"+port || len(got) > len(others)+1 {
-		t.Errorf("%v, want the port %s and the hosts %v", got, port, others)
+	if got[len(got)-1] != "127.0.0.1:"+port {
+		t.Errorf("%v, want loopback last", got)
 	}
+	// A packet to a documentation address (RFC 5737) would leave by the default route. Nothing is sent.
 	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil {
-		if host, _, _ := net.SplitHostPort(c.LocalAddr().String()); got[0] != net.JoinHostPort(host, port) {
-			t.Errorf("%v, want %s first", got, host)
+		if host, _, _ := net.SplitHostPort(c.LocalAddr().String()); !slices.Contains(got, net.JoinHostPort(host, port)) {
+			t.Errorf("%v, want %s among them", got, host)
 		}
 		_ = c.Close()
 	}
@@ -48,18 +49,6 @@ func TestAddresses(t *testing.T) {
 	if got := local.Addresses(""); !slices.Equal(got, []string{local.Address()}) {
 		t.Errorf("on loopback: %v", got)
 	}
-}
-
-func otherAddresses(t *testing.T) (found []net.Addr) {
-	t.Helper()
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(all, func(a net.Addr) bool {
-		network, ok := a.(*net.IPNet)
-		return !ok || network.IP.IsLoopback() || network.IP.IsLinkLocalUnicast()
-	})
 }
 
 // A second server at the same address does not start, and its error says why.
