@@ -30,8 +30,8 @@ type Options struct {
 	User, Password string
 	// Creds and NKey are paths of files with credentials, as NATS's own tools make them, or empty.
 	Creds, NKey string
-	// TLS is how the client knows the server. If it is nil, the server decides whether there is TLS, and its certificate is checked
-	// against the authority in the file TLSCA, or against those of the system if that is empty.
+	// TLS is how the client knows the server. If it is nil, the server decides whether there is TLS. Its certificate must be
+	// signed by the authority in the file TLSCA, or by one that the system knows if TLSCA is empty.
 	TLS   *tls.Config
 	TLSCA string
 	// Name is shown by the server for this connection.
@@ -118,8 +118,8 @@ func (b *Bus) connected(c *nats.Conn) {
 	}
 	b.options.Log.WithLevel(level).Str("server", redact(c.ConnectedUrl())).Msg(text)
 	if most := c.MaxPayload(); most < minPayload {
-		b.refuse(fmt.Errorf("%w: the server %s takes messages of up to %d bytes: set its max_payload to %d or more, its default is 1 MiB",
-			queens.ErrNoConnection, redact(c.ConnectedUrl()), most, minPayload))
+		b.refuse(fmt.Errorf("%w: the server %s takes messages of up to %d bytes: set its max_payload to %d or more, "+
+			"its default is 1 MiB", queens.ErrNoConnection, redact(c.ConnectedUrl()), most, minPayload))
 	}
 }
 

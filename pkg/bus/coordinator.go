@@ -30,8 +30,8 @@ func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err erro
 	})
 }
 
-// ServeStatus answers requests for the snapshot of a run, until stop has returned. Nothing in a request matters, so that a person
-// can ask with the tools of NATS.
+// ServeStatus answers requests for the snapshot of a run, until stop has returned. It reads nothing in a request, so that a
+// person can ask with the tools of NATS.
 func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop func(), err error) {
 	return b.subscribe(statusSubject(run), func(m *nats.Msg) {
 		data, err := encodeSnapshot(snapshot())

@@ -33,7 +33,8 @@ type VersionError struct{ Version uint64 }
 
 // Error names both versions.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("it speaks protocol version %d, this program version %d: use the same release on both sides", e.Version, Protocol)
+	return fmt.Sprintf("it speaks protocol version %d, this program version %d: use the same release on both sides",
+		e.Version, Protocol)
 }
 
 // checkVersion returns an error unless a message begins with this program's protocol version.
@@ -52,8 +53,8 @@ func checkVersion(data []byte) error {
 	return nil
 }
 
-// decode reads a message of this program's version and checks what convert makes of it. A message is exactly what this program
-// would write: without unknown fields, and no byte longer.
+// decode reads a message of this program's version, and converts and checks it. A message must be exactly what this program
+// would write: without unknown fields, and no byte longer. With an error, decoded is zero.
 func decode[M any, P interface {
 	*M
 	proto.Message

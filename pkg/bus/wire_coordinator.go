@@ -25,7 +25,8 @@ func EncodeAnnouncement(a *queens.Announcement) ([]byte, error) {
 func DecodeAnnouncement(data []byte) (queens.Announcement, error) {
 	return decode(data, func(d *decoder, m *nqueensv1.Announcement) queens.Announcement {
 		a := queens.Announcement{
-			Run: m.GetRun(), Instance: d.instance(m.GetInstance()), State: queens.State(m.GetState()), Recorded: m.GetRecorded(), Work: m.GetWork(),
+			Run: m.GetRun(), Instance: d.instance(m.GetInstance()), State: queens.State(m.GetState()),
+			Recorded: m.GetRecorded(), Work: m.GetWork(),
 		}
 		d.valid(queens.ValidateRun(a.Run))
 		d.valid(a.State.Validate())
@@ -53,7 +54,9 @@ func EncodedChunkBytes(tasks, prefixes int) int {
 }
 
 func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
-	m := &nqueensv1.Chunk{First: c.First, Ticket: c.Ticket[:], Allow: c.Board.Allow[:c.Board.N], Prefixes: make([]uint32, len(c.Prefixes))}
+	m := &nqueensv1.Chunk{
+		First: c.First, Ticket: c.Ticket[:], Allow: c.Board.Allow[:c.Board.N], Prefixes: make([]uint32, len(c.Prefixes)),
+	}
 	for task, prefixes := range c.Prefixes {
 		m.Prefixes[task] = uint32(len(prefixes))
 		m.Masks = slices.Grow(m.Masks, 3*len(prefixes)*(len(c.Prefixes)-task)) // once: tasks have as many prefixes

@@ -53,7 +53,9 @@ func (d *decoder) request(m *nqueensv1.WorkRequest) *queens.WorkRequest {
 		Held: make([]queens.Held, len(m.GetHeld())),
 	}
 	for i, h := range m.GetHeld() {
-		r.Held[i] = queens.Held{Range: d.tasks(h.GetFirst(), h.GetTasks()), Ticket: d.ticket(h.GetTicket()), Searched: d.duration(h.GetSearched())}
+		r.Held[i] = queens.Held{
+			Range: d.tasks(h.GetFirst(), h.GetTasks()), Ticket: d.ticket(h.GetTicket()), Searched: d.duration(h.GetSearched()),
+		}
 	}
 	d.check(r.Number > 0, "a work request without a number")
 	d.check(max(r.Threads, r.Searchers, r.Want) <= maxThreads && min(r.Threads, r.Searchers) > 0,

@@ -19,40 +19,48 @@ var ErrNoCoordinator = errors.New("no coordinator of the run answers")
 
 // RequestWork sends a work request and waits for the reply, for up to 7 s. The error wraps [ErrNoCoordinator] if nobody
 // could have received it, and a [VersionError] if the coordinator has another version.
-func (b *Bus) RequestWork(ctx context.Context, run string, from queens.Process, r *queens.WorkRequest) (*queens.WorkReply, error) {
-	return request(ctx, b, workSubject(run, from), DecodeWorkReply)(EncodeRequest(r))
+func (b *Bus) RequestWork(
+	ctx context.Context, run string, from queens.Process, r *queens.WorkRequest,
+) (reply *queens.WorkReply, err error) {
+	data, err := EncodeRequest(r)
+	if err != nil {
+		return nil, err
+	}
+	return request(ctx, b, workSubject(run, from), data, DecodeWorkReply)
 }
 
-// Deliver sends results and waits for the receipts, for up to 7 s. Errors are as those of [Bus.RequestWork].
+// Deliver sends results and waits for the receipts, for up to 7 s. Its errors wrap the same as those of [Bus.RequestWork].
 func (b *Bus) Deliver(ctx context.Context, run string, from queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error) {
-	return request(ctx, b, workSubject(run, from), DecodeDeliveryReply)(EncodeDelivery(d))
+	data, err := EncodeDelivery(d)
+	if err != nil {
+		return nil, err
+	}
+	return request(ctx, b, workSubject(run, from), data, DecodeDeliveryReply)
 }
 
-// Status returns the snapshot of a run, from its coordinator. It waits for up to 7 s. Errors are as those of
+// Status asks the coordinator of a run for its snapshot, for up to 7 s. Its errors wrap the same as those of
 // [Bus.RequestWork].
 func (b *Bus) Status(ctx context.Context, run string) (*queens.Snapshot, error) {
-	return request(ctx, b, statusSubject(run), func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot(run, data) })(nil, nil)
+	decode := func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot(run, data) }
+	return request(ctx, b, statusSubject(run), nil, decode)
 }
 
-// request returns the function that sends an encoded request and decodes its reply.
-func request[T any](ctx context.Context, b *Bus, subject string, decode func([]byte) (T, error)) func(data []byte, err error) (T, error) {
-	return func(data []byte, err error) (reply T, _ error) {
-		if err != nil {
-			return reply, err
-		}
-		ctx, cancel := context.WithTimeout(ctx, requestTimeout)
-		defer cancel()
-		m, err := b.conn.RequestWithContext(ctx, subject, data)
-		if errors.Is(err, nats.ErrNoResponders) {
-			err = ErrNoCoordinator
-		}
-		if err != nil {
-			return reply, fmt.Errorf("%s: %w", subject, err)
-		}
-		if reply, err = decode(m.Data); err != nil {
-			err = fmt.Errorf("the reply on %s: %w", subject, err)
-			b.warnOnce("reply "+err.Error(), err, "a coordinator can't be understood")
-		}
-		return reply, err
+// request sends a request and decodes its reply.
+func request[T any](
+	ctx context.Context, b *Bus, subject string, data []byte, decode func([]byte) (*T, error),
+) (reply *T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	m, err := b.conn.RequestWithContext(ctx, subject, data)
+	if errors.Is(err, nats.ErrNoResponders) {
+		err = ErrNoCoordinator
 	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", subject, err)
+	}
+	if reply, err = decode(m.Data); err != nil {
+		err = fmt.Errorf("the reply on %s: %w", subject, err)
+		b.warnOnce("reply "+err.Error(), err, "a coordinator can't be understood")
+	}
+	return reply, err
 }

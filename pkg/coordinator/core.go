@@ -79,7 +79,8 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	}
 	c.queue = newQueue(ends)
 	c.fill()
-	c.record(now, &ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}, finished{})
+	start := ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}
+	c.record(now, &start, finished{})
 	c.checkMachine(now)
 	c.after(now)
 	return c
@@ -141,7 +142,7 @@ func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
 	if now >= c.clock.open && (mine > other.Recorded || mine == other.Recorded && c.options.Instance > other.Instance) {
 		return
 	}
-	c.Stop(now, fmt.Errorf("%w: another coordinator has it, with %d results; this one has %d", queens.ErrIncomplete, other.Recorded, mine))
+	c.fail(now, "another coordinator has it, with %d results; this one has %d", other.Recorded, mine)
 }
 
 // Tick lets time pass.
@@ -168,19 +169,27 @@ func (c *Core) Tick(now time.Duration) {
 	if c.over == nil && now-c.clock.mark >= markEvery && c.state.Results() != c.clock.marked {
 		c.mark(now, queens.Running, nil)
 	}
-	if said := c.Announcement(); open && (now-c.clock.announced >= announceEvery || said.State != c.clock.said.State || said.Work != c.clock.said.Work) {
-		c.clock.announced, c.clock.said, c.out.Announce = now, said, true
+	news, said := c.Announcement(), c.clock.said
+	due := now-c.clock.announced >= announceEvery || news.State != said.State || news.Work != said.Work
+	if open && due {
+		c.clock.announced, c.clock.said, c.out.Announce = now, news, true
 	}
 }
 
 // Announcement returns what the coordinator says to all now.
 func (c *Core) Announcement() queens.Announcement {
-	a := queens.Announcement{Run: c.state.Header().Run, Instance: c.options.Instance, State: queens.Running, Recorded: c.state.Results()}
-	if a.Work = c.over == nil && c.queue.waits() > 0; c.over != nil {
+	a := queens.Announcement{
+		Run: c.state.Header().Run, Instance: c.options.Instance, State: queens.Running, Recorded: c.state.Results(),
+		Work: c.over == nil && c.queue.waits() > 0,
+	}
+	if c.over != nil {
 		a.State = c.over.State
 	}
 	return a
 }
+
+// allDone reports whether every task is done.
+func (c *Core) allDone() bool { return c.state.NumberDone() == c.state.Header().Manifest.Tasks }
 
 // line adds a line to the log.
 func (c *Core) line(warn bool, format string, args ...any) {

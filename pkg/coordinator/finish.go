@@ -52,7 +52,7 @@ func (c *Core) lost() (tasks []uint64) {
 func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
 	way, found := c.judge.way(task, why)
 	if !found {
-		c.Stop(now, fmt.Errorf("%w: every kernel of this machine fails on task %d: resume the run on another machine", queens.ErrIncomplete, task))
+		c.fail(now, "every kernel of this machine fails on task %d: resume the run on another machine", task)
 		return
 	}
 	c.judge.running = &way
@@ -85,7 +85,7 @@ func (c *Core) finish(now time.Duration) {
 	if c.totalOf != 0 || c.over != nil || c.judge.running != nil || len(c.judge.unsettled) > 0 {
 		return
 	}
-	if c.state.NumberDone() < h.Manifest.Tasks {
+	if !c.allDone() {
 		c.clock.onlyChecks = 0
 		return
 	}
@@ -128,7 +128,7 @@ func (c *Core) awaitsChecks() bool {
 // TotalDone handles the total that was commanded.
 func (c *Core) TotalDone(now time.Duration, result *TotalResult) {
 	c.advance(now)
-	current := c.totalOf == c.state.Results()+1 && c.state.NumberDone() == c.state.Header().Manifest.Tasks && len(c.judge.unsettled) == 0
+	current := c.totalOf == c.state.Results()+1 && c.allDone() && len(c.judge.unsettled) == 0
 	c.totalOf = 0
 	switch {
 	case c.over != nil || !current: // a result has come meanwhile: the total is computed again
@@ -149,6 +149,11 @@ func (c *Core) Stop(now time.Duration, err error) {
 	if c.over == nil {
 		c.end(now, queens.Stopped, nil, err)
 	}
+}
+
+// fail stops the run because of what is wrong here.
+func (c *Core) fail(now time.Duration, format string, args ...any) {
+	c.Stop(now, fmt.Errorf("%w: "+format, append([]any{queens.ErrIncomplete}, args...)...))
 }
 
 // end ends the run here. Workers are told to drop what they hold of a run that has ended for ever; they go on with one that

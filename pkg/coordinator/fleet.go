@@ -22,7 +22,7 @@ const (
 	measureEvery = time.Second
 	// remembered is how long a worker that is silent or has left is remembered: it may come back.
 	remembered = 10 * time.Minute
-	// mostWorkers bounds the worker processes that are remembered: names cost a stranger nothing.
+	// mostWorkers bounds the worker processes that are remembered, because a stranger can invent any number of names.
 	mostWorkers = 1 << 16
 )
 
@@ -77,7 +77,10 @@ type fleet struct {
 }
 
 func newFleet(now time.Duration) *fleet {
-	return &fleet{workers: map[queens.Process]*worker{}, wanting: map[queens.Process]*worker{}, last: now, connected: true, measured: now - measureEvery}
+	return &fleet{
+		workers: map[queens.Process]*worker{}, wanting: map[queens.Process]*worker{},
+		last: now, connected: true, measured: now - measureEvery,
+	}
 }
 
 // advance lets time pass, and returns how much of it counts as time of the run: a gap does not, and everybody gets time

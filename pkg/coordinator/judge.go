@@ -133,8 +133,8 @@ func (j *judge) next(lost []uint64) (task uint64, why ledger.Why, found bool) {
 }
 
 // way returns how a task is recounted: by the fastest kernel that no count of it names, or by generic, or by generic one row
-// deeper. It repeats no recount of this machine, and repeats recounts of other machines last. It returns false if children have
-// died in all other ways.
+// deeper. It repeats no recount of this machine, and repeats recounts of other machines last. It returns false if this machine
+// has tried every way: each gave a recount, or its child died.
 func (j *judge) way(task uint64, why ledger.Why) (Recount, bool) {
 	counts := j.state.Counts(task)
 	var ways, elsewhere []Recount

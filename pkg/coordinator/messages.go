@@ -62,7 +62,7 @@ type Line struct {
 	Text string
 }
 
-// Reply answers a work request. The service adds tickets, boards and prefixes to the ranges of Chunks, and cuts nothing.
+// Reply answers a work request. The service adds a ticket, a board and prefixes to each range of Chunks, and sends them all.
 type Reply struct {
 	To      queens.Process
 	Number  uint64 // of the request
@@ -90,8 +90,10 @@ type Recount struct {
 // End says how the run ended here.
 type End struct {
 	State queens.State // stopped, complete or contradicted
-	Total *big.Int     // nil unless complete
-	Err   error        // nil if complete, or if it was stopped as asked; else it wraps an error of package queens that decides the exit code
+	Total *big.Int     // nil unless the run is complete
+	// Err is nil if the run is complete, or was stopped as asked. Otherwise it wraps an error of package queens, which decides
+	// the exit code.
+	Err error
 }
 
 // Options are what a [Core] has to know of its process.

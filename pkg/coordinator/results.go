@@ -77,7 +77,7 @@ type finished struct {
 func (c *Core) record(now time.Duration, r ledger.Record, from finished) {
 	change, err := c.state.Apply(r)
 	if err != nil {
-		c.Stop(now, fmt.Errorf("%w: a record that is not of this run: %w", queens.ErrIncomplete, err))
+		c.fail(now, "a record that is not of this run: %w", err)
 		return
 	}
 	c.out.Records = append(c.out.Records, r)
@@ -148,11 +148,12 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 func (c *Core) checkMachine(now time.Duration) {
 	for _, task := range slices.Sorted(maps.Keys(c.judge.unsettled)) {
 		if c.judge.contradictsItself(task) {
-			c.Stop(now, fmt.Errorf("%w: two recounts of task %d differ, so this machine or a kernel is wrong: check its memory, and resume the run on another machine", queens.ErrIncomplete, task))
+			c.fail(now, "two recounts of task %d differ, so this machine or a kernel is wrong: check its memory, "+
+				"and resume the run on another machine", task)
 		}
 	}
 	if own := c.options.Machine; c.state.Banned(own) {
-		c.Stop(now, fmt.Errorf("%w: %s, and resume the run on another machine: this is the coordinator's own", queens.ErrIncomplete, c.refusal(own)))
+		c.fail(now, "%s, and resume the run on another machine: this is the coordinator's own", c.refusal(own))
 	}
 }
 

@@ -77,7 +77,7 @@ type Coordinator struct {
 	writes   chan write
 	failed   chan error // has the first error of the log
 	latest   atomic.Pointer[queens.Snapshot]
-	group    errgroup.Group // of all other goroutines
+	group    sync.WaitGroup // of all other goroutines
 	ctx      context.Context
 	cancel   func()
 	stops    []func() // end the subscriptions
@@ -164,7 +164,8 @@ func (s *Coordinator) Close() {
 		stop()
 	}
 	close(s.writes)
-	_, _ = s.messages.Wait(), s.group.Wait() // they return no error
+	_ = s.messages.Wait() // they return no error
+	s.group.Wait()
 }
 
 // now returns the time for the core.
@@ -274,16 +275,15 @@ func (s *Coordinator) execute() {
 		s.append(&c)
 	}
 	for _, r := range c.Replies {
-		s.group.Go(func() error {
-			checker := s.checkers.Get().(*checker)
-			defer s.checkers.Put(checker)
-			reply := checker.reply(s.Options.Instance, &r)
+		s.group.Go(func() {
+			c := s.checkers.Get().(*checker)
+			defer s.checkers.Put(c)
+			reply := c.reply(s.Options.Instance, &r)
 			s.answer(r.Origin)(bus.EncodeWorkReply(&reply))
-			return nil
 		})
 	}
 	if r := c.Recount; r != nil {
-		s.group.Go(func() error { s.recount(*r); return nil })
+		s.group.Go(func() { s.recount(*r) })
 	}
 	if c.Announce {
 		a := s.core.Announcement()
@@ -300,7 +300,7 @@ type write struct {
 }
 
 // write writes all records that wait at once, until the coordinator is closed and none waits.
-func (s *Coordinator) write() error {
+func (s *Coordinator) write() {
 	for first := range s.writes {
 		writes, records := []write{first}, first.records
 		for range len(s.writes) {
@@ -318,7 +318,6 @@ func (s *Coordinator) write() error {
 			}
 		}
 	}
-	return nil
 }
 
 // append appends records, and does what waits for the disk when they are there.
@@ -331,13 +330,13 @@ func (s *Coordinator) append(c *Commands) {
 			return // the loop ends; a worker without a receipt delivers again
 		}
 		for _, r := range receipts {
-			s.group.Go(func() error {
-				s.answer(r.Origin)(bus.EncodeDeliveryReply(&queens.DeliveryReply{Instance: s.Options.Instance, Receipts: r.Receipts}))
-				return nil
+			s.group.Go(func() {
+				reply := queens.DeliveryReply{Instance: s.Options.Instance, Receipts: r.Receipts}
+				s.answer(r.Origin)(bus.EncodeDeliveryReply(&reply))
 			})
 		}
 		if total {
-			s.group.Go(func() error { s.total(); return nil })
+			s.group.Go(s.total)
 		}
 	}}
 	if end != nil {

@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Snapshot returns the facts of the run. Rate, TimeToGo and Remaining are left out: a [progress.Meter] measures them. So is
-// what confirms the total: it takes a pass over all tasks.
+// Snapshot returns the facts of the run, without Rate, TimeToGo and Remaining, which a [progress.Meter] measures, and without
+// what confirms the total, which takes a pass over all tasks.
 func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	h, bans := c.state.Header(), c.state.Bans()
 	s := queens.Snapshot{
@@ -32,7 +32,9 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 		s.IdleThreads += c.idle(w) * shown.Threads / max(w.request.Searchers, 1)
 		s.WorkerList = append(s.WorkerList, shown)
 	}
-	slices.SortStableFunc(s.WorkerList, func(a, b queens.Worker) int { return cmp.Compare(b.Longest.Duration, a.Longest.Duration) })
+	slices.SortStableFunc(s.WorkerList, func(a, b queens.Worker) int {
+		return cmp.Compare(b.Longest.Duration, a.Longest.Duration)
+	})
 	s.WorkerList = s.WorkerList[:min(len(s.WorkerList), queens.MaxWorkers)]
 	return s
 }
@@ -41,8 +43,9 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 func (c *Core) snapshotOf(now time.Duration, w *worker) queens.Worker {
 	s := queens.Worker{
 		Machine: w.process.Machine, Process: w.process.Name, Kernel: w.request.Kernel, Version: w.request.Version,
-		Threads: w.request.Threads, Tasks: w.tasks, Held: c.queue.tasksOf(w.process), LastSeen: queens.Seconds{Duration: max(now-w.heard, 0)}, // heard after the snapshot's time
-		Rate: w.rate.solutions / max(w.rate.seconds, 1e-6) * float64(w.request.Searchers),
+		Threads: w.request.Threads, Tasks: w.tasks, Held: c.queue.tasksOf(w.process),
+		Rate:     w.rate.solutions / max(w.rate.seconds, 1e-6) * float64(w.request.Searchers),
+		LastSeen: queens.Seconds{Duration: max(now-w.heard, 0)}, // it may have been heard after the snapshot's time
 	}
 	for _, h := range c.queue.holds[w.process] {
 		if h.begun {

@@ -68,8 +68,10 @@ const mostHolders = 16
 // It returns nil if there are none.
 func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold {
 	return c.queue.hold(now, p, r, func(task uint64) bool {
-		need := c.judge.need(task)
-		if need != needCount && need != needCheck || counters(c.state.Counters(task)).has(p.Machine) || len(c.queue.holders[task]) >= mostHolders {
+		if need := c.judge.need(task); need != needCount && need != needCheck {
+			return false
+		}
+		if counters(c.state.Counters(task)).has(p.Machine) || len(c.queue.holders[task]) >= mostHolders {
 			return false
 		}
 		if !c.queue.held(task) {
@@ -95,7 +97,7 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 	if c.over != nil || now < c.clock.handOut || !w.wants() || c.state.Banned(w.process.Machine) {
 		return nil
 	}
-	if c.state.NumberDone() == c.state.Header().Manifest.Tasks && !c.awaitsChecks() {
+	if c.allDone() && !c.awaitsChecks() {
 		return nil
 	}
 	c.fleet.measure(now)
@@ -129,7 +131,9 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 	if !w.kept {
 		return
 	}
-	w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool { return slices.Contains(chunks, r) }) // a ban made it needed again
+	w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool {
+		return slices.Contains(chunks, r) // its counts are needed again after a ban
+	})
 	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks, Origin: w.request.Origin}
 	if c.state.Banned(w.process.Machine) {
 		reply.Refused = c.refusal(w.process.Machine)
@@ -143,7 +147,8 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 func (c *Core) refusal(machine string) string {
 	for _, b := range c.state.Bans() {
 		if b.Machine == machine {
-			return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory", machine, b.Count, b.Task, b.Recount)
+			return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory",
+				machine, b.Count, b.Task, b.Recount)
 		}
 	}
 	return fmt.Sprintf("machine %s is banned", machine)
@@ -164,7 +169,7 @@ type ending struct {
 // the range that ends latest. The first result counts.
 func (c *Core) doubleLast(now time.Duration) {
 	idle := c.fleet.waiting()
-	if len(idle) == 0 || c.state.NumberDone() == c.state.Header().Manifest.Tasks {
+	if len(idle) == 0 || c.allDone() {
 		return
 	}
 	if c.fleet.measure(now); c.fleet.speed == 0 {
@@ -184,8 +189,8 @@ func (c *Core) doubleLast(now time.Duration) {
 			if end >= h.end {
 				break
 			}
-			bytes := int(h.Tasks) * c.options.TaskBytes[class]
-			if h.holder == w.process || bytes > room.bytes || c.queue.holds[w.process][h.Range] != nil || c.adopt(now, w.process, h.Range) == nil {
+			fits := int(h.Tasks)*c.options.TaskBytes[class] <= room.bytes
+			if !fits || c.queue.holds[w.process][h.Range] != nil || c.adopt(now, w.process, h.Range) == nil {
 				continue
 			}
 			room.take(h.Tasks, c.options.TaskBytes[class])
@@ -224,7 +229,8 @@ func (c *Core) endings(now time.Duration) (list []ending) {
 		place[h.hold] = i
 	}
 	return slices.DeleteFunc(list, func(h ending) bool {
-		return c.judge.need(h.First) != needCount || !c.queue.mayDouble(h.hold, func(other *hold) bool { return place[other] > place[h.hold] })
+		sooner := func(other *hold) bool { return place[other] > place[h.hold] }
+		return c.judge.need(h.First) != needCount || !c.queue.mayDouble(h.hold, sooner)
 	})
 }
 
@@ -261,7 +267,7 @@ func (c *Core) advise(now time.Duration) {
 			return
 		}
 	}
-	c.notice = fmt.Sprintf("a redundancy of %d needs another machine: those that are present have counted all that waits", redundancy)
+	c.notice = fmt.Sprintf("a redundancy of %d needs another machine: every machine here has counted all that waits", redundancy)
 	if now-c.clock.advised >= adviseEvery {
 		c.clock.advised = now
 		c.line(true, "%s", c.notice)

@@ -53,13 +53,14 @@ type Core struct {
 // Command is what a [Core] wants to be done: [Ask], [Deliver], [Search], [Stop] or [Note].
 type Command any
 
-// Ask sends a work request; what it says of program, kernel and threads is for the sender to add. What becomes of it goes to [Core.Replied], with the number.
+// Ask sends a work request, to which the sender adds version, kernel, threads and searchers. The reply, or nil, goes to
+// [Core.Replied] with the number.
 type Ask struct {
 	Run     string
 	Request queens.WorkRequest
 }
 
-// Deliver sends results. What becomes of it goes to [Core.Receipted], with the number.
+// Deliver sends results. The reply, or nil, goes to [Core.Receipted] with the number.
 type Deliver struct {
 	Run      string
 	Number   uint64

@@ -25,7 +25,7 @@ func (c *Core) askAll(now time.Duration) {
 	}
 }
 
-// want returns how many searchers have no next chunk: each idle one lacks two. Chunks of silent runs do not count, so that
+// want returns how many searchers have no next chunk: each idle one lacks two. Chunks of silent runs are left out, so that
 // other runs are asked.
 func (c *Core) want(now time.Duration) int {
 	if c.leaving() {

@@ -99,7 +99,8 @@ func (r *run) silent(now time.Duration) bool { return now >= r.silentAt }
 
 // holds reports whether the worker holds chunks or results of a run.
 func (c *Core) holds(r *run) bool {
-	return len(r.waiting) > 0 || len(r.results) > 0 || slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.run == r })
+	searches := func(s searcher) bool { return s.run == r }
+	return len(r.waiting) > 0 || len(r.results) > 0 || slices.ContainsFunc(c.searchers, searches)
 }
 
 // end ends the searches of a run that has ended, and forgets it.

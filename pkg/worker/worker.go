@@ -144,30 +144,39 @@ func (w *Worker) loop(ctx context.Context) {
 			})
 			continue
 		case <-lines.C:
-			s := w.Stats()
-			state, text := "working", fmt.Sprintf("%s in %v; %d of %s search for %s", humanize.Plural(s.Tasks-logged.Tasks, "task"), logEvery,
-				s.Busy, humanize.Plural(w.cfg.Threads, "thread"), strings.Join(s.Runs, ", "))
-			if s.Reason != "" {
-				state, text = "idle", "idle: "+s.Reason
-			}
-			if s.Results > 0 {
-				text += fmt.Sprintf("; %s without a receipt", humanize.Plural(s.Results, "result"))
-			}
-			w.cfg.Log.Info().Uint64("tasks", s.Tasks-logged.Tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).Int("undelivered", s.Results).
-				Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, text).Msg(state)
-			logged = s
+			logged = w.log(logged)
 			continue
 		case <-ctx.Done():
 		}
 		break
 	}
 	counted := w.Stats().Tasks
-	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, "the worker leaves; it has counted "+humanize.Plural(counted, "task")).Msg("leaving")
+	text := "the worker leaves; it has counted " + humanize.Plural(counted, "task")
+	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, text).Msg("leaving")
 	w.input((*Core).Leave)
 	<-w.left
 	if s := w.Stats(); s.Results > 0 {
-		w.cfg.Log.Info().Int("results", s.Results).Msg("left before the coordinator confirmed some results: their tasks may be counted again")
+		w.cfg.Log.Info().Int("results", s.Results).
+			Msg("left before the coordinator confirmed some results: their tasks may be counted again")
 	}
+}
+
+// log logs what the worker does, and what it has done since the last line. It takes the Stats of that line, and returns those
+// of this one.
+func (w *Worker) log(last Stats) Stats {
+	s := w.Stats()
+	tasks := s.Tasks - last.Tasks
+	state, text := "working", fmt.Sprintf("%s in %v; %d of %s search for %s", humanize.Plural(tasks, "task"), logEvery,
+		s.Busy, humanize.Plural(w.cfg.Threads, "thread"), strings.Join(s.Runs, ", "))
+	if s.Reason != "" {
+		state, text = "idle", "idle: "+s.Reason
+	}
+	if s.Results > 0 {
+		text += fmt.Sprintf("; %s without a receipt", humanize.Plural(s.Results, "result"))
+	}
+	w.cfg.Log.Info().Uint64("tasks", tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).Int("undelivered", s.Results).
+		Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, text).Msg(state)
+	return s
 }
 
 // input gives the core an input and executes its commands.

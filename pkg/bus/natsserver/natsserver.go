@@ -49,7 +49,8 @@ func Start(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
-	nats.SetLoggerV2(serverLog{cfg.Log.With().Str("from", "nats-server").Logger()}, cfg.Log.GetLevel() <= zerolog.DebugLevel, false, false)
+	debug := cfg.Log.GetLevel() <= zerolog.DebugLevel
+	nats.SetLoggerV2(serverLog{cfg.Log.With().Str("from", "nats-server").Logger()}, debug, false, false)
 	nats.Start()
 	s := &Server{nats, options.Host}
 	if !nats.ReadyForConnections(startTimeout) {
