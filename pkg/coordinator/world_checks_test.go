@@ -165,7 +165,7 @@ func (w *world) checkReply(h *host, r *Reply) {
 		for task := drop.First; task < drop.End() && c.over == nil && !c.state.Banned(r.To.Machine); task++ {
 			if need := c.judge.need(task); (need == needCount || need == needCheck) && !counters(c.state.Counters(task)).has(r.To.Machine) &&
 				!slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool { return h.holder == r.To && h.Range != drop }) {
-				w.fail("%s shall drop %v, and task %d needs its count", r.To.Name, drop, task)
+				w.fail("%s is told to drop %v, but task %d needs its count", r.To.Name, drop, task)
 			}
 		}
 	}
@@ -316,7 +316,7 @@ func (w *world) checkEnd() {
 		case state.Banned(w.home):
 			w.fail("the run is complete on a machine that is banned")
 		case state.Ended() != queens.Complete:
-			w.fail("the run is complete, and its log says %q", state.Ended())
+			w.fail("the run is complete, but its log says %q", state.Ended())
 		case w.mustBeExact() && w.end.Total.Cmp(w.total) != 0:
 			w.fail("the total is %v, not %v", w.end.Total, w.total)
 		case w.setup.published && w.end.Total.Cmp(w.total) != 0:
@@ -326,7 +326,7 @@ func (w *world) checkEnd() {
 			if o := state.Task(uint64(task)); !o.Done {
 				w.fail("the run is complete without task %d", task)
 			} else if o.Count != w.truth[task] && w.mustBeExact() {
-				w.fail("task %d has %d", task, o.Count)
+				w.fail("task %d has the wrong count %d", task, o.Count)
 			} else if !o.Verdict {
 				machines := map[string]bool{}
 				for _, c := range state.Counts(uint64(task)) {

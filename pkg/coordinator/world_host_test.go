@@ -183,7 +183,7 @@ func (h *host) kill(away time.Duration) {
 	w.after(away, w.startHost)
 }
 
-// execute executes the commands of the core.
+// execute carries out the commands of the core.
 func (h *host) execute() {
 	w := h.w
 	c := h.core.Take()
@@ -323,7 +323,7 @@ func (h *host) total() {
 	case state.NumberDone() < w.header.Manifest.Tasks:
 		result = &TotalResult{Err: fmt.Errorf("%d tasks are done", state.NumberDone())}
 		if h.state.Results() == h.core.totalOf-1 {
-			w.fail("a total was asked for while %d tasks are done", state.NumberDone())
+			w.fail("a total is asked for although only %d tasks are done", state.NumberDone())
 		}
 	case w.setup.published && result.Total.Cmp(w.total) != 0:
 		result = &TotalResult{Err: fmt.Errorf("%w: the published total is another", queens.ErrContradiction)}

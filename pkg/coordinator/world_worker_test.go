@@ -111,7 +111,7 @@ func (p *proc) kill() {
 	p.w.after(p.w.faults.between(time.Second, 60*time.Second), func() { p.w.spawn(p.machine) })
 }
 
-// execute executes the commands of the core, and lets it tick when it is due.
+// execute carries out the commands of the core, and lets it tick when it is due.
 func (p *proc) execute() {
 	w := p.w
 	for _, command := range p.core.Commands() {

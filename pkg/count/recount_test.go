@@ -46,8 +46,8 @@ func TestReportsAreInOrder(t *testing.T) {
 	})
 }
 
-// While nobody reads the reports, a recount reads only a few lines per thread, and a buffer. Cancelling the context ends
-// the recount.
+// While nobody reads the reports, a recount reads only a few lines for each thread, plus a buffer. Cancelling the context
+// ends the recount.
 func TestRecountStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const threads = 2

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// ErrLocked says that another process holds the lock of a file.
+// ErrLocked says that somebody else holds the lock of a file.
 var ErrLocked = errors.New("it is locked")
 
 // Write writes a file that only its owner may read. It replaces a file that has the name. When it returns nil, the contents

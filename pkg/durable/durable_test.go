@@ -44,7 +44,7 @@ func TestWrite(t *testing.T) {
 	}
 	check("first")
 	if err := WriteNew(path, []byte("second")); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("error %v of a file that exists", err)
+		t.Errorf("the file exists, and the error is %v", err)
 	}
 	check("first")
 	if err := Write(path, []byte("third")); err != nil {
@@ -94,14 +94,14 @@ func TestLock(t *testing.T) {
 		t.Error(err)
 	}
 	if err := Lock(a, true); !errors.Is(err, ErrLocked) {
-		t.Errorf("error %v of a lock that another shares", err)
+		t.Errorf("another file shares the lock, and the error is %v", err)
 	}
 	if err := errors.Join(b.Close(), Lock(a, true)); err != nil {
 		t.Error(err)
 	}
 	c := open()
 	if err := Lock(c, false); !errors.Is(err, ErrLocked) {
-		t.Errorf("error %v of a lock that another has", err)
+		t.Errorf("another file has the lock, and the error is %v", err)
 	}
 	if err := errors.Join(a.Close(), Lock(c, true)); err != nil {
 		t.Error(err)

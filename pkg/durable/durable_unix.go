@@ -17,7 +17,7 @@ func SyncFolder(folder string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if another process holds the
+// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if somebody else holds the
 // lock.
 func Lock(file *os.File, exclusive bool) error {
 	how := syscall.LOCK_SH

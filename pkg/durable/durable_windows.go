@@ -10,7 +10,7 @@ import (
 // SyncFolder does nothing, because Windows itself keeps the names of files on disk.
 func SyncFolder(string) error { return nil }
 
-// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if another process holds the
+// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if somebody else holds the
 // lock.
 func Lock(file *os.File, exclusive bool) error {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)

@@ -82,7 +82,7 @@ func TestBoardsStopWithTheConsumer(t *testing.T) {
 			}
 		}
 		if got != limit {
-			t.Errorf("%d boards came, want %d", got, limit)
+			t.Errorf("%d boards are yielded, want %d", got, limit)
 		}
 	}
 }

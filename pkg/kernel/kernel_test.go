@@ -67,14 +67,14 @@ func TestDiffering(t *testing.T) {
 			want = all[1]
 		}
 		if got := kernel.Differing(name).Name; got != want {
-			t.Errorf("%s counts again what %s has counted, want %s", got, name, want)
+			t.Errorf("got %s for a recount of counts by %s, want %s", got, name, want)
 		}
 	}
 	if got := kernel.Differing("of another machine").Name; got != all[0] {
-		t.Errorf("%s counts again what another machine has counted, want %s", got, all[0])
+		t.Errorf("got %s for a recount of counts by another machine, want %s", got, all[0])
 	}
 	if got := kernel.Differing(all...).Name; got != "generic" {
-		t.Errorf("%s counts again what all kernels have counted, want generic", got)
+		t.Errorf("got %s for a recount of counts by all kernels, want generic", got)
 	}
 }
 

@@ -16,8 +16,8 @@ func shiftCounts[T word]() (shifts [queens.MaxN]shift[T]) {
 	return shifts
 }
 
-// factors returns the operands of a multiplication that shifts 16-bit words. The low half of the product with the left factor
-// is the word shifted to the left, the high half of the product with the right factor is the word shifted to the right.
+// factors returns the operands of multiplications that shift 16-bit words. The low half of a word times the left factor is
+// the word shifted to the left. The high half of a word times the right factor is the word shifted to the right.
 func factors() (shifts [queens.MaxN]shift[uint16]) {
 	for rows := 1; rows < queens.MaxN; rows++ {
 		left, right := 1<<rows, 1<<16>>rows

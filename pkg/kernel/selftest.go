@@ -13,9 +13,9 @@ import (
 // SelfTestN is the side of the largest full board whose total [SelfTest] compares with the published one.
 const SelfTestN = 12
 
-// selfTestSides are the large boards that [SelfTest] counts: the side, the number of rows that the prefixes of the full board
-// leave, and the number of prefixes of the gapped board. There are two, because a kernel may use different functions for wide
-// and for very wide boards.
+// selfTestSides has the large boards that [SelfTest] counts. For each it has the side, the number of rows that prefixes of
+// the full board leave, and the number of prefixes of the gapped board. There are two, because a kernel may use different
+// functions for wide and for very wide boards.
 var selfTestSides = []struct{ n, left, gapped int }{{20, 9, 3}, {28, 12, 40}}
 
 // SelfTest counts boards with kernel k. It compares the totals of small full boards with the published ones, and all other

@@ -218,7 +218,7 @@ func TestNoThreads(t *testing.T) {
 	r.wantTimeToGo("again", r.left(10), 2)
 }
 
-// A ban voids counts: the rates begin again.
+// A ban voids counts. After it, the rates are measured from zero.
 func TestBan(t *testing.T) {
 	r := newRun(t, 10_000, 0, 0)
 	r.work(10, time.Minute)

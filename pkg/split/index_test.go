@@ -150,8 +150,8 @@ func TestEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// BenchmarkIndex makes the index of a manifest, makes single tasks, and makes chunks of 100 tasks one after the other. It
-// reports the memory of the index.
+// BenchmarkIndex measures how long it takes to make the index of a manifest, single tasks, and chunks of 100 tasks one after
+// the other. It reports the memory of the index.
 func BenchmarkIndex(b *testing.B) {
 	for _, n := range []int{18, 22, 26} {
 		m, index, err := split.Plan(b.Context(), n, queens.Full, mustClasses(b, n, queens.Full), 0)

@@ -31,8 +31,8 @@ func TestTooManyTasks(t *testing.T) {
 	}
 }
 
-// leavesSquares agrees with a plain look at every square: each of the next two rows and the last row has a square that no
-// queen attacks. A prefix may have fewer rows below it.
+// leavesSquares reports whether each of the next two rows and the last row has a square that no queen attacks. The test
+// compares it with a look at every square. A prefix may have fewer rows below it.
 func TestLeavesSquares(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 0))

@@ -124,10 +124,10 @@ func TestFundamentalEnds(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { stop(stopped) })
 	if got, err := symmetry.Fundamental(ctx, 32, big.NewInt(8), 3); !errors.Is(err, stopped) || got != nil {
-		t.Errorf("%v (error %v), want the cause of the end", got, err)
+		t.Errorf("%v (error %v), want the cause of ctx", got, err)
 	}
 	if got, err := symmetry.QuarterTurn(ctx, 32); !errors.Is(err, stopped) || got != 0 {
-		t.Errorf("%d (error %v), want the cause of the end", got, err)
+		t.Errorf("%d (error %v), want the cause of ctx", got, err)
 	}
 	if after := runtime.NumGoroutine(); after > before+1 { // the timer's goroutine may still end
 		t.Errorf("%d goroutines, %d before", after, before)

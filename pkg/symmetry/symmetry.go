@@ -67,7 +67,7 @@ type Sums [queens.MaxWeight + 1]queens.Sum
 // Add adds the count of solutions that were found on a class of the given weight, 1 to 8.
 func (s *Sums) Add(weight int, count uint64) { s[weight].Add(count) }
 
-// Total returns the sum over the weights of weight times number of solutions. When the count is complete, it is the number of
+// Total adds up, for all weights, the weight times its number of solutions. When the count is complete, that is the number of
 // solutions of the whole board.
 func (s *Sums) Total() *big.Int {
 	total := new(big.Int)

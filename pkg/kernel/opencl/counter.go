@@ -224,7 +224,7 @@ func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 		steps += uint64(w[most])
 	}
 	if steps == 0 {
-		return 0, errors.New("no lane took a step, and there are states left: the device computes wrongly")
+		return 0, errors.New("no lane took a step although there are states left: the device computes wrongly")
 	}
 	return steps, nil
 }

@@ -84,8 +84,8 @@ KERNEL void begin(GLOBAL Lane *lanes, GLOBAL uint *counts, uint tasks)
 }
 
 // shifts returns two factors that shift by 0 to 31. The product with the first is the value shifted to the left. The upper
-// half of the product with the second is the value shifted to the right, but 0 for a shift by 0. GPUs multiply while they do
-// other operations, of which the search has many.
+// half of the product with the second is the value shifted to the right, but 0 for a shift by 0. GPUs can multiply and do
+// other operations at the same time, and the search has many others.
 uint2 shifts(uint by)
 {
     return (uint2)(1u << by, by == 0 ? 0 : 1u << (32 - by));

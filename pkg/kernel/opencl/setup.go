@@ -67,7 +67,7 @@ func open(index int, s settings) (*counter, error) {
 		return nil, err
 	}
 	if index >= len(found) {
-		return nil, fmt.Errorf("this machine has no device %s%d: it has %d", Prefix, index, len(found))
+		return nil, fmt.Errorf("this machine has no device %s%d: it has %d devices", Prefix, index, len(found))
 	}
 	d, c := found[index], &counter{settings: s}
 	c.title = queens.Sanitize(fmt.Sprint(Prefix, index, " ", d.Name))

@@ -144,7 +144,7 @@ func loadDriver(library string) (platforms uintptr, err error) {
 	}
 	platforms, _, _ = purego.SyscallN(byName, uintptr(address([]byte("clIcdGetPlatformIDsKHR\x00"))))
 	if platforms == 0 {
-		return 0, errors.New("it is no driver for OpenCL: it lacks clIcdGetPlatformIDsKHR")
+		return 0, errors.New("the library is no OpenCL driver: it lacks clIcdGetPlatformIDsKHR")
 	}
 	return platforms, nil
 }
