@@ -1,6 +1,6 @@
-# The images of the two commands, each with one static binary and root certificates, and no shell. Build one with
-# --target coordinator or worker; docker-compose.yml builds both. --target worker-opencl is a worker for GPUs, see
-# docs/cluster.md. The build stage runs on the machine that builds, and compiles for the platform of the image.
+# The images of the two programs. Each has one static binary and root certificates, and no shell. Build one with --target
+# coordinator or --target worker; docker-compose.yml builds both. --target worker-opencl is a worker for GPUs: see
+# docs/cluster.md. The build stage runs on the platform of the machine that builds, and compiles for the platform of the image.
 ARG OPENCL_BASE=debian:bookworm-slim
 
 FROM --platform=$BUILDPLATFORM golang:1.26.8-bookworm AS build
@@ -11,7 +11,7 @@ COPY proto ./proto
 COPY pkg ./pkg
 COPY coordinator ./coordinator
 COPY worker ./worker
-# Printed by version: git describe --always --dirty.
+# VERSION is what the version command prints: git describe --always --dirty.
 ARG VERSION=
 ARG TARGETOS TARGETARCH
 RUN --mount=type=cache,target=/root/.cache/go-build \
@@ -42,8 +42,8 @@ ENV NQUEENS_HTTP=127.0.0.1:8080
 ENTRYPOINT ["/bin/worker"]
 HEALTHCHECK --start-period=30s --interval=10s CMD ["/bin/worker", "health"]
 
-# A worker for GPUs, on a base with glibc. The drivers are those that the files of /etc/OpenCL/vendors name; NVIDIA's
-# container toolkit mounts its driver, but not always that file. Drivers keep compiled kernels in /cache.
+# A worker for GPUs, on a base with glibc. It loads the drivers that the files in /etc/OpenCL/vendors name. NVIDIA's container
+# toolkit mounts its driver, but not always such a file. Drivers keep compiled kernels in /cache.
 FROM ${OPENCL_BASE} AS worker-opencl
 COPY --from=build-opencl /image/opencl/worker /bin/worker
 COPY --from=build-opencl /image/nvidia.icd /etc/OpenCL/vendors/nvidia.icd
