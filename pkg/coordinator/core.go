@@ -39,8 +39,8 @@ type Core struct {
 	numbers numbers
 	out     Commands
 	changed bool      // more tasks may wait: look at the kept requests
-	tell    []*worker // who shall drop something, and whose request is kept
-	totalOf uint64    // number of results when the total was asked for, plus 1; 0 while none is awaited
+	tell    []*worker // have a kept request, and must drop something
+	totalOf uint64    // 1 + the number of results when the total was asked for; 0 while no total is awaited
 	notice  string
 	over    *End // nil until the end
 }
@@ -53,9 +53,9 @@ type clock struct {
 	wall       time.Duration // for which coordinators have worked on the run, pauses left out
 	onlyChecks time.Duration // wall time when nothing but spot checks was left; 0 before
 	mark       time.Duration // when the last mark was recorded
-	marked     uint64        // the number of results then
+	marked     uint64        // the number of results at the last mark
 	announced  time.Duration
-	said       queens.Announcement // as announced
+	said       queens.Announcement // the last announcement
 	advised    time.Duration       // when it last said that another machine is needed
 }
 
@@ -102,7 +102,7 @@ func (c *Core) advance(now time.Duration) bool {
 	return now >= c.clock.open
 }
 
-// after does what any input may have made due.
+// after does what has become due. It is the end of every input.
 func (c *Core) after(now time.Duration) {
 	if c.over == nil && c.changed && now >= c.clock.handOut {
 		c.changed = false

@@ -100,7 +100,7 @@ func (c *Core) finish(now time.Duration) {
 }
 
 // awaitsChecks reports whether the end waits for spot checks: for at most a fiftieth of the run's time, and only while a
-// machine is present that can make them. It gives them up otherwise.
+// machine is present that can make them. Otherwise it gives up the checks.
 func (c *Core) awaitsChecks() bool {
 	if len(c.judge.checks) == 0 {
 		return false
@@ -142,8 +142,8 @@ func (c *Core) TotalDone(now time.Duration, result *TotalResult) {
 	c.after(now)
 }
 
-// Stop ends the run here so that it can be resumed, because a person or a service manager asked for it (err is nil) or
-// because of an error, as of the log.
+// Stop ends the run here so that it can be resumed. err is nil if a person or a service manager asked for it. Otherwise err says
+// what is wrong, such as an error of the log.
 func (c *Core) Stop(now time.Duration, err error) {
 	c.advance(now)
 	if c.over == nil {
@@ -156,8 +156,8 @@ func (c *Core) fail(now time.Duration, format string, args ...any) {
 	c.Stop(now, fmt.Errorf("%w: "+format, append([]any{queens.ErrIncomplete}, args...)...))
 }
 
-// end ends the run here. Workers are told to drop what they hold of a run that has ended for ever; they go on with one that
-// stops.
+// end is the end of the run here. If the run has ended for ever, workers are told to drop what they hold. If it only stops, they
+// go on.
 func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err error) {
 	c.mark(now, state, total)
 	c.over = &End{State: state, Total: total, Err: err}

@@ -30,10 +30,10 @@ type judge struct {
 	counted   map[string]bool // machines that have counted a task
 	checks    map[uint64]bool // tasks that shall have a second count, and have none
 	unsettled map[uint64]bool // tasks that need a recount
-	machine   string          // that recounts: the coordinator's
-	kernels   []string        // that can recount, the fastest first
+	machine   string          // the coordinator's machine, which recounts
+	kernels   []string        // kernels that can recount, the fastest first
 	running   *Recount        // nil if none runs
-	died      []Recount       // ways in which a child has died on the task that is recounted
+	died      []Recount       // failed recounts of the task that is recounted now
 }
 
 func newJudge(state *ledger.State, machine string, kernels []string) *judge {
@@ -100,7 +100,7 @@ func (j *judge) need(task uint64) need {
 }
 
 // news reports whether a count of a task by a machine is to be recorded. Of a machine, the first two differing counts of a
-// task are; a third one is too many. A count that equals that of a done task is not, unless the task needs a check.
+// task are; a third one is too many. A count that equals the count of a done task is not, unless the task needs a check.
 func (j *judge) news(machine string, task, count uint64) (isNew, tooMany bool) {
 	var own []uint64 // different counts by the machine
 	for _, c := range j.state.Counts(task) {

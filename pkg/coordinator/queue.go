@@ -25,7 +25,7 @@ type queue struct {
 	waiting []uint64                     // number of tasks that wait, by class
 	holders map[uint64][]*hold           // by task: the holds that await a count of it
 	holds   map[queens.Process]heldRange // the holds of each process
-	losses  map[uint64]int               // tasks that a worker lost, which are handed out alone, and how often each was lost alone
+	losses  map[uint64]int               // for tasks that a worker lost: how often alone in a chunk; they are handed out alone
 	ends    []uint64                     // for each class, the id after its last task
 }
 
@@ -36,7 +36,7 @@ type heldRange map[queens.Range]*hold
 type hold struct {
 	queens.Range
 	holder queens.Process
-	left   uint64        // tasks of the range of which a count by the holder is awaited
+	left   uint64        // number of its tasks that await a count by the holder
 	since  time.Duration // when it began
 	listed uint64        // number of the last request that listed it; 0 before
 	begun  bool          // its search has begun
@@ -59,7 +59,7 @@ func (q *queue) class(task uint64) int {
 	return i
 }
 
-// wait adds a range whose tasks neither wait nor are held. These machines have counted them.
+// wait adds a range whose tasks neither wait nor are held. The machines in by have counted them.
 func (q *queue) wait(r queens.Range, by counters) {
 	if r.Tasks == 0 {
 		return
@@ -110,8 +110,7 @@ func (q *queue) lowest(machine string) (by counters, first uint64, found bool) {
 }
 
 // take hands the lowest waiting tasks that a machine has not counted to one of its processes: consecutive tasks of one
-// class, or a single one if a worker lost it. most returns how many it may be, by their class; take takes nothing if that
-// is 0.
+// class, or a single task if a worker lost it. most returns for a class how many tasks may be taken; if none, take returns false.
 func (q *queue) take(now time.Duration, p queens.Process, most func(class int) uint64) (queens.Range, bool) {
 	by, first, found := q.lowest(p.Machine)
 	if !found {
@@ -269,8 +268,8 @@ func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
 	return tasks
 }
 
-// mayDouble reports whether a hold may be handed out again: no other that ends sooner has a task of it, and no worker has lost
-// one, unless it is alone.
+// mayDouble reports whether a hold may be handed out again. It may not if a hold that ends sooner shares a task with it, or if
+// it has several tasks and a worker has lost one of them.
 func (q *queue) mayDouble(h *hold, sooner func(other *hold) bool) bool {
 	for task := h.First; task < h.End(); task++ {
 		if holds := q.holders[task]; slices.Contains(holds, h) && slices.ContainsFunc(holds, sooner) {

@@ -157,7 +157,7 @@ func (c *Core) checkMachine(now time.Duration) {
 	}
 }
 
-// fill lets every task wait that needs a count by a worker and that nobody holds.
+// fill makes every task wait that needs a count by a worker and is held by nobody.
 func (c *Core) fill() {
 	h := c.state.Header()
 	waits, group := queens.Range{}, counters{}

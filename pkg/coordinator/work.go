@@ -60,8 +60,8 @@ func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	return true
 }
 
-// mostHolders bounds the processes that hold a task. It is more than a fleet comes to: a machine may list the same range in the
-// name of any number of processes.
+// mostHolders bounds the processes that hold a task. An honest fleet stays below it, but a dishonest machine may list a range in
+// the name of any number of processes.
 const mostHolders = 16
 
 // adopt lets a process hold those tasks of a range that need a count by its machine, whether they wait or others hold them.
@@ -81,7 +81,7 @@ func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold 
 	})
 }
 
-// release ends a hold: what nobody holds any more waits again.
+// release ends a hold. Tasks that nobody holds any more wait again.
 func (c *Core) release(h *hold, lost bool) {
 	if lost {
 		c.numbers.lost++
@@ -165,8 +165,8 @@ type ending struct {
 	end time.Duration
 }
 
-// doubleLast gives idle searchers ranges that others hold, if nothing else waits for them and they would end sooner: first
-// the range that ends latest. The first result counts.
+// doubleLast gives idle searchers ranges that others hold, if no other work waits for them and they would end sooner. It begins
+// with the range that ends latest. The first result counts.
 func (c *Core) doubleLast(now time.Duration) {
 	idle := c.fleet.waiting()
 	if len(idle) == 0 || c.allDone() {
@@ -204,8 +204,8 @@ func (c *Core) doubleLast(now time.Duration) {
 	}
 }
 
-// endings returns the holds that may be handed out again, the one that ends latest first. Of those that hold a task, only the
-// one that ends first counts.
+// endings returns the holds that may be handed out again. The hold that ends latest comes first. If several processes hold a
+// task, only the hold that ends first is in the list.
 func (c *Core) endings(now time.Duration) (list []ending) {
 	for _, w := range c.fleet.sorted((*worker).takesPart) {
 		holds := c.queue.holdsOf(w.process)
@@ -244,8 +244,8 @@ func (c *Core) searchTime(w *worker, r queens.Range) time.Duration {
 	return time.Duration(min(seconds, 1e9) * float64(time.Second))
 }
 
-// timeLeft returns how long the search of a hold will still take. A search that takes longer than was estimated is
-// expected to take half of its time again, and what is held for long, whatever its worker says of it, a quarter of that.
+// timeLeft returns how long the search of a hold will still take. A search that has taken longer than estimated is expected to
+// take half of that time again. Whatever the worker says, a hold is expected to last another quarter of its age.
 func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	left := c.searchTime(w, h.Range)
 	if h.begun {
@@ -255,7 +255,7 @@ func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	return max(left, (now-h.since)/4)
 }
 
-// advise says every 10 minutes that another machine is needed, while every machine has counted all that waits for it.
+// advise says every 10 minutes that another machine is needed, while every present machine has counted all tasks that wait.
 func (c *Core) advise(now time.Duration) {
 	c.notice = ""
 	redundancy := c.state.Header().Redundancy

@@ -11,7 +11,7 @@ import (
 // The times of the protocol, and those between a worker's messages.
 const (
 	silentAfter  = 7 * time.Second        // a coordinator that was not heard for so long is silent
-	replyAfter   = 7 * time.Second        // a message without a reply for so long is made again
+	replyAfter   = 7 * time.Second        // a message without a reply for so long is sent again
 	spread       = 2 * time.Second        // a new instance is answered after 0 to 2 s
 	refreshAfter = time.Second            // between requests that want nothing
 	keptAfter    = 250 * time.Millisecond // a request without a reply for so long is kept: no work waits
@@ -23,7 +23,7 @@ const (
 	lastResults  = leaveAfter * 3 / 4     // and waits so long for receipts
 )
 
-// mostRuns bounds the runs that are known at a time. It is more than share a server: their names cost a stranger nothing.
+// mostRuns bounds the runs that are known at a time, because a stranger can announce any number of them.
 const mostRuns = 256
 
 // MaxDelivery bounds the results of a delivery, in bytes.

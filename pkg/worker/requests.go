@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// askAll sends the work requests that are due, in the order of the runs' turns. It asks for chunks up to the first run that
-// may have some, so that no run is served before its turn.
+// askAll sends the work requests that are due, in the order of the runs' turns. It stops asking for
+// chunks after the first run that may have some, so that no run is served before its turn.
 func (c *Core) askAll(now time.Duration) {
 	order := slices.Clone(c.runs)
 	slices.SortStableFunc(order, func(a, b *run) int { return cmp.Compare(c.turn(a, now, true), c.turn(b, now, true)) })

@@ -131,7 +131,7 @@ func (c *Core) giveUp(r *run, of queens.Range) {
 	}
 }
 
-// stopAll ends all searches for a run, whose counts until now are delivered.
+// stopAll ends all searches for a run. What they have counted so far is delivered.
 func (c *Core) stopAll(r *run) {
 	r.waiting = nil
 	for i := range c.searchers {
@@ -185,7 +185,7 @@ func (r *run) learn(took time.Duration) {
 	r.mean = max(took, 1)
 }
 
-// turn returns the search time that a run has got, with its searches, and with the chunks that wait if ahead is true. The
+// turn returns the search time that a run has had, its present searches included, and the chunks that wait if ahead is true. The
 // run with the least is served next (Waldspurger and Weihl: Stride scheduling, 1995).
 func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
 	turn, mean := r.served, cmp.Or(r.mean, time.Second)

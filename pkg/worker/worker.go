@@ -35,7 +35,7 @@ type Config struct {
 	Version string // of the program
 	// Kernel counts. A worker has one: a process with several kernels runs a worker for each, under names of their own.
 	Kernel  kernel.Kernel
-	Threads int // at least 1: that search, or that serve the device of the kernel
+	Threads int // at least 1: they search, or serve the device of the kernel
 	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random. It is for the worker in
 	// the coordinator's process.
 	AtOnce   bool
