@@ -98,7 +98,7 @@ func (c *fakeCounter) Count(ctx context.Context, b *queens.Board, prefixes []que
 	return n, err
 }
 
-// use calls count, unless the counter is in use or closed.
+// use calls the function count, unless the counter is in use or closed.
 func (c *fakeCounter) use(count func() error) error {
 	if !c.busy.CompareAndSwap(false, true) {
 		err := errors.New("a counter is used by two threads at once, or is closed")

@@ -97,8 +97,8 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
                    GLOBAL const Row *allRows, uint problems,
                    LOCAL uint4 *rows, LOCAL uint4 *stacks, uint budget, uint round)
 {
-    // In local memory a row has the squares that the next row and the one after it allow, the shift to the next
-    // row, and the shift from there to the one after it. Only the shift of the last row has bit 31.
+    // In local memory a row has two sets of squares, which the next row and the row after it allow. It also has
+    // two shifts: to the next row, and from there to the row after it. Only the shift of the last row has bit 31.
     LOCAL uint2 *const after = (LOCAL uint2 *)(rows + problems * SLOTS);
     for (uint i = MEMBER(); i < problems * SLOTS; i += MEMBERS()) {
         const uint slot = i % SLOTS;
