@@ -37,13 +37,14 @@ const (
 	// localOfUnit is the local memory of a multiprocessor of NVIDIA's H100 and H200, in bytes. OpenCL does not tell it.
 	// Work-groups that find no room in it would wait until others end.
 	localOfUnit = 224 << 10
-	// localOfGroup is the part of it that the driver takes for each work-group.
+	// localOfGroup is the local memory that the driver takes for each work-group, in bytes.
 	localOfGroup = 1 << 10
 	// lanesOfThread is the number of lanes for each thread of a CPU. A thread runs its lanes one after another.
 	lanesOfThread = 64
 	// maxGroup is the greatest size of a work-group. 48 KB of local memory have room for its stacks.
 	maxGroup = 64
-	// minPortion is the least size of a portion, except on tiny devices: so many states are worth the time of a launch.
+	// minPortion is the least size of a portion, except on tiny devices. Fewer states would not be worth the time of a
+	// launch.
 	minPortion = 4096
 )
 
