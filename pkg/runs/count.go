@@ -13,7 +13,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Count is the identity of a count: what a person asks for. Runs with the same one are interchangeable.
+// Count is what a person asks for. Two runs with the same Count are interchangeable.
 type Count struct {
 	N          int
 	Placed     []queens.Square // sorted by row
@@ -22,18 +22,19 @@ type Count struct {
 	Redundancy int
 }
 
-// CountOf returns what a run counts.
+// CountOf returns the Count of a run.
 func CountOf(h *ledger.Header) Count {
 	m := &h.Manifest
 	return Count{m.N, m.Placed, m.Symmetry, h.Depth, h.Redundancy}
 }
 
 func (c *Count) equals(d *Count) bool {
-	return c.N == d.N && slices.Equal(c.Placed, d.Placed) && c.Symmetry == d.Symmetry && c.Depth == d.Depth && c.Redundancy == d.Redundancy
+	return c.N == d.N && slices.Equal(c.Placed, d.Placed) && c.Symmetry == d.Symmetry &&
+		c.Depth == d.Depth && c.Redundancy == d.Redundancy
 }
 
-// Of returns the newest unfinished run of a count, or else the newest complete one, or nil. The error wraps
-// [ErrUnreadable] if there is no unfinished run and a run of that side can't be read, or [ErrFolder].
+// Of returns the newest unfinished run of a count, or else the newest complete run, or nil. If there is no unfinished run,
+// and a run of the same side can't be read, the error wraps [ErrUnreadable]. It may also wrap [ErrFolder].
 func (s *Store) Of(c Count) (*Run, error) {
 	list, err := s.List()
 	if err != nil {
@@ -59,12 +60,12 @@ func (s *Store) Of(c Count) (*Run, error) {
 	return complete, nil
 }
 
-// removedPrefix begins the names of folders of runs that are being removed: a run is there as a whole, or not at all.
+// removedPrefix begins the names of the folders of runs that are being removed. So a run is there as a whole, or not at
+// all.
 const removedPrefix = ".removed-"
 
 // Remove removes a run and returns the size of its files in bytes; with dryRun it removes nothing. It also removes what
-// earlier calls left when they were interrupted. The error is a [ledger.LockedError] if a process works on the run, or
-// wraps [ErrNoRun].
+// interrupted calls have left. The error is a [ledger.LockedError] if a process works on the run, or wraps [ErrNoRun].
 func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
 	if err := s.check(name); err != nil {
 		return 0, err

@@ -1,5 +1,5 @@
-// Package runs has the runs of this machine: it lists, finds, opens and removes them. One folder holds them all, and in it
-// each run has a folder of its own with its ledger, and a lock file that names the process that works on the run.
+// Package runs lists, finds, opens and removes the runs of this machine. They are in one folder, in which each run has its
+// own folder. That holds the ledger of the run, and a lock file that names the process that works on the run.
 package runs
 
 import (
@@ -22,7 +22,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Faults of a store. Errors wrap these and name the folder or the run.
+// Errors of a store. They are wrapped, with the folder or the run in the text.
 var (
 	// ErrFolder: the folder of the runs can't be used.
 	ErrFolder = errors.New("can't use the folder of runs")
@@ -37,8 +37,8 @@ var (
 // Store is the folder of the runs on this machine.
 type Store struct{ path string }
 
-// NewStore returns the store in a folder, which need not exist yet; "" is the default, see [durable.StateFolder]. The error
-// wraps [ErrFolder].
+// NewStore returns the store in a folder, which need not exist yet. If path is "", it is in [durable.StateFolder]. The
+// error wraps [ErrFolder].
 func NewStore(path string) (*Store, error) {
 	if path == "" {
 		var err error
@@ -65,15 +65,16 @@ func (s *Store) Folder(name string) string { return filepath.Join(s.path, name) 
 // Ledger returns the path of the ledger of a run.
 func (s *Store) Ledger(name string) string { return filepath.Join(s.Folder(name), ledger.File) }
 
-// Create creates the ledger of a new run, under a name that no other run of the store has. It draws the secret, and sets
-// the format, the name and the time in the header. The error wraps [ErrFolder].
+// Create creates the ledger of a new run, under a name that no other run of the store has. It sets the secret, the format,
+// the name and the time in the header. The error wraps [ErrFolder].
 func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger.State, error) {
 	_, _ = rand.Read(h.Secret[:]) // never fails, see crypto/rand
-	for h.Format, h.Created = ledger.Format, created.UTC(); ; {
+	h.Format, h.Created = ledger.Format, created.UTC()
+	for {
 		h.Run = newName(h.Manifest.N, created)
 		l, err := ledger.Create(s.Ledger(h.Run), h)
 		switch {
-		case errors.Is(err, fs.ErrExist): // of the same second, by chance
+		case errors.Is(err, fs.ErrExist): // by chance another run got the name in this second
 		case err != nil:
 			return nil, nil, fmt.Errorf("%w: %w", ErrFolder, err)
 		default:
@@ -82,7 +83,7 @@ func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger
 	}
 }
 
-// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], or is one of [ledger.Open].
+// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], or comes from [ledger.Open].
 func (s *Store) Open(name string) (*ledger.Log, *ledger.State, ledger.Notes, error) {
 	if err := s.check(name); err != nil {
 		return nil, nil, ledger.Notes{}, err
@@ -90,7 +91,7 @@ func (s *Store) Open(name string) (*ledger.Log, *ledger.State, ledger.Notes, err
 	return ledger.Open(s.Ledger(name))
 }
 
-// Load reads and folds the ledger of a run, without a lock. The error wraps [ErrNoRun], or is one of [ledger.Load].
+// Load reads and folds the ledger of a run, without a lock. The error wraps [ErrNoRun], or comes from [ledger.Load].
 func (s *Store) Load(name string) (*ledger.State, ledger.Notes, error) {
 	if err := s.check(name); err != nil {
 		return nil, ledger.Notes{}, err
@@ -117,7 +118,7 @@ func newName(n int, at time.Time) string {
 	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"), hex.EncodeToString(suffix[:]))
 }
 
-// names returns the names of all folders with a ledger, and why others can't be looked into.
+// names returns the names of all folders with a ledger. For folders that can't be read it returns the errors.
 func (s *Store) names() (names []string, unreadable map[string]error, err error) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -140,8 +141,8 @@ func (s *Store) names() (names []string, unreadable map[string]error, err error)
 	return names, unreadable, nil
 }
 
-// Find returns the name of the run that a person means: the text itself if it is the name of a run, or else the only name
-// that begins so. The error wraps [ErrNoRun], [ErrAmbiguous] or [ErrFolder].
+// Find returns the name of the run that a person means. That is the text itself if it is the name of a run, or else the
+// only name that begins with the text. The error wraps [ErrNoRun], [ErrAmbiguous] or [ErrFolder].
 func (s *Store) Find(text string) (string, error) {
 	names, unreadable, err := s.names()
 	if err != nil {
@@ -167,7 +168,8 @@ func (s *Store) Find(text string) (string, error) {
 	return "", fmt.Errorf("%q begins the names of several runs: %s: %w", text, strings.Join(found, ", "), ErrAmbiguous)
 }
 
-// List returns all runs of the store, the newest first, also those that can't be read. The error wraps [ErrFolder].
+// List returns all runs of the store, the newest first. Runs that can't be read are in the list too. The error wraps
+// [ErrFolder].
 func (s *Store) List() ([]Run, error) {
 	names, unreadable, err := s.names()
 	if err != nil {
@@ -186,8 +188,9 @@ func (s *Store) List() ([]Run, error) {
 	return list, nil
 }
 
-// Newest returns the name of the newest run for which the first of wanted holds, or else the second, and so on. It leaves out runs
-// that can't be read. The error wraps [ErrNoRun], and says the purpose: "to resume"; or [ErrFolder].
+// Newest returns the name of the newest run that is wanted. It tries the functions in wanted one after the other, and
+// passes over runs that can't be read. The error wraps [ErrFolder] or [ErrNoRun]. It contains the purpose, such as "to
+// resume".
 func (s *Store) Newest(purpose string, wanted ...func(*Run) bool) (string, error) {
 	list, err := s.List()
 	for _, holds := range wanted {
@@ -200,13 +203,13 @@ func (s *Store) Newest(purpose string, wanted ...func(*Run) bool) (string, error
 	return "", cmp.Or(err, fmt.Errorf("%w %s in %s", ErrNoRun, purpose, s.path))
 }
 
-// Run is what the header and the last mark of a ledger tell, without the counts.
+// Run is what the header and the last mark of a ledger say about a run.
 type Run struct {
 	Name   string
 	Header *ledger.Header // nil with Err
-	Mark   *ledger.Mark   // the last one; nil if there is none
-	// State is that of the mark at the end of the ledger. Without such a mark the run is [queens.Running], or interrupted if
-	// Active is nil.
+	Mark   *ledger.Mark   // the last mark; nil if there is none
+	// State is the state of the mark that ends the ledger. If no mark ends it, State is [queens.Running]: then the run was
+	// interrupted if Active is nil.
 	State    queens.State
 	Active   *ledger.LockedError // names the process that works on the run; nil if there is none
 	Modified time.Time           // when the ledger was written last
@@ -214,7 +217,8 @@ type Run struct {
 	Err      error               // why the run can't be read
 }
 
-// Inspect returns what the ledger of a run tells. It takes about a millisecond, whatever the run's size.
+// Inspect returns what the header and the last mark of a run's ledger say. It takes about a millisecond, for a run of any
+// size.
 func (s *Store) Inspect(name string) Run {
 	r := Run{Name: name, State: queens.Running}
 	last, err := ledger.ReadLast(s.Ledger(name))
@@ -239,29 +243,29 @@ func (s *Store) Inspect(name string) Run {
 	return r
 }
 
-// checkTotal returns an error if the mark of a complete run can't be right. It is less than an audit: a ledger from
-// elsewhere may state any total that is not published.
+// checkTotal returns an error if the mark of a complete run can't be right. That is no audit: a ledger from elsewhere may
+// say any total if none is published.
 func (r *Run) checkTotal() error {
 	if r.State != queens.Complete {
 		return nil
 	}
 	m := &r.Header.Manifest
 	if r.Mark.Done != m.Tasks || r.Mark.Solutions.String() != r.Mark.Total.String() {
-		return fmt.Errorf("%w: the ledger of run %s says that it is complete, with %d of %d tasks", queens.ErrContradiction, r.Name, r.Mark.Done, m.Tasks)
+		return fmt.Errorf("%w: run %s is complete with %d of %d tasks", queens.ErrContradiction, r.Name, r.Mark.Done, m.Tasks)
 	}
 	if queens.Compare(m.N, m.Placed, r.Total()) == queens.Mismatch {
-		return fmt.Errorf("%w: the ledger of run %s says %s, which is not the published total", queens.ErrContradiction, r.Name, r.Mark.Total)
+		return fmt.Errorf("%w: run %s has total %s, but another is published", queens.ErrContradiction, r.Name, r.Mark.Total)
 	}
 	return nil
 }
 
-// What [Run.Status] says beside the states.
+// What [Run.Status] returns besides states.
 const (
-	Interrupted = "interrupted" // no process works on the run, and it has no mark at its end
+	Interrupted = "interrupted" // no process works on the run, and no mark ends its ledger
 	Unreadable  = "unreadable"
 )
 
-// Status returns the state of the run, or Interrupted or Unreadable.
+// Status returns the state of the run, or [Interrupted] or [Unreadable].
 func (r *Run) Status() string {
 	switch {
 	case r.Err != nil:
@@ -277,7 +281,7 @@ func (r *Run) Status() string {
 // IsUnfinished reports whether something is left to count.
 func (r *Run) IsUnfinished() bool { return r.Err == nil && !r.State.Ended() }
 
-// Created returns when the run was created; of one that can't be read, as its name says.
+// Created returns the time at which the run was created. For a run that can't be read it takes the time from the name.
 func (r *Run) Created() time.Time {
 	if r.Header != nil {
 		return r.Header.Created
@@ -287,7 +291,8 @@ func (r *Run) Created() time.Time {
 	return created
 }
 
-// Total returns the total of a complete run, or nil. Nothing but the published total confirms it: see package audit.
+// Total returns the total of a complete run, or nil. It has been compared only with the published total: package audit does
+// more.
 func (r *Run) Total() *big.Int {
 	if r.State != queens.Complete {
 		return nil

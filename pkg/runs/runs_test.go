@@ -26,7 +26,7 @@ func newStore(t testing.TB) *runs.Store {
 	return s
 }
 
-// header returns the header of a count that was created that many hours after a fixed time.
+// header returns the header of a run that was created at that hour of a fixed day.
 func header(t testing.TB, n, hours int) ledger.Header {
 	t.Helper()
 	classes, err := symmetry.Classes(n, queens.Full)
@@ -103,7 +103,8 @@ func TestList(t *testing.T) {
 	for i := range list {
 		got, states = append(got, list[i].Name), append(states, list[i].Status())
 	}
-	if want := []string{"running", "stopped", "complete", "unreadable", "interrupted"}; !slices.Equal(got, names) || !slices.Equal(states, want) {
+	want := []string{"running", "stopped", "complete", "unreadable", "interrupted"}
+	if !slices.Equal(got, names) || !slices.Equal(states, want) {
 		t.Fatal(got, states)
 	}
 	if a := list[0].Active; a == nil || a.Holder.PID != os.Getpid() || a.Holder.Server != "nats://10.0.0.1:4222" {
@@ -117,7 +118,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// What does not check is not believed: whatever byte of a ledger is damaged, a list shows the run as it is or less.
+// If any byte of a ledger is damaged, its run is listed as unreadable or interrupted.
 func TestListBelievesWhatChecks(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 6, 1)
@@ -153,7 +154,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A count goes on with its newest unfinished run, or else its newest complete one.
+// Of finds the newest unfinished run of a count, or else the newest complete one.
 func TestOf(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 8, 1)
@@ -192,7 +193,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// Removing removes all, refuses a run that is active, and names its process.
+// Remove removes the whole folder of a run. It refuses an active run, and names the process that works on it.
 func TestRemove(t *testing.T) {
 	s := newStore(t)
 	name := newRun(t, s, header(t, 8, 1))
@@ -230,7 +231,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// A run in a folder of another user is listed, with the path for which permission is denied. No other run takes its place.
+// A run in a folder of another user is listed with an error that names the folder. Of and Find do not choose another run
+// instead.
 func TestPermissionDenied(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 8, 1)
@@ -238,7 +240,7 @@ func TestPermissionDenied(t *testing.T) {
 	if err := errors.Join(os.Chmod(s.Path(), 0o755), os.Chmod(s.Folder(name), 0)); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = os.Chmod(s.Folder(name), 0o700) }() // so that it can be removed
+	defer func() { _ = os.Chmod(s.Folder(name), 0o700) }() // so that the test can remove it
 	asOtherUser(t, filepath.Dir(s.Path()), func() {
 		list, err := s.List()
 		if err != nil || len(list) != 1 || list[0].Status() != runs.Unreadable || !isDenied(list[0].Err, name) {

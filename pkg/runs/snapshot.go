@@ -6,8 +6,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Snapshot returns what the ledger of a run tells by its header and last mark, without rates and workers. Only a published
-// total is confirmed here: an audit says what confirms another.
+// Snapshot returns what the header and the last mark of a ledger say, without rates and workers. The total is confirmed
+// only if it is published. For other totals an audit says what confirms them.
 func (r *Run) Snapshot() queens.Snapshot {
 	s := queens.Snapshot{Run: r.Name, State: r.State, At: r.Modified, Solutions: (*queens.Decimal)(new(big.Int))}
 	if r.Header == nil {

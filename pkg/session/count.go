@@ -20,7 +20,7 @@ import (
 	"nqueens/pkg/worker"
 )
 
-// count runs the coordinator, and the worker of this process, until the run ends or one of them fails. It returns the last
+// count runs the coordinator and the worker of this process until the run ends or one of them fails. It returns the last
 // snapshot.
 func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	last = audit.Snapshot(s.state)
@@ -29,9 +29,9 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	}
 	s.run.SetServer(s.server.url)
 	m := &s.state.Header().Manifest
-	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("symmetry", string(m.Symmetry)).Uint64("tasks", m.Tasks).Uint64("done", s.earlier).
-		Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).Str("server", s.server.name).
-		Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
+	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("symmetry", string(m.Symmetry)).Uint64("tasks", m.Tasks).
+		Uint64("done", s.earlier).Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).
+		Str("server", s.server.name).Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
 	if s.server.join != "" {
 		text := "workers join with: " + s.server.join
 		if strings.HasPrefix(s.server.url, "tls://") {
@@ -79,7 +79,7 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	return last, err
 }
 
-// coordinatorConfig returns what the coordinator needs. Its snapshots are stored in last.
+// coordinatorConfig returns what the coordinator needs. The coordinator's snapshots go to last.
 func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	m := &s.state.Header().Manifest
 	taskBytes := make([]int, len(m.Classes))
@@ -93,13 +93,13 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	return coordinator.Config{
 		Log: s.run, State: s.state, Index: s.index, Wire: s.server.bus, Recount: s.cfg.Recount, Logger: s.cfg.Log,
 		Options: coordinator.Options{
-			Instance: 1 + rand.Uint64N(1<<63), Version: s.cfg.Version, Alone: s.server.alone, Machine: s.cfg.Machine, Kernels: kernels,
-			Shares: split.Shares(m), TaskBytes: taskBytes,
+			Instance: 1 + rand.Uint64N(1<<63), Version: s.cfg.Version, Alone: s.server.alone, Machine: s.cfg.Machine,
+			Kernels: kernels, Shares: split.Shares(m), TaskBytes: taskBytes,
 		},
 		Total: func(ctx context.Context) (*big.Int, error) {
 			total, err := audit.Total(ctx, s.cfg.Store.Ledger(s.name))
 			if errors.Is(err, queens.ErrIncomplete) {
-				err = fmt.Errorf("the ledger lacks results that were written: check the disk, then resume the run, which counts them again: %w", err)
+				err = fmt.Errorf("the ledger lost results that were written: check the disk, then resume the run: %w", err)
 			}
 			return total, err
 		},
@@ -114,7 +114,7 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	}
 }
 
-// work runs the worker of this process, over a connection of its own. It calls listens when the worker hears announcements.
+// work runs the worker of this process, which has its own connection. It calls listens when the worker hears announcements.
 func (s *Session) work(ctx context.Context, listens func()) error {
 	b, err := s.server.connectWorker()
 	if err != nil {
@@ -124,9 +124,9 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 	s.process = worker.NewProcess(s.cfg.Machine)
 	err = worker.New(worker.Config{
 		Process: s.process, Version: s.cfg.Version, Kernel: s.cfg.Kernel, Threads: s.cfg.Threads, AtOnce: true,
-		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // the coordinator says what it does
+		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // the coordinator logs what it does
 	}, listener{b, listens}).Run(ctx)
-	if err != nil && ctx.Err() != nil { // the count ended first: its result stands
+	if err != nil && ctx.Err() != nil { // the count ended first, and has a result
 		s.cfg.Log.Warn().Err(err).Msg("the worker of this process ended with an error")
 		return nil
 	}
@@ -139,13 +139,13 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 	return nil
 }
 
-// listener is the connection of a worker. It says when the worker hears announcements.
+// listener is the connection of a worker. It calls listens when the worker hears announcements.
 type listener struct {
 	*bus.Bus
 	listens func()
 }
 
-// Announcements subscribes as the bus does.
+// Announcements subscribes as [bus.Bus.Announcements] does.
 func (l listener) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
 	stop, err = l.Bus.Announcements(hear)
 	l.listens()

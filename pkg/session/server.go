@@ -9,15 +9,15 @@ import (
 	"nqueens/pkg/join"
 )
 
-// server is the connection of the coordinator to its NATS server, and what others have to know of that.
+// server is the coordinator's connection to its NATS server, and what others need to know about the server.
 type server struct {
 	bus      *bus.Bus
 	embedded *natsserver.Server // nil for an outside server
-	worker   bus.Options        // of the worker of this process
+	worker   bus.Options        // of the connection of this process's worker
 	alone    bool               // no other process can connect
 	name     string             // for people
 	url      string             // for processes of this machine; empty if they can't connect
-	join     string             // what to type to start a worker elsewhere; empty if none can join
+	join     string             // what to type to start a worker elsewhere; empty if no worker can join
 }
 
 // connect starts the embedded server, or connects to the outside one.
@@ -49,7 +49,7 @@ func (s *Session) connect() (*server, error) {
 	if v.embedded, err = natsserver.Start(config); err != nil {
 		return nil, err
 	}
-	if !v.alone { // the port is known now, if it was to be a free one
+	if !v.alone { // now the port is known, also if it had to be a free one
 		path, err := token.Publish(s.cfg.Store.Path(), v.embedded.Addresses(s.cfg.Advertise))
 		if err != nil {
 			v.embedded.Stop()

@@ -1,6 +1,6 @@
-// Package session runs one count on this machine from its configuration to its result: it opens the ledger of the run and the
-// connection to a NATS server, embedded or outside, and runs the coordinator and the workers of this process. It knows no
-// flags and prints nothing: it calls its observers, and logs.
+// Package session runs one count on this machine, from its configuration to its result. It opens the ledger of the run,
+// connects to a NATS server, embedded or outside, and runs the coordinator and the worker of this process. It knows no
+// flags and prints nothing: it logs, and calls the functions of its [Config].
 package session
 
 import (
@@ -28,22 +28,23 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Config says where and with what to count.
+// Config says where to count, and by which means.
 type Config struct {
 	Store   *runs.Store
-	Threads int           // of the worker in this process; 0 for no worker
+	Threads int           // of the worker in this process; 0 if there is no worker
 	Kernel  kernel.Kernel // of that worker
 	Version string        // of this program
-	Machine string        // on which it runs
-	Server  *bus.Options  // of an outside server; nil for an embedded one
-	// Listen is the host:port at which the embedded server accepts others, and Advertise the address for them; empty for none.
+	Machine string        // name of this machine
+	Server  *bus.Options  // an outside server; nil for an embedded one
+	// Listen is the host:port at which the embedded server accepts connections; empty if nobody may connect. Advertise is
+	// the address for others; empty for the addresses of this machine.
 	Listen, Advertise string
 	Unique            bool // also count the fundamental solutions
-	// Recount counts a task in a process of its own.
+	// Recount counts a task in a child process.
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
 	// OnStart is called once, with the name of the run, when counting starts.
 	OnStart func(run string)
-	// OnSnapshot is called with each snapshot from then on, and with the last one. Calls do not overlap.
+	// OnSnapshot is called with each snapshot from then on, the last one included. Calls do not overlap.
 	OnSnapshot func(*queens.Snapshot)
 	Log        zerolog.Logger
 }
@@ -52,11 +53,11 @@ type Config struct {
 type Job struct {
 	N          int // side of the board, 1 to [queens.MaxN]
 	Symmetry   queens.Symmetry
-	Placed     []queens.Square // queens placed beforehand, sorted; only with [queens.None]
-	Depth      int             // rows of all prefixes, with one prefix a task; 0 chooses tasks of a good size
+	Placed     []queens.Square // queens placed beforehand, sorted; they need [queens.None]
+	Depth      int             // rows of all prefixes, with one prefix in each task; 0 for tasks of a good size
 	Redundancy int             // machines that must agree on each task, 1 to 3
-	SpotCheck  float64         // share of the tasks that one machine more counts, 0 to 1
-	New        bool            // count again, whatever runs there are
+	SpotCheck  float64         // share of the tasks that one more machine counts, 0 to 1
+	New        bool            // start a new run, even if there are runs of the same count
 }
 
 // Session is a run whose ledger is open in this process. [Count] and [Resume] open one.
@@ -66,7 +67,7 @@ type Session struct {
 	run     *ledger.Log // nil if the run has ended: nothing is written
 	state   *ledger.State
 	index   *split.Index
-	tested  func() error // waits for the self test of the kernel
+	tested  func() error // waits for the kernel's self-test and returns its error
 	created bool         // the run is new
 	earlier uint64       // tasks that were done before this session
 	started time.Time
@@ -80,10 +81,13 @@ type Session struct {
 	process     queens.Process           // the worker of this process
 }
 
-// Count opens the run of a job: the newest unfinished one of the same count, else the newest complete one, else a new one.
+// Count opens the run of a job. That is the newest unfinished run of the same count, or else the newest complete run, or
+// else a new one.
 func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	if !job.New {
-		r, err := cfg.Store.Of(runs.Count{N: job.N, Symmetry: job.Symmetry, Placed: job.Placed, Depth: job.Depth, Redundancy: job.Redundancy})
+		r, err := cfg.Store.Of(runs.Count{
+			N: job.N, Symmetry: job.Symmetry, Placed: job.Placed, Depth: job.Depth, Redundancy: job.Redundancy,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -112,13 +116,15 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Session{cfg: cfg, name: state.Header().Run, run: log, state: state, index: index, tested: tested, created: true, started: begun}, nil
+	return &Session{
+		cfg: cfg, name: state.Header().Run, run: log, state: state, index: index, tested: tested, created: true, started: begun,
+	}, nil
 }
 
-// ErrAlone says that a run needs several machines, and no other can join.
+// ErrAlone says that a run needs several machines, but no other machine can join.
 var ErrAlone = errors.New("no other machine can join: add --listen or --nats")
 
-// reaches returns an error if so many machines can't take part.
+// reaches returns an error unless enough machines for the redundancy can take part.
 func (c *Config) reaches(redundancy int) error {
 	if c.Server == nil && c.Listen == "" && redundancy > 1 {
 		return fmt.Errorf("a redundancy of %d needs as many machines: %w", redundancy, ErrAlone)
@@ -126,7 +132,8 @@ func (c *Config) reaches(redundancy int) error {
 	return nil
 }
 
-// selfTest starts the self test of the kernel, beside all else that comes before the count. It returns what waits for it.
+// selfTest starts the self-test of the kernel, which runs while the count is prepared. It returns a function that waits for
+// the test.
 func (c *Config) selfTest(ctx context.Context) (wait func() error) {
 	done := make(chan error, 1)
 	if c.Threads == 0 {
@@ -137,7 +144,7 @@ func (c *Config) selfTest(ctx context.Context) (wait func() error) {
 	return func() error { return <-done }
 }
 
-// slowAfter is how long work may take that is usually quick before the log mentions it.
+// slowAfter is how long preparations, which are usually quick, may take before the log mentions them.
 const slowAfter = time.Second
 
 // Resume opens a run of the store.
@@ -165,7 +172,7 @@ func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 		cfg.Log.Warn().Int("results", len(notes.Dropped)).Msg("the ledger has damaged results: their tasks are counted again")
 	}
 	if notes.Torn > 0 {
-		cfg.Log.Warn().Int64("bytes", notes.Torn).Msg("the ledger ended in a group that was not written as a whole: it was cut off, and its tasks are counted again")
+		cfg.Log.Warn().Int64("bytes", notes.Torn).Msg("the last results were not written as a whole: they are counted again")
 	}
 	if s.index, err = split.Check(ctx, &s.state.Header().Manifest, nil); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
@@ -174,7 +181,7 @@ func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 	return s, nil
 }
 
-// Name returns the name of the run, and Folder where its ledger is.
+// Name returns the name of the run.
 func (s *Session) Name() string { return s.name }
 
 // Folder returns the folder of the run.
@@ -183,15 +190,15 @@ func (s *Session) Folder() string { return s.cfg.Store.Folder(s.name) }
 // Earlier returns the number of tasks that were done before this session.
 func (s *Session) Earlier() uint64 { return s.earlier }
 
-// Ended reports whether nothing is left to count: [Session.Run] only audits the run.
+// Ended reports whether nothing is left to count. Then [Session.Run] only audits the run.
 func (s *Session) Ended() bool { return s.run == nil }
 
-// Empty reports whether the run is new and nothing was counted: closing the session leaves nothing on disk.
+// Empty reports whether the run is new and nothing was counted. Then Close removes it from the disk.
 func (s *Session) Empty() bool { return s.created && s.state.Results() == 0 && s.state.Ended() == "" }
 
-// Close ends what [Session.Run] left open: a coordinator that still tells workers that the run has ended, and the ledger. A
-// new run in which nothing was counted leaves nothing on disk. Where workers of other processes are present, it takes up to
-// 5 s after the end of the run, or until ctx ends.
+// Close closes the ledger, and ends the coordinator, which first tells workers that the run has ended. It removes an empty
+// run from the disk. If workers of other processes are present, it takes up to 5 s after the end of the run, or until ctx
+// ends.
 func (s *Session) Close(ctx context.Context) error {
 	if s.coordinator != nil {
 		s.coordinator.Linger(ctx, s.process.Name)
@@ -211,7 +218,8 @@ func (s *Session) Close(ctx context.Context) error {
 	return err
 }
 
-// History returns how the run went: from the marks of its ledger, which are read once, and the snapshots since.
+// History returns the progress of the run over time, from the marks of its ledger, which are read once, and from later
+// snapshots.
 func (s *Session) History() []progress.Point {
 	s.historyLock.Lock()
 	defer s.historyLock.Unlock()
@@ -224,13 +232,14 @@ func (s *Session) History() []progress.Point {
 	return s.history.Points()
 }
 
-// addToHistory adds how far the run is, once somebody has asked for the history.
+// addToHistory adds the progress of the run, but only after somebody has asked for the history.
 func (s *Session) addToHistory(snapshot *queens.Snapshot) {
 	s.historyLock.Lock()
 	defer s.historyLock.Unlock()
 	if s.history != nil {
 		solutions, _ := (*big.Int)(snapshot.Solutions).Float64()
-		s.history.Add(progress.Point{Elapsed: snapshot.Elapsed.Duration, Work: float64(snapshot.WorkDone), Solutions: solutions})
+		work, elapsed := float64(snapshot.WorkDone), snapshot.Elapsed.Duration
+		s.history.Add(progress.Point{Elapsed: elapsed, Work: work, Solutions: solutions})
 	}
 }
 
@@ -254,7 +263,7 @@ func (s *Session) Run(ctx context.Context) (*report.Result, error) {
 	return report.NewResult(&last, unique, time.Since(s.started), s.state.Workers()), errors.Join(err, uniqueErr)
 }
 
-// auditAgain computes the total of a run that has ended from its ledger.
+// auditAgain computes the total of an ended run from its ledger.
 func (s *Session) auditAgain(ctx context.Context) (queens.Snapshot, error) {
 	last, err := audit.Facts(ctx, s.cfg.Store.Ledger(s.name))
 	if errors.Is(err, queens.ErrContradiction) {
@@ -264,17 +273,18 @@ func (s *Session) auditAgain(ctx context.Context) (queens.Snapshot, error) {
 	return last, err
 }
 
-// countUnique counts the fundamental solutions, if they are wanted. If it fails, the run has no total either, because the two
-// may contradict each other.
+// countUnique counts the fundamental solutions, if they were asked for. If it fails, the run gets no total either, because
+// the two numbers may contradict each other.
 func (s *Session) countUnique(ctx context.Context, last *queens.Snapshot) (*big.Int, error) {
 	if !s.cfg.Unique || last.Total == nil {
 		return nil, nil
 	}
-	defer time.AfterFunc(slowAfter, func() { s.cfg.Log.Info().Msg("counting the symmetric solutions, which takes a while") }).Stop()
+	counting := time.AfterFunc(slowAfter, func() { s.cfg.Log.Info().Msg("counting the symmetric solutions") })
+	defer counting.Stop()
 	return symmetry.Fundamental(ctx, last.N, (*big.Int)(last.Total), runtime.GOMAXPROCS(0))
 }
 
-// startLine says what this coordinator counts, and where.
+// startLine returns a text that says what this coordinator counts, and where.
 func (s *Session) startLine(server string) string {
 	m := &s.state.Header().Manifest
 	line := fmt.Sprintf("counting n = %d, run %s: %s", m.N, s.name, humanize.Plural(m.Tasks, "task"))

@@ -22,7 +22,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// place is where sessions of a test run.
+// place is a store and a configuration for the sessions of a test.
 type place struct {
 	*testing.T
 	session.Config
@@ -42,7 +42,8 @@ func newPlace(t *testing.T) *place {
 		t.Fatal(err)
 	}
 	p.Config = session.Config{
-		Store: store, Threads: 1, Kernel: generic, Version: "test", Machine: "m", Log: zerolog.New(zerolog.SyncWriter(&p.log)).Level(zerolog.InfoLevel),
+		Store: store, Threads: 1, Kernel: generic, Version: "test", Machine: "m",
+		Log: zerolog.New(zerolog.SyncWriter(&p.log)).Level(zerolog.InfoLevel),
 		Recount: func(context.Context, queens.Task, string, bool) (uint64, error) {
 			t.Error("a recount of a count whose total is published")
 			return 0, nil
@@ -55,7 +56,7 @@ func newPlace(t *testing.T) *place {
 
 var eight = session.Job{N: 8, Symmetry: queens.Full, Redundancy: 1, SpotCheck: 0.01}
 
-// count counts eight queens, and returns what Run and Close return.
+// count opens a session, runs it and closes it.
 func (p *place) count(ctx context.Context, job session.Job) (s *session.Session, r *report.Result, err error) {
 	p.Helper()
 	if s, err = session.Count(ctx, p.Config, job); err != nil {
@@ -65,7 +66,7 @@ func (p *place) count(ctx context.Context, job session.Job) (s *session.Session,
 	return s, r, errors.Join(err, s.Close(ctx))
 }
 
-// runs returns how many runs there are on disk.
+// runs returns the number of runs on disk.
 func (p *place) runs() int {
 	list, err := p.Store.List()
 	if err != nil {
@@ -84,7 +85,7 @@ func (p *place) check(r *report.Result, err error) {
 	}
 }
 
-// A count is one run. The same count again is an audit of its ledger: nothing is counted, and nothing is written.
+// A count is one run. The same count again only audits its ledger: nothing is counted, and nothing is written.
 func TestCount(t *testing.T) {
 	p := newPlace(t)
 	p.Unique = true
@@ -100,8 +101,9 @@ func TestCount(t *testing.T) {
 	again, r, err := p.count(t.Context(), eight)
 	p.check(r, err)
 	after, err := os.ReadFile(p.Store.Ledger(s.Name()))
-	if err != nil || string(after) != string(before) || again.Name() != s.Name() || !again.Ended() || len(p.starts) != 1 {
-		t.Errorf("again: run %s, ended %v, starts %v, error %v, ledger changed: %v", again.Name(), again.Ended(), p.starts, err, string(after) != string(before))
+	isSame := string(after) == string(before)
+	if err != nil || !isSame || again.Name() != s.Name() || !again.Ended() || len(p.starts) != 1 {
+		t.Errorf("again: run %s, ended %v, starts %v, error %v, same ledger: %v", again.Name(), again.Ended(), p.starts, err, isSame)
 	}
 	anew := eight
 	anew.New = true
@@ -111,7 +113,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A run whose ledger was cut at any place behind its header is counted to its end, and what it has is not counted again.
+// If a ledger was cut at any place after its header, its run can be counted to the end. Tasks that the ledger still has are
+// not counted again.
 func TestResume(t *testing.T) {
 	p := newPlace(t)
 	deep := eight
@@ -145,7 +148,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A run that is interrupted before a task is done leaves nothing behind. The error is what interrupted it.
+// A run that is interrupted before a task is done leaves nothing on disk. The error is the cause of the interruption.
 func TestInterrupted(t *testing.T) {
 	p := newPlace(t)
 	interrupt := errors.New("interrupted")
@@ -157,8 +160,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A count ends on a server with the least max_payload that a connection accepts: tasks are as large as their prefixes are many,
-// not as their batch allows.
+// A count succeeds on a server with the least max_payload that a connection accepts. The size of a chunk depends on the
+// prefixes that a task has, not on the greatest batch.
 func TestSmallServer(t *testing.T) {
 	small, err := natsserver.Start(natsserver.Config{Listen: testkit.Address(t), Authorization: "max_payload: 131072", Log: zerolog.Nop()})
 	if err != nil {
@@ -171,7 +174,7 @@ func TestSmallServer(t *testing.T) {
 	p.check(r, err)
 }
 
-// wrong counts one too many.
+// wrong is a counter whose counts are one too high.
 type wrong struct{ kernel.Counter }
 
 func (w wrong) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
@@ -179,7 +182,7 @@ func (w wrong) Count(ctx context.Context, b *queens.Board, prefixes []queens.Pre
 	return count + 1, err
 }
 
-// What can't be counted is said, and leaves no run behind.
+// A count that can't start gives an error that says why, and leaves no run on disk.
 func TestErrors(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -190,13 +193,21 @@ func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*session.Config)
 		job    session.Job
-		is     error  // what the error wraps
-		says   string // and what is in its text
+		is     error  // which the error wraps
+		says   string // which its text contains
 	}{
-		"no server":      {change: func(c *session.Config) { c.Server = &bus.Options{URL: "nats://" + nobody} }, job: eight, is: queens.ErrNoConnection, says: nobody},
-		"port in use":    {change: func(c *session.Config) { c.Listen = taken.Addr().String() }, job: eight, says: "address already in use"},
-		"redundancy":     {change: func(*session.Config) {}, job: session.Job{N: 8, Symmetry: queens.Full, Redundancy: 2}, says: "redundancy of 2"},
-		"a wrong kernel": {change: func(c *session.Config) { c.Kernel = lying(c.Kernel) }, job: eight, says: "choose another kernel"},
+		"no server": {
+			func(c *session.Config) { c.Server = &bus.Options{URL: "nats://" + nobody} }, eight, queens.ErrNoConnection, nobody,
+		},
+		"port in use": {
+			func(c *session.Config) { c.Listen = taken.Addr().String() }, eight, nil, "address already in use",
+		},
+		"redundancy": {
+			func(*session.Config) {}, session.Job{N: 8, Symmetry: queens.Full, Redundancy: 2}, nil, "redundancy of 2",
+		},
+		"a wrong kernel": {
+			func(c *session.Config) { c.Kernel = lying(c.Kernel) }, eight, nil, "choose another kernel",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
