@@ -2,9 +2,10 @@ package queens
 
 import "errors"
 
-// The errors that decide how a command ends; see docs/reference.md for its exit codes.
+// The errors that decide the exit code of a command: see docs/reference.md.
 var (
-	// ErrContradiction says that a total, or a count, contradicts the published one or another way to it: exit 3.
+	// ErrContradiction says that a total contradicts the published total, or that a number was computed in two ways that
+	// disagree: exit 3.
 	ErrContradiction = errors.New("contradiction")
 	// ErrIncomplete says that a run has ended without a total and can be resumed: exit 4.
 	ErrIncomplete = errors.New("the run is incomplete")

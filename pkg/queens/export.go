@@ -12,22 +12,22 @@ type TaskCount struct {
 	Elapsed time.Duration // of the search alone
 }
 
-// ExportedTask is a task with all that is needed to count it again, and the count that a run has of it: a line of an
-// exported ledger.
+// ExportedTask is a line of an exported ledger: a task, everything that is needed to count it again, and its count in the
+// run.
 type ExportedTask struct {
 	Task     uint64   `json:"task"`   // its id
-	Weight   int      `json:"weight"` // each solution below its prefixes counts as so many
+	Weight   int      `json:"weight"` // of its class: each solution below the prefixes counts so often
 	Board    Board    `json:"allow"`
 	Prefixes []Prefix `json:"prefixes"`
-	// Count is the number of solutions below the prefixes, unweighted: a string in JSON, because other programs' numbers
-	// may not hold it exactly. It is nil if the run has no count of the task; then the fields below are zero.
+	// Count is the number of solutions below the prefixes, unweighted. In JSON it is a string, because numbers in other
+	// programs may not hold it exactly. It is nil if the run has no count of the task. Then the fields below are zero.
 	Count   *uint64 `json:"count,omitempty,string"`
-	Machine string  `json:"machine,omitempty"` // whose count it is
+	Machine string  `json:"machine,omitempty"` // which made the count
 	Kernel  string  `json:"kernel,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"` // of the search alone
 }
 
-// Search returns what to search to count the task again. The error is the first thing wrong with the board or the prefixes.
+// Search returns the task, to be counted again. The error is the first thing that is wrong with the board or the prefixes.
 func (e *ExportedTask) Search() (Task, error) {
 	err := e.Board.Validate()
 	if err == nil {

@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// The JSON of ledgers and exports: a person can read it in ten years without
-// this program. It never changes.
+// The JSON of ledgers and exports never changes. People can read it in ten years without this program.
 
 // MarshalJSON returns the masks of the board's rows.
 func (b Board) MarshalJSON() ([]byte, error) { return json.Marshal(b.Allow[:b.N]) }
@@ -54,7 +53,7 @@ func (s *Square) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// unmarshalTuple decodes an array of a fixed length; the error says what it is.
+// unmarshalTuple decodes an array of a fixed length. what describes the array in errors.
 func unmarshalTuple[T any](data []byte, numbers *[]T, length int, what string) error {
 	if err := json.Unmarshal(data, numbers); err != nil {
 		return err
@@ -65,7 +64,7 @@ func unmarshalTuple[T any](data []byte, numbers *[]T, length int, what string) e
 	return nil
 }
 
-// Bytes32 is a hash or a secret; as text it is hexadecimal.
+// Bytes32 is a hash or a secret. Its text is hexadecimal.
 type Bytes32 [sha256.Size]byte
 
 // MarshalText returns 64 hexadecimal digits.

@@ -9,8 +9,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// published are the totals for n = 1, 2, … of The On-Line Encyclopedia of Integer Sequences,
-// https://oeis.org/A000170.
+// published are the totals for n = 1, 2, … from The On-Line Encyclopedia of Integer Sequences, https://oeis.org/A000170.
 var published = []string{
 	"1", "0", "0", "2", "10", "4", "40", "92", "352", "724", "2680", "14200", "73712", "365596",
 	"2279184", "14772512", "95815104", "666090624", "4968057848", "39029188884", "314666222712",
@@ -33,7 +32,7 @@ func TestKnownTotal(t *testing.T) {
 	}
 }
 
-// The known totals are those that a plain search finds.
+// A plain search finds the known totals.
 func TestKnownTotalAgreesWithTheOracle(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		got, _ := queens.KnownTotal(n)

@@ -16,7 +16,7 @@ type Manifest struct {
 	SplitVersion int      `json:"splitter"`
 	N            int      `json:"n"`
 	Symmetry     Symmetry `json:"symmetry"`
-	// Placed are the queens placed beforehand, sorted by row. With any, Symmetry is None.
+	// Placed are the queens placed beforehand, sorted by row. If there are any, Symmetry is None.
 	Placed []Square `json:"placed,omitempty"`
 	// Tasks is the number of tasks; their ids are 0..Tasks-1.
 	Tasks uint64 `json:"tasks"`
@@ -42,7 +42,7 @@ func (m *Manifest) UnmarshalJSON(data []byte) error {
 	type fields Manifest
 	var read struct {
 		fields
-		Hash *Bytes32 `json:"hash"` // instead of that of fields: it must not be missing
+		Hash *Bytes32 `json:"hash"` // hides the Hash of fields, since it must not be missing
 	}
 	if err := json.Unmarshal(data, &read); err != nil {
 		return err
@@ -76,8 +76,7 @@ func (m *Manifest) TasksOf(class int) uint64 {
 	return end - m.Classes[class].First
 }
 
-// Validate returns the first thing wrong with a manifest from outside. It does not check
-// the tasks: package split does.
+// Validate returns the first thing that is wrong with a manifest. It does not check the tasks: package split does.
 func (m *Manifest) Validate() error {
 	if err := ValidateN(m.N); err != nil {
 		return err
@@ -103,13 +102,14 @@ func (m *Manifest) Validate() error {
 	return nil
 }
 
-// validate returns the first thing wrong with a class of m.
+// validate returns the first thing that is wrong with a class of m.
 func (p *ClassPlan) validate(m *Manifest) error {
 	switch {
 	case p.Board.N != m.N:
 		return fmt.Errorf("its side is %d, not %d", p.Board.N, m.N)
 	case p.Weight == 0:
-		return fmt.Errorf("it has no weight: the run was split by rules of version %d, which this program does not know: resume it with the nqueens version that started it", m.SplitVersion)
+		return fmt.Errorf("it has no weight: the run was split by rules of version %d, which this program does not know: "+
+			"use the version of nqueens that started the run", m.SplitVersion)
 	case p.Depth < 1 || p.Depth > m.N:
 		return fmt.Errorf("prefixes of %d rows, not 1 to %d", p.Depth, m.N)
 	case p.Batch < 1 || p.Batch > MaxBatch:

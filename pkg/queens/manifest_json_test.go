@@ -13,7 +13,8 @@ import (
 // sampleManifest is a stored manifest with all fields but placed.
 const sampleManifest = `{"splitter":2,"n":4,"symmetry":"mirror","tasks":5,` +
 	`"hash":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",` +
-	`"classes":[{"weight":4,"allow":[3,15,15,15],"depth":2,"batch":1,"first":0},{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":16384,"first":3}]}`
+	`"classes":[{"weight":4,"allow":[3,15,15,15],"depth":2,"batch":1,"first":0},` +
+	`{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":16384,"first":3}]}`
 
 // The format of a manifest never changes: ledgers on disk use it.
 func TestManifestIsPinned(t *testing.T) {
@@ -39,7 +40,7 @@ func TestManifestIsPinned(t *testing.T) {
 	}
 }
 
-// Any manifest survives encoding and decoding.
+// Encoding and decoding does not change a manifest.
 func TestManifestsRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
 		m := randomManifest(rand.New(rand.NewPCG(seed, 0)))
@@ -87,7 +88,7 @@ func TestInvalidManifests(t *testing.T) {
 		{"a row less", with(`[3,15,15,15]`, `[3,15,15]`), "class 0"},
 		{"a mask beyond the board", with(`[4,3,15,15]`, `[4,3,16,15]`), "class 1 of the manifest: row 2"},
 		{"a mask beyond any board", with(`[4,3,15,15]`, `[4,3,4294967296,15]`), "allow"},
-		{"no weight", with(`"weight":2,`, ``), "resume it with the nqueens version that started it"},
+		{"no weight", with(`"weight":2,`, ``), "use the version of nqueens that started the run"},
 		{"a weight of 3", with(`"weight":2`, `"weight":3`), "weight 3"},
 		{"a weight of 16", with(`"weight":2`, `"weight":16`), "weight 16"},
 		{"no depth to go", with(`"depth":2`, `"depth":-1`), "-1 rows"},
@@ -96,7 +97,8 @@ func TestInvalidManifests(t *testing.T) {
 		{"too many prefixes a task", with(`16384`, `16385`), "16385 prefixes"},
 		{"tasks before the first class", with(`"first":0`, `"first":1`), "task 1"},
 		{"a class beyond the tasks", with(`"first":3`, `"first":6`), "task 6"},
-		{"classes in another order", with(`"first":3}`, `"first":3},{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":1,"first":2}`), "class 2"},
+		{"classes in another order",
+			with(`"first":3}`, `"first":3},{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":1,"first":2}`), "class 2"},
 		{"a negative number of tasks", with(`"tasks":5`, `"tasks":-5`), "tasks"},
 	})
 }
@@ -107,8 +109,8 @@ func manyRows(n int) string {
 	return strings.NewReplacer(`"n":4`, `"n":33`, `[3,15,15,15]`, rows, `[4,3,15,15]`, rows).Replace(sampleManifest)
 }
 
-// No input makes the decoder panic. What it accepts is valid and survives encoding and
-// decoding.
+// No input makes the decoder panic. A manifest that it accepts is valid, and does not change when it is encoded and
+// decoded.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(sampleManifest))
 	f.Add([]byte(manyRows(33)))

@@ -2,14 +2,14 @@ package queens
 
 import "time"
 
-// The messages between a coordinator and workers, as package bus encodes and decodes them. Who sent a work request or a
-// delivery is in its subject: a [Process].
+// These are the messages between a coordinator and workers. Package bus encodes and decodes them. The sender of a work
+// request or a delivery, a [Process], is in the subject of the message.
 
-// Process is a worker process: the machine on which it runs, and a random name made at its start. Both are valid for
-// [ValidateMachine].
+// Process is a worker process: the name of its machine, and a random name made at its start. [ValidateMachine] accepts
+// both.
 type Process struct{ Machine, Name string }
 
-// Announcement is what a coordinator says to all every 2 seconds, and at once on a change.
+// Announcement is what a coordinator sends to all workers every 2 seconds, and at once after a change.
 type Announcement struct {
 	Run      string
 	Instance uint64 // of the coordinator: random at each start, never 0
@@ -18,7 +18,7 @@ type Announcement struct {
 	Work     bool   // whether work waits
 }
 
-// Chunk is consecutive tasks of one class that are handed out to a machine, with everything that the search needs.
+// Chunk is consecutive tasks of one class that are handed out to a worker, with everything that the search needs.
 type Chunk struct {
 	Range
 	Ticket   Ticket
@@ -26,21 +26,21 @@ type Chunk struct {
 	Prefixes [][]Prefix // of each task
 }
 
-// Held is a chunk that a worker holds, as its work requests list it: a promise to go on.
+// Held is a chunk in the list of a work request. The worker holds it, and goes on with it.
 type Held struct {
 	Range
 	Ticket   Ticket
 	Searched time.Duration // since its search began; 0 while it has not begun
 }
 
-// WorkRequest says what a worker holds, and asks for work. A process has one outstanding; a newer one replaces a kept one,
-// and lower numbers change nothing.
+// WorkRequest says what a worker holds, and asks for work. A process has one open request: a newer one replaces it, and a
+// request with a lower number changes nothing.
 type WorkRequest struct {
 	Number    uint64 // grows with each request of a process, from 1
 	Version   string // of the program
 	Kernel    string
-	Threads   int // that search, or that serve a device
-	Searchers int // what searches one load at a time: threads, or devices
+	Threads   int // threads that search or serve a device
+	Searchers int // threads or devices, each of which searches one load at a time
 	Held      []Held
 	Want      int  // searchers for which the worker has no next chunk
 	Leaving   bool // the worker ends: it holds nothing more, and wants nothing
@@ -50,34 +50,36 @@ type WorkRequest struct {
 type WorkReply struct {
 	Number   uint64 // of the request
 	Instance uint64
-	Drop     []Range // ranges whose searches end at once: they are counted, or the run has ended
-	Chunks   []Chunk
-	Refused  string // why nothing is accepted from the machine in this run, for people; empty if it is accepted
+	Drop     []Range // end their searches at once: they are counted, or the run has ended
+	Chunks   []Chunk // count these
+	Refused  string  // why the run accepts nothing from the machine, for people; empty if it accepts results
 }
 
-// Result is the counts of consecutive tasks of a chunk, by one worker.
+// Result holds the counts of consecutive tasks of a chunk, by one worker.
 type Result struct {
 	Range             // of the chunk, with its ticket
 	Ticket   Ticket   // of the chunk
 	Counted  Range    // the tasks that were counted, within Range
 	Hash     uint64   // see [HashOfRange], of what was searched
 	Counts   []uint64 // solutions below each counted task
-	Kernel   string   // that counted
+	Kernel   string   // by which they were counted
 	Searched time.Duration
 }
 
-// Delivery is results of one worker, at most 64 KiB of them in one message. One delivery of a process is in flight.
+// Delivery is a message with results of one worker, at most 64 KiB. A process sends the next delivery after the reply to
+// this one.
 type Delivery struct {
 	Results []Result
 }
 
-// Receipt says what became of a result: recorded on disk, or refused and why.
+// Receipt says whether a result is recorded on disk, or why it was refused.
 type Receipt struct {
 	Recorded bool
 	Refused  string // for people; empty if it is recorded
 }
 
-// DeliveryReply has a receipt for each result of a delivery, in their order. It comes when the recorded ones are on disk.
+// DeliveryReply has a receipt for each result of a delivery, in the same order. It is sent when the recorded results are on
+// disk.
 type DeliveryReply struct {
 	Instance uint64
 	Receipts []Receipt

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxRunName bounds the name of a run, in bytes: subjects and folders contain it.
+// maxRunName is the greatest length of the name of a run, in bytes. Names of subjects and folders contain it.
 const maxRunName = 64
 
-// ValidateRun returns an error unless name can be the name of a run: 1 to 64 lower-case
-// letters, digits and dashes, the first no dash.
+// ValidateRun returns an error unless name can be the name of a run: 1 to 64 lower-case letters, digits and dashes, and no
+// dash at the start.
 func ValidateRun(name string) error {
 	ok := len(name) >= 1 && len(name) <= maxRunName && name[0] != '-'
 	for _, c := range []byte(name) {
@@ -23,11 +23,11 @@ func ValidateRun(name string) error {
 	return nil
 }
 
-// MaxNameBytes bounds the names of workers, kernels, versions and owners, in bytes.
+// MaxNameBytes is the greatest length of the names of kernels and versions, and of notices, in bytes.
 const MaxNameBytes = 128
 
-// ValidateName returns an error unless a name from outside can be shown to people: it has at
-// most 128 bytes, all printable, and may be empty. The error says what it names.
+// ValidateName returns an error unless a name from outside can be shown to people: it has at most 128 bytes and only
+// printable characters. It may be empty. The error contains what.
 func ValidateName(what, name string) error {
 	if len(name) > MaxNameBytes {
 		return fmt.Errorf("%s of %d bytes, more than %d", what, len(name), MaxNameBytes)
@@ -38,8 +38,7 @@ func ValidateName(what, name string) error {
 	return nil
 }
 
-// SanitizeName returns at most 128 bytes of a name, [Sanitize]d, so that [ValidateName]
-// accepts it.
+// SanitizeName sanitizes a name as [Sanitize] does and cuts it to 128 bytes, so that [ValidateName] accepts it.
 func SanitizeName(name string) string {
 	clean := Sanitize(name)
 	if len(clean) <= MaxNameBytes {
@@ -52,10 +51,9 @@ func SanitizeName(name string) string {
 	return clean[:end]
 }
 
-// Sanitize returns a text for one line of a terminal. It replaces by "?" what a terminal would
-// interpret and not show, and what nobody would see: control and format characters, marks that
-// change the writing direction, line separators, spaces other than that of ASCII, invisible
-// characters, and invalid UTF-8.
+// Sanitize returns a text that can be shown on one line of a terminal. It replaces with "?" what a terminal would
+// interpret, and what nobody would see: control and format characters, marks that change the writing direction, line
+// separators, spaces other than the ASCII space, invisible characters, and invalid UTF-8.
 func Sanitize(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unprintable(r) {
@@ -65,8 +63,8 @@ func Sanitize(text string) string {
 	}, text)
 }
 
-// unprintable reports whether people would not see a character. Invalid UTF-8 decodes as
-// [utf8.RuneError]. Some letters and marks are invisible by design, and so is the Braille blank.
+// unprintable reports whether people would not see a character. Invalid UTF-8 decodes as [utf8.RuneError]. Some letters and
+// marks are invisible by design, as is the Braille blank.
 func unprintable(r rune) bool {
 	return !unicode.IsPrint(r) || r == utf8.RuneError || r == '\u2800' ||
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)

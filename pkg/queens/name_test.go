@@ -39,8 +39,7 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-// A name is valid if it is printable and not too long. Sanitized names are valid, and valid
-// names stay as they are.
+// A name is valid if it is printable and not too long. Sanitizing a name makes it valid, and does not change a valid name.
 func TestNames(t *testing.T) {
 	for text, shown := range texts {
 		if err := queens.ValidateName("a name", text); (err == nil) != (text == shown) {

@@ -48,8 +48,8 @@ func TestValidateN(t *testing.T) {
 	}
 }
 
-// After any queens on any board, attacking each other or not, a prefix is valid and has the
-// attacked and free squares that plain flags of columns and diagonals have.
+// After any queens on any board, attacking each other or not, a prefix is valid. It has the same attacked and free squares
+// as plain flags for columns and diagonals.
 func TestPlace(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for seed := range uint64(20) {
@@ -95,8 +95,8 @@ func TestPlaceAtTheEdge(t *testing.T) {
 	}
 }
 
-// After queens were placed beforehand, attacking each other or not, each row allows only
-// squares that no queen attacks, and the row of a queen only its square.
+// After queens were placed beforehand, attacking each other or not, each row allows only squares that no queen attacks. The
+// row of a queen allows only its square.
 func TestPreplace(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for seed := range uint64(20) {
@@ -113,8 +113,7 @@ func TestPreplace(t *testing.T) {
 	}
 }
 
-// A queen placed on any square, also in the corners of the widest board, removes the squares
-// that it attacks and no others.
+// A queen on any square, also in the corners of the widest board, removes the squares that it attacks and no others.
 func TestPreplaceOnEverySquare(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 31, 32} {
 		for row := range n {
@@ -129,7 +128,7 @@ func TestPreplaceOnEverySquare(t *testing.T) {
 	}
 }
 
-// Preplace allows a square that was not allowed before.
+// After Preplace a square is allowed that was not allowed before.
 func TestPreplaceOnForbiddenSquare(t *testing.T) {
 	b := queens.Board{N: 32}
 	b.Preplace(0, 31)
@@ -151,7 +150,7 @@ func squaresOf(b *queens.Board) [][]bool {
 	return squares
 }
 
-// preplaceOn is Preplace, one square at a time.
+// preplaceOn does what Preplace does, one square at a time.
 func preplaceOn(squares [][]bool, row, col int) {
 	for r := range squares {
 		for c := range squares[r] {
@@ -176,7 +175,7 @@ func compareSquares(t *testing.T, b *queens.Board, squares [][]bool) {
 	}
 }
 
-// flags are the attacked columns and diagonals of a board, one flag each.
+// flags has one flag for each column and diagonal of a board. It is set if a queen attacks them.
 type flags struct {
 	n                       int
 	column, sum, difference []bool // of equal row+col, and row-col+n
@@ -190,7 +189,7 @@ func (f *flags) place(row, col int) {
 	f.column[col], f.sum[row+col], f.difference[row-col+f.n] = true, true, true
 }
 
-// compare compares a prefix of so many rows with the flags.
+// compare compares a prefix with the flags.
 func (f *flags) compare(t *testing.T, b *queens.Board, p queens.Prefix, rows int) {
 	t.Helper()
 	if p.Row != rows {

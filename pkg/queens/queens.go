@@ -10,12 +10,11 @@ import (
 	"math/bits"
 )
 
-// MaxN is the largest board side: a row is one 32-bit mask.
+// MaxN is the greatest side of a board: a row is one 32-bit mask.
 const MaxN = 32
 
-// Board is a board: its side and, for each row, the squares on which a queen may stand. A
-// full board allows every square; a class of a symmetry, or a board with queens placed
-// beforehand, allows fewer.
+// Board is a board: its side and, for each row, the squares on which a queen may stand. A full board allows every square.
+// The board of a class, or a board with queens placed beforehand, allows fewer.
 type Board struct {
 	// N is the side, 1..MaxN.
 	N int
@@ -50,8 +49,8 @@ func (b *Board) Columns() uint32 {
 	return uint32(1<<uint(b.N) - 1)
 }
 
-// Preplace places a queen on a square beforehand: its row then allows only that square, and
-// the other rows no square that it attacks. The square need not have been allowed.
+// Preplace places a queen on a square beforehand. Then the row of the queen allows only this square, and other rows allow
+// no square that the queen attacks. The square need not have been allowed.
 func (b *Board) Preplace(row, column int) {
 	for other := range b.N {
 		distance := max(other-row, row-other)
@@ -61,7 +60,7 @@ func (b *Board) Preplace(row, column int) {
 	b.Allow[row] = 1 << column
 }
 
-// Validate returns the first thing wrong with a board from outside.
+// Validate returns the first thing that is wrong with a board. Boards from outside need it.
 func (b *Board) Validate() error {
 	if err := ValidateN(b.N); err != nil {
 		return err
@@ -84,8 +83,8 @@ type Prefix struct {
 	Row int
 	// Cols has a bit for each column that holds a queen.
 	Cols uint32
-	// Left has a bit for each column attacked along a diagonal that moves to the next
-	// higher column each row; Right for the next lower. No bit is N or above.
+	// Left has a bit for each column that is attacked along a diagonal to the next higher column in each row. Right has a
+	// bit for each column that is attacked along a diagonal to the next lower column. No bit is N or above.
 	Left, Right uint32
 }
 
@@ -95,7 +94,7 @@ func (p Prefix) Free(b *Board) uint32 {
 	return b.Allow[p.Row] &^ (p.Cols | p.Left | p.Right)
 }
 
-// Place returns the prefix with one more queen, on a square of row Row, a mask of one bit.
+// Place returns the prefix with one more queen, on row Row. square is a mask with one bit.
 func (p Prefix) Place(b *Board, square uint32) Prefix {
 	return Prefix{
 		Row:   p.Row + 1,
@@ -105,8 +104,8 @@ func (p Prefix) Place(b *Board, square uint32) Prefix {
 	}
 }
 
-// Validate returns the first thing wrong with a prefix of board b from outside. It checks
-// what kernels rely on, but can't know whether any queens lead to the prefix.
+// Validate returns the first thing that is wrong with a prefix of board b. It checks what kernels rely on, but can't know
+// whether any queens lead to the prefix.
 func (p Prefix) Validate(b *Board) error {
 	switch {
 	case p.Row < 0 || p.Row > b.N:
@@ -124,8 +123,7 @@ const MaxWeight = 8
 
 // Class is a board and its weight.
 type Class struct {
-	// Weight is the number of solutions of the whole board that each solution on this one counts
-	// for: 1, 2, 4 or 8.
+	// Weight is 1, 2, 4 or 8: each solution of Board counts as so many solutions of the whole board.
 	Weight int   `json:"weight"`
 	Board  Board `json:"allow"`
 }

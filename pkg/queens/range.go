@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Range is Tasks consecutive tasks of a run, from the id First on.
+// Range is a number of consecutive tasks of a run, from the id First on.
 type Range struct {
 	First uint64
 	Tasks uint64
@@ -26,8 +26,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.First, r.End()-1)
 }
 
-// Validate returns an error unless the range has 1 to all tasks, and ends at all or before: all is the number of tasks of
-// the run.
+// Validate returns an error unless the range has at least one task and ends within a run of all tasks.
 func (r Range) Validate(all uint64) error {
 	if r.Tasks == 0 || r.Tasks > all || r.First > all-r.Tasks {
 		return fmt.Errorf("a range of %d tasks from task %d on, in a run of %d", r.Tasks, r.First, all)
@@ -35,21 +34,21 @@ func (r Range) Validate(all uint64) error {
 	return nil
 }
 
-// MaxChunkTasks is the largest number of tasks in a chunk: the result of one fits a delivery.
+// MaxChunkTasks is the greatest number of tasks in a chunk. A delivery has room for the result of such a chunk.
 const MaxChunkTasks = 1 << 12
 
-// Ticket is the MAC by which a range of tasks, and the result of it, belong to one machine. It proves that the coordinator
-// handed the range out to a machine of that name.
+// Ticket is a MAC over a range of tasks and the name of a machine. It proves that the coordinator handed out the range to a
+// machine of that name.
 type Ticket [16]byte
 
 // String returns 32 hexadecimal digits.
 func (t Ticket) String() string { return hex.EncodeToString(t[:]) }
 
-// MaxMachineBytes bounds the name of a machine, in bytes.
+// MaxMachineBytes is the greatest length of the name of a machine, in bytes.
 const MaxMachineBytes = 63
 
 // ValidateMachine returns an error unless name can be the name of a machine or of a process: 1 to 63 of A-Z, a-z, 0-9, "-"
-// and "_". It is a token of a NATS subject.
+// and "_". NATS subjects contain it as a token.
 func ValidateMachine(name string) error {
 	ok := len(name) >= 1 && len(name) <= MaxMachineBytes
 	for _, c := range []byte(name) {
@@ -61,8 +60,8 @@ func ValidateMachine(name string) error {
 	return nil
 }
 
-// HashOfRange identifies what is counted in several consecutive tasks: it is the first 64 bits of SHA-256 over the hashes
-// of the tasks (see [Task.Hash]), little endian, in order of id.
+// HashOfRange identifies what a worker counts in consecutive tasks. It is the first 64 bits of SHA-256 over the hashes of
+// the tasks (see [Task.Hash]), little endian, in order of id.
 func HashOfRange(tasks []uint64) uint64 {
 	buf := make([]byte, 0, 8*len(tasks))
 	for _, hash := range tasks {

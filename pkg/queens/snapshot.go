@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Snapshot is the facts of a run at a moment, in one shape everywhere: log, terminal, page, metrics and JSON. The run's
-// coordinator makes it, or package audit from the ledger while there is no coordinator. All others show it and compute
-// nothing. No decision depends on it.
+// Snapshot holds the facts of a run at a moment. The log, the terminal, the page, the metrics and JSON all show this type.
+// The coordinator of the run makes it. While there is no coordinator, package audit makes it from the ledger. All other
+// code shows it and computes nothing. No decision depends on it.
 type Snapshot struct {
 	Run      string    `json:"run"`              // name of the run
 	N        int       `json:"n"`                // side of the board
@@ -22,22 +22,22 @@ type Snapshot struct {
 	Done      uint64   `json:"done"`      // tasks that are done
 	Tasks     uint64   `json:"tasks"`     // all tasks
 	WorkDone  Fraction `json:"percent"`   // part of the estimated work that is done; less than 100 until all tasks are done
-	Solutions *Decimal `json:"solutions"` // found so far, weighted: grows to the total
+	Solutions *Decimal `json:"solutions"` // number of solutions found so far, weighted
 	Rate      float64  `json:"rate"`      // solutions per second, over the last 30 s
-	Elapsed   Seconds  `json:"elapsed_s"` // seconds for which coordinators have worked on the run, pauses left out
+	Elapsed   Seconds  `json:"elapsed_s"` // seconds that coordinators have worked on the run, without pauses
 	*TimeToGo          // nil while unknown
-	// thread-seconds of work that are left, by the rates of the run; 0 while unknown
+	// Remaining is the work that is left, in thread-seconds at the run's present rates. It is 0 while unknown.
 	Remaining float64 `json:"remaining_thread_seconds"`
 
 	Waiting     uint64 `json:"waiting_tasks"` // tasks that wait to be handed out
 	Held        uint64 `json:"held_tasks"`    // tasks that workers hold
-	Machines    int    `json:"machines"`      // with a worker that is present
-	Workers     int    `json:"workers"`       // processes that are present
+	Machines    int    `json:"machines"`      // machines with a worker that is present
+	Workers     int    `json:"workers"`       // worker processes that are present
 	Threads     int    `json:"threads"`       // of all workers
-	IdleThreads int    `json:"idle_threads"`  // that search nothing
+	IdleThreads int    `json:"idle_threads"`  // threads that search nothing
 
 	Redundancy int     `json:"redundancy"`       // machines that must agree on each task
-	SpotCheck  float64 `json:"spot_check"`       // share of the tasks that one machine more counts, 0 to 1
+	SpotCheck  float64 `json:"spot_check"`       // share of the tasks that one more machine counts, 0 to 1
 	Checked    uint64  `json:"checked"`          // tasks with a second count or a verdict
 	Disputes   uint64  `json:"disputes"`         // tasks whose counts differed, with or without a verdict
 	Recounts   uint64  `json:"recounts"`         // recounts of the coordinator
@@ -56,25 +56,25 @@ type Snapshot struct {
 	Notice     string   `json:"notice,omitempty"`      // what a person should know or do, in a sentence
 }
 
-// Bounds of the lists of a [Snapshot], and of its JSON in bytes.
+// Limits of the lists of a [Snapshot], and of its JSON in bytes.
 const (
 	MaxWorkers       = 256
 	MaxBans          = 64
 	MaxSnapshotBytes = 1 << 20
 )
 
-// TimeToGo is the remaining time of a run, which is not known exactly.
+// TimeToGo is a range for the remaining time of a run.
 type TimeToGo struct {
 	Least Seconds `json:"eta_least_s"` // seconds left, at least
 	Most  Seconds `json:"eta_most_s"`  // seconds left, at most
 }
 
-// Ban says why nothing is accepted from a machine: one of its counts contradicts a verdict.
+// Ban says why a machine is banned: one of its counts contradicts a verdict.
 type Ban struct {
 	Machine string `json:"machine"`
 	Task    uint64 `json:"task"`
-	Count   uint64 `json:"count"`   // of the machine
-	Recount uint64 `json:"recount"` // of the coordinator
+	Count   uint64 `json:"count"`   // by the machine
+	Recount uint64 `json:"recount"` // by the coordinator
 }
 
 // Worker is a worker process of a run.
@@ -85,40 +85,40 @@ type Worker struct {
 	Version  string  `json:"version"`
 	Threads  int     `json:"threads"`
 	Rate     float64 `json:"rate"`      // solutions per second, of its last results
-	Tasks    uint64  `json:"tasks"`     // that it counted since this start of the coordinator
+	Tasks    uint64  `json:"tasks"`     // tasks that it counted since this start of the coordinator
 	Held     uint64  `json:"held"`      // tasks that it holds
-	Longest  Seconds `json:"longest_s"` // for which it has searched its oldest chunk
-	LastSeen Seconds `json:"silent_s"`  // since it was heard
+	Longest  Seconds `json:"longest_s"` // seconds since it began its oldest chunk
+	LastSeen Seconds `json:"silent_s"`  // seconds since it was last heard
 }
 
-// IsSilent reports whether the worker was not heard for so long that something is wrong.
+// IsSilent reports whether the worker has been silent for so long that something is wrong.
 func (w *Worker) IsSilent() bool { return w.LastSeen.Duration >= 10*time.Second }
 
 // Confirmed says what confirms a total.
 type Confirmed struct {
 	Level Level        `json:"confirmed"`    // "published", "redundant", "sampled" or "none"
-	By    Confirmation `json:"confirmed_by"` // what the ledger holds for the counts, whatever the level is
+	By    Confirmation `json:"confirmed_by"` // what the ledger has to confirm the counts, at any level
 }
 
-// Level is how sure a total is, in a word.
+// Level says in a word how well a total is confirmed.
 type Level string
 
 // The levels, from the strongest to the weakest.
 const (
 	Published   Level = "published" // it is the published total
-	Redundant   Level = "redundant" // on every task at least two machines agree, or there is a verdict
+	Redundant   Level = "redundant" // for every task two machines agree or there is a verdict
 	Sampled     Level = "sampled"   // some tasks have a second count or a verdict: a rare wrong count may be unseen
 	Unconfirmed Level = "none"      // nothing
 )
 
-// Confirmation is what the ledger of a run holds for its counts.
+// Confirmation says what in the ledger of a run confirms its counts.
 type Confirmation struct {
 	Published  bool   `json:"published"`  // the total is the published one
 	Tasks      uint64 `json:"tasks"`      // all tasks
 	Checked    uint64 `json:"checked"`    // tasks with a second count by another machine, or a verdict
 	Redundancy int    `json:"redundancy"` // least number of machines that agree on a task without a verdict; 0 without tasks
 	Verdicts   uint64 `json:"verdicts"`   // tasks with a verdict
-	Machines   int    `json:"machines"`   // whose counts are in the total
+	Machines   int    `json:"machines"`   // machines whose counts are in the total
 	Banned     int    `json:"banned"`     // machines whose counts are void
 }
 
@@ -135,7 +135,7 @@ func (c *Confirmation) Level() Level {
 	return Unconfirmed
 }
 
-// SetTotal enters the total of a complete run, and what confirms it.
+// SetTotal sets the total of a complete run, and what confirms it.
 func (s *Snapshot) SetTotal(total *big.Int, c Confirmation) {
 	s.State, s.Total = Complete, (*Decimal)(total)
 	s.Confirmed = &Confirmed{Level: c.Level(), By: c}
@@ -144,7 +144,7 @@ func (s *Snapshot) SetTotal(total *big.Int, c Confirmation) {
 // Known returns how the total compares with the published one.
 func (s *Snapshot) Known() Comparison { return Compare(s.N, s.Placed, (*big.Int)(s.Total)) }
 
-// Validate returns the first thing wrong with a snapshot from outside.
+// Validate returns the first thing that is wrong with a snapshot. Snapshots from outside need it.
 func (s *Snapshot) Validate() error {
 	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.Symmetry.Validate(), s.State.Validate(), ValidatePlaced(s.N, s.Placed),
 		ValidateName("a notice", s.Notice), s.validateNumbers(), s.validateTotal())
@@ -182,7 +182,7 @@ func (s *Snapshot) validateNumbers() error {
 	return nil
 }
 
-// validateTotal returns an error for a total that no coordinator says.
+// validateTotal returns an error for a total that no coordinator sends.
 func (s *Snapshot) validateTotal() error {
 	switch {
 	case (s.Total != nil) != (s.State == Complete):
@@ -196,20 +196,21 @@ func (s *Snapshot) validateTotal() error {
 	case s.Known() == Mismatch:
 		return fmt.Errorf("%w: it says %s, which is not the published total", ErrContradiction, s.Total)
 	case s.Done != s.Tasks || s.By.Tasks != s.Tasks || s.By.Checked > s.Tasks || s.Total.String() != s.Solutions.String():
-		return fmt.Errorf("a total of %d of %d tasks, %d of them checked, with %s solutions", s.Done, s.Tasks, s.By.Checked, s.Solutions)
+		return fmt.Errorf("a total with %d of %d tasks, %d checked, %s solutions", s.Done, s.Tasks, s.By.Checked, s.Solutions)
 	}
 	return nil
 }
 
 func (w *Worker) validate() error {
-	err := cmp.Or(ValidateMachine(w.Machine), ValidateMachine(w.Process), ValidateName("a kernel", w.Kernel), ValidateName("a version", w.Version))
+	err := cmp.Or(ValidateMachine(w.Machine), ValidateMachine(w.Process),
+		ValidateName("a kernel", w.Kernel), ValidateName("a version", w.Version))
 	if err == nil && (!isRate(w.Rate) || w.Threads < 0 || w.Longest.Duration < 0 || w.LastSeen.Duration < 0) {
 		err = fmt.Errorf("worker %s with a negative rate, time or number of threads", w.Process)
 	}
 	return err
 }
 
-// maxRate bounds a rate from outside. The sum of any number of such rates is a number that JSON has.
+// maxRate is the greatest rate that is accepted from outside. JSON can represent the sum of any number of such rates.
 const maxRate = 1e100
 
 // isRate reports whether x can be a rate.

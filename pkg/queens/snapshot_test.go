@@ -14,7 +14,7 @@ func decimal(n int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(n)) 
 
 func seconds(n int64) queens.Seconds { return queens.Seconds{Duration: time.Duration(n) * time.Second} }
 
-// A snapshot is valid on the bounds of its numbers, and not beyond.
+// A snapshot with numbers at their limits is valid. Beyond them it is invalid.
 func TestSnapshotValidate(t *testing.T) {
 	// snapshot returns the error for a valid snapshot with a change.
 	snapshot := func(change func(s *queens.Snapshot)) error {
@@ -59,7 +59,9 @@ func TestSnapshotValidate(t *testing.T) {
 		{"a negative time", snapshot(func(s *queens.Snapshot) { s.Elapsed = seconds(-1) }), "times"},
 		{"one moment to go", snapshot(func(s *queens.Snapshot) { s.Elapsed, s.TimeToGo = seconds(1), &queens.TimeToGo{} }), ""},
 		{"a negative time to go", snapshot(func(s *queens.Snapshot) { s.TimeToGo = &queens.TimeToGo{Least: seconds(-1)} }), "times"},
-		{"a reversed time to go", snapshot(func(s *queens.Snapshot) { s.TimeToGo = &queens.TimeToGo{Least: seconds(2), Most: seconds(1)} }), "times"},
+		{"a reversed time to go", snapshot(func(s *queens.Snapshot) {
+			s.TimeToGo = &queens.TimeToGo{Least: seconds(2), Most: seconds(1)}
+		}), "times"},
 		{"a negative number", snapshot(func(s *queens.Snapshot) { s.IdleThreads = -1 }), "negative"},
 		{"some machines", snapshot(func(s *queens.Snapshot) {
 			s.Machines, s.Workers, s.Threads, s.IdleThreads, s.Redundancy = 1, 1, 1, 1, 1
@@ -73,7 +75,9 @@ func TestSnapshotValidate(t *testing.T) {
 				s.Banned[i].Machine = "m"
 			}
 		}), ""},
-		{"too many workers", snapshot(func(s *queens.Snapshot) { s.WorkerList = make([]queens.Worker, queens.MaxWorkers+1) }), "257 workers"},
+		{"too many workers", snapshot(func(s *queens.Snapshot) {
+			s.WorkerList = make([]queens.Worker, queens.MaxWorkers+1)
+		}), "257 workers"},
 		{"too many bans", snapshot(func(s *queens.Snapshot) { s.Banned = make([]queens.Ban, queens.MaxBans+1) }), "65 bans"},
 		{"a worker without a machine", snapshot(func(s *queens.Snapshot) { s.WorkerList[1].Machine = "" }), "machine"},
 		{"a worker with a control kernel", snapshot(func(s *queens.Snapshot) { s.WorkerList[0].Kernel = controlName }), "kernel"},
@@ -92,7 +96,7 @@ func TestSnapshotValidate(t *testing.T) {
 		{"not the published total", complete(91, checked, same), "not the published total"},
 		{"a total of some tasks", complete(92, known, func(s *queens.Snapshot) { s.Done = 8 }), "8 of 9 tasks"},
 		{"a total of other tasks", complete(92, known, func(s *queens.Snapshot) { s.By.Tasks = 8 }), "9 of 9 tasks"},
-		{"more checked than all", complete(92, known, func(s *queens.Snapshot) { s.By.Checked = 10 }), "10 of them"},
+		{"more checked than all", complete(92, known, func(s *queens.Snapshot) { s.By.Checked = 10 }), "10 checked"},
 		{"a total of other solutions", complete(92, known, func(s *queens.Snapshot) { s.Solutions = decimal(91) }), "91 solutions"},
 		{"another level", complete(18, checked, func(s *queens.Snapshot) { placed(s); s.Level = queens.Sampled }), "sampled"},
 		{"a total with placed queens", complete(18, checked, placed), ""},
@@ -114,7 +118,7 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-// A total compares with the published one only on a full board.
+// A total is compared with the published one only for a full board.
 func TestCompare(t *testing.T) {
 	placed := []queens.Square{{Row: 0, Column: 3}}
 	for _, c := range []struct {
@@ -162,11 +166,23 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// Numbers with a form of their own in JSON survive it, and what is no such number is refused.
+// Types with their own JSON can be encoded and decoded again. Invalid JSON is refused.
 func TestUnits(t *testing.T) {
 	var s queens.Seconds
 	var f queens.Fraction
 	var d queens.Decimal
+	encodeSeconds := func() (string, any) {
+		b, _ := s.MarshalJSON()
+		return string(b), s.Duration
+	}
+	encodeFraction := func() (string, any) {
+		b, _ := f.MarshalJSON()
+		return string(b), f
+	}
+	encodeDecimal := func() (string, any) {
+		b, _ := d.MarshalText()
+		return string(b), d.String()
+	}
 	for _, c := range []struct {
 		name string
 		read func(text []byte) error
@@ -175,14 +191,13 @@ func TestUnits(t *testing.T) {
 		want any
 		bad  []string
 	}{
-		{"Seconds", s.UnmarshalJSON, func() (string, any) { b, _ := s.MarshalJSON(); return string(b), s.Duration }, "1.5", 1500 * time.Millisecond,
-			[]string{"-1", "1e10", "-1e300", `"1"`, "["}},
-		{"no seconds", s.UnmarshalJSON, func() (string, any) { b, _ := s.MarshalJSON(); return string(b), s.Duration }, "0", time.Duration(0), nil},
-		{"Fraction", f.UnmarshalJSON, func() (string, any) { b, _ := f.MarshalJSON(); return string(b), f }, "29", queens.Fraction(0.29), []string{`"1"`, "["}},
-		{"all", f.UnmarshalJSON, func() (string, any) { b, _ := f.MarshalJSON(); return string(b), f }, "100", queens.Fraction(1), nil},
-		{"Decimal", d.UnmarshalText, func() (string, any) { b, _ := d.MarshalText(); return string(b), d.String() }, "18446744073709551616", "18446744073709551616",
+		{"Seconds", s.UnmarshalJSON, encodeSeconds, "1.5", 1500 * time.Millisecond, []string{"-1", "1e10", "-1e300", `"1"`, "["}},
+		{"no seconds", s.UnmarshalJSON, encodeSeconds, "0", time.Duration(0), nil},
+		{"Fraction", f.UnmarshalJSON, encodeFraction, "29", queens.Fraction(0.29), []string{`"1"`, "["}},
+		{"all", f.UnmarshalJSON, encodeFraction, "100", queens.Fraction(1), nil},
+		{"Decimal", d.UnmarshalText, encodeDecimal, "18446744073709551616", "18446744073709551616",
 			[]string{"", "-1", "+1", "01", "0x1", "1.0", "one", strings.Repeat("9", 78), strings.Repeat("9", 79)}},
-		{"no solutions", d.UnmarshalText, func() (string, any) { b, _ := d.MarshalText(); return string(b), d.String() }, "0", "0", nil},
+		{"no solutions", d.UnmarshalText, encodeDecimal, "0", "0", nil},
 	} {
 		if err := c.read([]byte(c.good)); err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -204,7 +219,8 @@ func TestUnits(t *testing.T) {
 func TestRange(t *testing.T) {
 	r := queens.Range{First: 5, Tasks: 3}
 	for s, inside := range map[queens.Range]bool{
-		r: true, {First: 5, Tasks: 1}: true, {First: 7, Tasks: 1}: true, {First: 4, Tasks: 2}: false, {First: 7, Tasks: 2}: false, {First: 8, Tasks: 1}: false,
+		r: true, {First: 5, Tasks: 1}: true, {First: 7, Tasks: 1}: true,
+		{First: 4, Tasks: 2}: false, {First: 7, Tasks: 2}: false, {First: 8, Tasks: 1}: false,
 	} {
 		if r.Contains(s) != inside {
 			t.Errorf("%v contains %v: %v", r, s, !inside)
@@ -226,7 +242,7 @@ func TestRange(t *testing.T) {
 	}
 }
 
-// The name of a machine or of a process is a token of a subject.
+// The name of a machine or of a process can be a token of a subject.
 func TestValidateMachine(t *testing.T) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 	for c := range 256 {

@@ -23,7 +23,8 @@ func ParseSquare(n int, text string) (Square, error) {
 			return s, nil
 		}
 	}
-	return Square{}, fmt.Errorf("%.80q is not a square of a board of side %d: it must be row,column, each from 0 to %d, counted from the top left", text, n, n-1)
+	return Square{}, fmt.Errorf("%.80q is not a square of a board of side %d: "+
+		"it must be row,column, each from 0 to %d, counted from the top left", text, n, n-1)
 }
 
 // onBoard reports whether the square is on a board of side n.
@@ -52,8 +53,8 @@ func compareSquares(a, b Square) int {
 	return cmp.Or(a.Row-b.Row, a.Column-b.Column)
 }
 
-// ValidatePlaced returns an error unless queens can be placed beforehand on all these squares
-// of a board of side n. The error names a square, or two that attack each other.
+// ValidatePlaced returns an error unless queens can be placed beforehand on all these squares of a board of side n. The
+// error names an invalid square, or two squares whose queens attack each other.
 func ValidatePlaced(n int, placed []Square) error {
 	for i, s := range placed {
 		if !s.onBoard(n) {
@@ -71,8 +72,8 @@ func ValidatePlaced(n int, placed []Square) error {
 	return nil
 }
 
-// ParsePlaced parses squares of a board of side n as [ParseSquare] does; spaces separate those
-// of one text. It returns them sorted. The error is that of ParseSquare or [ValidatePlaced].
+// ParsePlaced parses squares of a board of side n as [ParseSquare] does. A text may have several squares, separated by
+// spaces. ParsePlaced returns them sorted. The error comes from ParseSquare or [ValidatePlaced].
 func ParsePlaced(n int, texts ...string) ([]Square, error) {
 	var squares []Square
 	for _, word := range strings.Fields(strings.Join(texts, " ")) {

@@ -25,13 +25,14 @@ func TestParseSquare(t *testing.T) {
 	}
 }
 
-// A text that is not a square of the board is an error that describes the valid ones.
+// For a text that is not a square of the board, the error describes the valid squares.
 func TestParseInvalidSquare(t *testing.T) {
 	for _, c := range []struct {
 		n    int
 		text string
 	}{
-		{8, ""}, {8, "8,0"}, {8, "0,8"}, {8, "-1,0"}, {8, "0,-1"}, {8, "+1,0"}, {8, "1"}, {8, "1,"}, {8, ",1"}, {8, "1,2,3"}, {8, "1 2"}, {8, "1, 2"},
+		{8, ""}, {8, "8,0"}, {8, "0,8"}, {8, "-1,0"}, {8, "0,-1"}, {8, "+1,0"},
+		{8, "1"}, {8, "1,"}, {8, ",1"}, {8, "1,2,3"}, {8, "1 2"}, {8, "1, 2"},
 		{8, "a1"}, {8, "0,0\n"}, {8, "٣,٣"},
 		{8, "99999999999999999999,0"}, {8, "0,99999999999999999999"},
 	} {
@@ -47,7 +48,7 @@ func TestParseInvalidSquare(t *testing.T) {
 	}
 }
 
-// Two queens attack each other exactly if a board with one of them does not allow the other.
+// Two queens attack each other if and only if a board with one of them placed beforehand does not allow the other.
 func TestAttacks(t *testing.T) {
 	const n = 9
 	for i := range n * n {
@@ -63,7 +64,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// A mirrored square is as far from the right edge as the square is from the left.
+// A mirrored square is as far from the right edge as the square is from the left edge.
 func TestMirrored(t *testing.T) {
 	s := queens.Square{Row: 2, Column: 1}
 	if got := s.Mirrored(8); got != (queens.Square{Row: 2, Column: 6}) || got.Mirrored(8) != s {
@@ -74,23 +75,24 @@ func TestMirrored(t *testing.T) {
 // The error names queens that can't be placed together.
 func TestValidatePlaced(t *testing.T) {
 	at := func(n int, squares ...queens.Square) error { return queens.ValidatePlaced(n, squares) }
+	square := func(row, column int) queens.Square { return queens.Square{Row: row, Column: column} }
 	checkAll(t, []validity{
 		{"none", at(8), ""},
 		{"one", at(8, queens.Square{Row: 7, Column: 7}), ""},
-		{"a solution", at(4, queens.Square{Row: 2, Column: 0}, queens.Square{Row: 0, Column: 1}, queens.Square{Row: 3, Column: 2}, queens.Square{Row: 1, Column: 3}), ""},
+		{"a solution", at(4, square(2, 0), square(0, 1), square(3, 2), square(1, 3)), ""},
 		{"below the board", at(8, queens.Square{Row: 8}), "8,0 is not on a board of side 8"},
 		{"beside the board", at(8, queens.Square{Column: 8}), "0,8 is not on a board of side 8"},
 		{"above the board", at(8, queens.Square{Row: -1}), "-1,0 is not"},
 		{"left of the board", at(8, queens.Square{Column: -1}), "0,-1 is not"},
-		{"twice", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 4, Column: 3}, queens.Square{Row: 1, Column: 2}), "1,2 is given twice"},
-		{"a row", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 1, Column: 7}), "1,2 and 1,7 attack"},
-		{"a column", at(8, queens.Square{Row: 1, Column: 2}, queens.Square{Row: 7, Column: 2}), "1,2 and 7,2 attack"},
-		{"a diagonal", at(30, queens.Square{Row: 9, Column: 2}, queens.Square{Row: 1, Column: 10}), "9,2 and 1,10 attack"},
-		{"the other diagonal", at(8, queens.Square{Row: 0, Column: 0}, queens.Square{Row: 4, Column: 1}, queens.Square{Row: 6, Column: 6}), "0,0 and 6,6 attack"},
+		{"twice", at(8, square(1, 2), square(4, 3), square(1, 2)), "1,2 is given twice"},
+		{"a row", at(8, square(1, 2), square(1, 7)), "1,2 and 1,7 attack"},
+		{"a column", at(8, square(1, 2), square(7, 2)), "1,2 and 7,2 attack"},
+		{"a diagonal", at(30, square(9, 2), square(1, 10)), "9,2 and 1,10 attack"},
+		{"the other diagonal", at(8, square(0, 0), square(4, 1), square(6, 6)), "0,0 and 6,6 attack"},
 	})
 }
 
-// Squares are sorted by row, and those of a row by column.
+// Squares are sorted by row, and within a row by column.
 func TestSortSquares(t *testing.T) {
 	var want []queens.Square
 	for i := range 25 {
@@ -122,8 +124,7 @@ func TestSquareJSON(t *testing.T) {
 	}
 }
 
-// A manifest stores placed queens after the symmetry, and omits them if there are none (see
-// TestManifestIsPinned).
+// A manifest stores placed queens after the symmetry. It omits the field if there are none (see TestManifestIsPinned).
 func TestPlacedManifest(t *testing.T) {
 	placed := strings.Replace(sampleManifest, `"mirror"`, `"none","placed":[[0,2],[3,1]]`, 1)
 	var m queens.Manifest

@@ -2,7 +2,7 @@ package queens
 
 import "fmt"
 
-// State says how far a run has come, or how it ended.
+// State says whether a run goes on, or how it ended.
 type State string
 
 // The states of a run.
@@ -10,7 +10,7 @@ const (
 	Running      State = "running"
 	Stopped      State = "stopped"      // it can be resumed
 	Complete     State = "complete"     // it has a total
-	Contradicted State = "contradicted" // its total contradicts the published one, or another route to it
+	Contradicted State = "contradicted" // its total contradicts the published one, or two ways to compute it disagree
 )
 
 // Validate returns an error unless s is one of the states.

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Sum is a sum of fewer than 2^64 numbers of 64 bits. The zero value is 0.
+// Sum is a sum of fewer than 2^64 64-bit numbers. The zero value is 0.
 type Sum struct{ high, low uint64 }
 
 // Add adds a number.
@@ -15,7 +15,7 @@ func (s *Sum) Add(n uint64) {
 	s.high += carry
 }
 
-// Subtract takes away a number that was added.
+// Subtract subtracts a number that was added before.
 func (s *Sum) Subtract(n uint64) {
 	var borrow uint64
 	s.low, borrow = bits.Sub64(s.low, n, 0)

@@ -9,8 +9,7 @@ import (
 // MaxBatch is the largest number of prefixes in a task.
 const MaxBatch = 1 << 14
 
-// Task is a batch of prefixes of one class's board: the unit of the accounts. Tasks travel in
-// chunks.
+// Task is a batch of prefixes of a class. The ledger records a count for each task. Workers get tasks in chunks.
 type Task struct {
 	// Run is the name of the run.
 	Run string
@@ -21,11 +20,11 @@ type Task struct {
 	Prefixes []Prefix
 }
 
-// Hash identifies what is counted: it is the first 64 bits of SHA-256 over the task's id,
-// board and prefixes. It does not depend on the run, and so is a function of the manifest.
+// Hash identifies what is counted: it is the first 64 bits of SHA-256 over the task's id, board and prefixes. It does not
+// depend on the name of the run.
 func (t *Task) Hash() uint64 { return new(Hasher).Hash(t) }
 
-// Hasher computes the hashes of many tasks, as [Task.Hash] does, in one buffer.
+// Hasher computes the same hashes as [Task.Hash], and reuses its buffer for many tasks.
 type Hasher struct{ hashed []byte }
 
 // Hash returns the hash of a task.
@@ -57,7 +56,7 @@ func first64(data []byte) uint64 {
 	return binary.LittleEndian.Uint64(sum[:])
 }
 
-// Validate returns the first thing wrong with a task from outside.
+// Validate returns the first thing that is wrong with a task. Tasks from outside need it.
 func (t *Task) Validate() error {
 	if err := ValidateRun(t.Run); err != nil {
 		return err
@@ -68,7 +67,7 @@ func (t *Task) Validate() error {
 	return ValidatePrefixes(&t.Board, t.ID, t.Prefixes)
 }
 
-// ValidatePrefixes returns the first thing wrong with the prefixes of a task.
+// ValidatePrefixes returns the first thing that is wrong with the prefixes of a task.
 func ValidatePrefixes(b *Board, task uint64, prefixes []Prefix) error {
 	if len(prefixes) == 0 || len(prefixes) > MaxBatch {
 		return fmt.Errorf("task %d has %d prefixes, not 1 to %d", task, len(prefixes), MaxBatch)

@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// sample returns a task with all fields that its hash depends on.
+// sample returns a task with all fields on which its hash depends.
 func sample() queens.Task {
 	return queens.Task{
 		Run: "n8-20261120-153012-ab12", ID: 7, Board: queens.FullBoard(8),
@@ -111,8 +111,7 @@ func TestHashIsOfWhatIsCounted(t *testing.T) {
 	}
 }
 
-// The hash is SHA-256 over id, board and prefixes for any number of prefixes, whatever Hash
-// buffers.
+// The hash is SHA-256 over id, board and prefixes, for any number of prefixes and with a used buffer.
 func TestHashOfManyPrefixes(t *testing.T) {
 	for _, n := range []int{1, 8, 31, 32} {
 		rng := rand.New(rand.NewPCG(uint64(n), 0))
@@ -148,7 +147,7 @@ func hashInOnePiece(task *queens.Task) uint64 {
 	return binary.LittleEndian.Uint64(sum[:8])
 }
 
-// A line of an exported ledger says what to search again, unless its board or prefixes are none.
+// A line of an exported ledger gives the task again, unless its board or its prefixes are invalid.
 func TestExportedTask(t *testing.T) {
 	e := queens.ExportedTask{Task: 7, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}, {Row: 1, Cols: 1, Left: 2}}}
 	text, err := json.Marshal(e)

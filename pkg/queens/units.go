@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Seconds is a duration that is a number of seconds in JSON.
+// Seconds is a duration. In JSON it is a number of seconds.
 type Seconds struct{ time.Duration }
 
 // MarshalJSON returns the seconds.
 func (s Seconds) MarshalJSON() ([]byte, error) { return json.Marshal(s.Duration.Seconds()) }
 
-// UnmarshalJSON decodes seconds. The error says that they are negative, or too many for a duration.
+// UnmarshalJSON decodes seconds. Negative seconds, or too many for a duration, are an error.
 func (s *Seconds) UnmarshalJSON(data []byte) error {
 	var seconds float64
 	if err := json.Unmarshal(data, &seconds); err != nil {
@@ -31,7 +31,7 @@ func (s *Seconds) UnmarshalJSON(data []byte) error {
 // Fraction is a part of a whole, 0 to 1. In JSON it is a percentage.
 type Fraction float64
 
-// MarshalJSON returns the percentage, rounded to nine decimals: 0.29 is 29. Less than all is less than 100.
+// MarshalJSON returns the percentage, rounded to nine decimals: 0.29 gives 29. A fraction below 1 gives less than 100.
 func (f Fraction) MarshalJSON() ([]byte, error) {
 	percent := math.Round(100e9*float64(f)) / 1e9
 	if f < 1 {
@@ -48,12 +48,12 @@ func (f *Fraction) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Decimal is an exact number. In JSON it is a string, because many programs read numbers as floats, which
-// are exact only up to 2^53; nil is null.
+// Decimal is an exact number. In JSON it is a string, because many programs read numbers as floats, which are exact only up
+// to 2^53. A nil Decimal is null in JSON.
 type Decimal big.Int
 
-// maxDigits bounds a number of solutions, in decimal digits, and maxBits in bits: those of a board of side
-// [MaxN] need about a hundred bits.
+// maxDigits and maxBits are the greatest length of a number of solutions, in decimal digits and in bits. The total of a
+// board of side [MaxN] needs about a hundred bits.
 const (
 	maxDigits = 78
 	maxBits   = 256

@@ -9,8 +9,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// validity is the result of validating a value, and a part of the expected error, empty if the
-// value is valid.
+// validity is the result of validating a value, and a part of the expected error. The part is empty if the value is valid.
 type validity struct {
 	name string
 	err  error
@@ -31,7 +30,7 @@ func checkAll(t *testing.T, cases []validity) {
 	}
 }
 
-// A board is valid if its side can be counted and it allows no square beyond the side.
+// A board is valid if its side is in range and it allows no square beyond the side.
 func TestBoardValidate(t *testing.T) {
 	board := func(n int, change func(b *queens.Board)) error {
 		b := queens.FullBoard(max(1, min(n, queens.MaxN)))
@@ -95,8 +94,7 @@ func TestPrefixValidate(t *testing.T) {
 	})
 }
 
-// A task is valid if its run, board and all prefixes are, and it has at least one prefix and
-// not too many.
+// A task is valid if its run, its board and all its prefixes are valid, and if it has at least one prefix and not too many.
 func TestTaskValidate(t *testing.T) {
 	task := func(change func(t *queens.Task)) error {
 		task := queens.Task{
@@ -128,8 +126,8 @@ func TestTaskValidate(t *testing.T) {
 	})
 }
 
-// The name of a run has 1 to 64 lower-case letters, digits and dashes, the first no dash:
-// nothing that is special in a subject, a path or a shell.
+// The name of a run has 1 to 64 lower-case letters, digits and dashes, and no dash at the start. No such character is
+// special in a subject, a path or a shell.
 func TestValidateRun(t *testing.T) {
 	for _, name := range []string{"a", "0", "n18-20261120-153012-ab12", "a-", "a--b", strings.Repeat("a", 64)} {
 		if err := queens.ValidateRun(name); err != nil {
