@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,12 +13,14 @@ import (
 	"nqueens/pkg/join"
 )
 
-// A token file that is cut off or changed in any way is refused, and the error does not quote it.
+// A token file that is cut or changed in any way is refused, and the error does not quote it.
 func TestParseToken(t *testing.T) {
-	want := join.Token{Servers: []string{"192.0.2.1:4222", "[2001:db8::1]:4222"}, User: "worker", Password: "s3cr3t", Certificate: []byte("DER")}
+	want := join.Token{
+		Servers: []string{"192.0.2.1:4222", "[2001:db8::1]:4222"}, User: "worker", Password: "s3cr3t", Certificate: []byte("DER"),
+	}
 	text := want.Text()
 	got, err := join.Parse(text)
-	if err != nil || !slices.Equal(got.Servers, want.Servers) || got.User != want.User || got.Password != want.Password || !bytes.Equal(got.Certificate, want.Certificate) {
+	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("read as %+v, %v", got, err)
 	}
 	for size := range text {
@@ -58,8 +61,8 @@ func FuzzParseToken(f *testing.F) {
 	})
 }
 
-// The embedded server's password and certificate are made once, its addresses at each start. The token file is alone in its
-// folder and readable by its owner only. There is TLS beyond loopback.
+// The embedded server's password and certificate are made once, its addresses at each start. The token file is the only
+// file in its folder, and only its owner can read it. There is TLS on all addresses but loopback.
 func TestListening(t *testing.T) {
 	data := t.TempDir()
 	first, config, path, err := listening(data, "0.0.0.0:4222", "192.0.2.1:4222")
@@ -67,7 +70,8 @@ func TestListening(t *testing.T) {
 		t.Fatalf("%+v, TLS %v, %v", first, config, err)
 	}
 	again, _, _, err := listening(data, "0.0.0.0:4333", "host.example:4333")
-	if err != nil || again.Password != first.Password || !bytes.Equal(again.Certificate, first.Certificate) || !slices.Equal(again.Servers, []string{"host.example:4333"}) {
+	isSame := again.Password == first.Password && bytes.Equal(again.Certificate, first.Certificate)
+	if err != nil || !isSame || !slices.Equal(again.Servers, []string{"host.example:4333"}) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 	info, err := os.Stat(path)
@@ -78,7 +82,8 @@ func TestListening(t *testing.T) {
 		t.Errorf("beside the token are %v, %v", files, err)
 	}
 	local, config, _, err := listening(data, "127.0.0.1:4222", "127.0.0.1:4222")
-	if err != nil || config != nil || local.Certificate != nil || !slices.Equal(local.Servers, []string{"127.0.0.1:4222"}) || local.Password != first.Password {
+	isSame = local.Password == first.Password && slices.Equal(local.Servers, []string{"127.0.0.1:4222"})
+	if err != nil || config != nil || local.Certificate != nil || !isSame {
 		t.Errorf("loopback: %+v, TLS %v, %v", local, config, err)
 	}
 	if stored, err := join.Load(path); err != nil || stored.Password != first.Password {
@@ -92,7 +97,7 @@ func TestListening(t *testing.T) {
 	}
 }
 
-// What can't be read is not replaced, and what can't be written is said.
+// A file that can't be read is not replaced, and a file that can't be written is an error.
 func TestNothingIsReplaced(t *testing.T) {
 	data := t.TempDir()
 	if _, there := join.Own(data); there {
@@ -106,7 +111,9 @@ func TestNothingIsReplaced(t *testing.T) {
 	if _, _, err := join.Listening(data, "4222"); err == nil {
 		t.Error("a listen address without a host is accepted")
 	}
-	for file, damage := range map[string]string{filepath.Join("server", "server.pem"): "0.0.0.0:4222", filepath.Join("join", join.FileName): "127.0.0.1:4222"} {
+	for file, damage := range map[string]string{
+		filepath.Join("server", "server.pem"): "0.0.0.0:4222", filepath.Join("join", join.FileName): "127.0.0.1:4222",
+	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(data, file)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +146,7 @@ func TestNothingIsReplaced(t *testing.T) {
 	}
 }
 
-// listening makes the token of a server, and publishes it.
+// listening makes the token of an embedded server, and publishes it.
 func listening(data, listen, address string) (t join.Token, config *tls.Config, path string, err error) {
 	if t, config, err = join.Listening(data, listen); err == nil {
 		path, err = t.Publish(data, []string{address})
@@ -147,12 +154,14 @@ func listening(data, listen, address string) (t join.Token, config *tls.Config, 
 	return t, config, path, err
 }
 
-// Keys stay when they are made again, but the names; with renew all is new.
+// A second call of Keys keeps all secrets and changes only the addresses. With renew all secrets are new.
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	load := func() (tokens map[string]join.Token) {
 		tokens = make(map[string]join.Token)
-		for user, file := range map[string]string{join.Coordinator: "coordinator.token", join.Worker: "join.token", join.Watcher: "watcher.token"} {
+		for user, file := range map[string]string{
+			join.Coordinator: "coordinator.token", join.Worker: "join.token", join.Watcher: "watcher.token",
+		} {
 			token, err := join.Load(filepath.Join(dir, file))
 			if err != nil || token.User != user {
 				t.Fatalf("%s: %+v, %v", file, token, err)

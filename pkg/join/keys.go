@@ -12,9 +12,10 @@ import (
 // DefaultPort is the port of NATS servers.
 const DefaultPort = "4222"
 
-// Keys writes the files of a server that is not embedded: nats.conf with its certificate, and a token file for each user. hosts
-// are the names or addresses under which it is reached, with a port or without. Keys and tokens that exist stay valid, with the new
-// addresses; with renew all is made again, and old tokens no longer work. It returns the paths.
+// Keys writes the files of a server that is not embedded: nats.conf, its certificate, and a token file for each user. hosts
+// are the names or addresses under which clients reach the server, with a port or without. Existing passwords and
+// certificates stay valid, and the token files get the new addresses. With renew all of them are made again, and old tokens
+// no longer work. Keys returns the paths of the files.
 func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	pair, err := certificate(dir, renew)
 	if err != nil {
@@ -42,7 +43,7 @@ func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	return append(paths, conf), durable.Write(conf, []byte(config(servers[0], passwords)))
 }
 
-// HostPort returns host:port of a host with a port of its own or without.
+// HostPort adds the port to a host that has none.
 func HostPort(host, port string) string {
 	if _, _, err := net.SplitHostPort(host); err == nil {
 		return host
@@ -58,18 +59,19 @@ func fileOf(user string) string {
 	return user + ".token"
 }
 
-// Permissions returns what a user may do, as the configuration of a NATS server says it.
+// Permissions returns the permissions of a user, as the configuration of a NATS server has them.
 func Permissions(user string) string {
 	switch user {
 	case Coordinator:
-		return `{ publish: ["nq.run", "nq.work.>", "nq.status.*", "_INBOX.>"], subscribe: ["nq.run", "nq.work.>", "nq.status.*", "_INBOX.coordinator.>"] }`
+		return `{ publish: ["nq.run", "nq.work.>", "nq.status.*", "_INBOX.>"], ` +
+			`subscribe: ["nq.run", "nq.work.>", "nq.status.*", "_INBOX.coordinator.>"] }`
 	case Worker:
 		return `{ publish: ["nq.work.*.*.*", "nq.status.*"], subscribe: ["nq.run", "_INBOX.worker.>"] }`
 	}
 	return `{ publish: ["nq.status.*"], subscribe: ["nq.run", "_INBOX.watcher.>"] }`
 }
 
-// Authorization returns the part of a server's configuration that lets in users with these passwords, each with its
+// Authorization returns the part of a server's configuration that accepts users with these passwords, each with its
 // permissions.
 func Authorization(passwords map[string]string) string {
 	var lines strings.Builder
@@ -81,11 +83,12 @@ func Authorization(passwords map[string]string) string {
 	return "authorization {\n  users: [\n" + lines.String() + hint + "  ]\n}\n"
 }
 
-// hint is how a person binds the name of a machine to a user.
-const hint = `    # A user that may only be machine NAME: its workers get a copy of join.token with its user and password, and run with
-    # --machine NAME. Without the user "worker" above, nobody can take a machine's name.
-    # { user: NAME, password: SECRET, permissions: { publish: ["nq.work.*.NAME.*", "nq.status.*"], subscribe: ["nq.run", "_INBOX.NAME.>"] } }
-    # To take a user away, delete its line and run: nats-server --signal reload
+// hint tells people how to bind the name of a machine to a user.
+const hint = `    # This user may only be machine NAME. Its workers get a copy of join.token with its user and password, and
+    # run with --machine NAME. If you delete the user "worker" above, nobody can take the name of another machine.
+    # { user: NAME, password: SECRET, permissions: {
+    #   publish: ["nq.work.*.NAME.*", "nq.status.*"], subscribe: ["nq.run", "_INBOX.NAME.>"] } }
+    # To remove a user, delete its line and run: nats-server --signal reload
 `
 
 // config returns the configuration of a server with these passwords.

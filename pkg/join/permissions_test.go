@@ -17,14 +17,15 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// startKeys starts a server with the nats.conf of Keys, with a user of a machine "m1" beside the others, on a free port.
+// startKeys starts a server with the nats.conf that Keys writes, and with one more user, for machine "m1". It listens on a
+// free port.
 func startKeys(t *testing.T) (dir, address string) {
 	t.Helper()
 	dir = t.TempDir()
 	if _, err := join.Keys(dir, []string{"127.0.0.1"}, false); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(dir) // where the configuration finds the certificate
+	t.Chdir(dir) // the configuration names the certificate by a relative path
 	options, err := server.ProcessConfigFile("nats.conf")
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +47,7 @@ func startKeys(t *testing.T) (dir, address string) {
 	return dir, s.Addr().String()
 }
 
-// Each user can do all that its part needs, and nothing else.
+// Each user can do everything that it needs, and nothing else.
 func TestPermissions(t *testing.T) {
 	dir, address := startKeys(t)
 	const can, cannot = true, false
@@ -56,18 +57,25 @@ func TestPermissions(t *testing.T) {
 	}{
 		{join.Worker, "join.token", map[string]bool{
 			"nq.work.n8-a.machine.process": can, "nq.status.n8-a": can,
-			"nq.run": cannot, "_INBOX.coordinator.x": cannot, "_INBOX.worker.x": cannot, "nq.work.n8-a.machine": cannot, "$SYS.REQ.SERVER.PING": cannot, "$JS.API.INFO": cannot, "other": cannot,
+			"nq.run": cannot, "_INBOX.coordinator.x": cannot, "_INBOX.worker.x": cannot, "nq.work.n8-a.machine": cannot,
+			"$SYS.REQ.SERVER.PING": cannot, "$JS.API.INFO": cannot, "other": cannot,
 		}, map[string]bool{
 			"nq.run": can, "_INBOX.worker.>": can,
-			"nq.work.>": cannot, "nq.work.n8-a.machine.process": cannot, "nq.status.*": cannot, "_INBOX.coordinator.>": cannot, "_INBOX.>": cannot, "_INBOX.m1.>": cannot, ">": cannot, "$SYS.>": cannot, "$JS.>": cannot,
+			"nq.work.>": cannot, "nq.work.n8-a.machine.process": cannot, "nq.status.*": cannot, "_INBOX.coordinator.>": cannot,
+			"_INBOX.>": cannot, "_INBOX.m1.>": cannot, ">": cannot, "$SYS.>": cannot, "$JS.>": cannot,
 		}},
 		{"m1", "", map[string]bool{
 			"nq.work.n8-a.m1.process": can, "nq.status.n8-a": can, "nq.work.n8-a.m2.process": cannot, "nq.run": cannot,
 		}, map[string]bool{"nq.run": can, "_INBOX.m1.>": can, "_INBOX.worker.>": cannot, "_INBOX.m2.>": cannot, "nq.work.*.m1.*": cannot}},
 		{join.Watcher, "watcher.token", map[string]bool{"nq.status.n8-a": can, "nq.work.n8-a.machine.process": cannot, "nq.run": cannot},
 			map[string]bool{"nq.run": can, "_INBOX.watcher.>": can, "nq.work.>": cannot, "_INBOX.worker.>": cannot}},
-		{join.Coordinator, "coordinator.token", map[string]bool{"nq.run": can, "_INBOX.worker.x": can, "_INBOX.m1.x": can, "nq.status.n8-a": can, "$JS.API.INFO": cannot, "$SYS.REQ.SERVER.PING": cannot},
-			map[string]bool{"nq.run": can, "nq.work.n8-a.*.*": can, "nq.status.n8-a": can, "_INBOX.coordinator.>": can, "_INBOX.worker.>": cannot, "$SYS.>": cannot}},
+		{join.Coordinator, "coordinator.token", map[string]bool{
+			"nq.run": can, "_INBOX.worker.x": can, "_INBOX.m1.x": can, "nq.status.n8-a": can,
+			"$JS.API.INFO": cannot, "$SYS.REQ.SERVER.PING": cannot,
+		}, map[string]bool{
+			"nq.run": can, "nq.work.n8-a.*.*": can, "nq.status.n8-a": can, "_INBOX.coordinator.>": can,
+			"_INBOX.worker.>": cannot, "$SYS.>": cannot,
+		}},
 	} {
 		token := tokenOf(t, dir, "join.token")
 		name, password, certificate := user.name, "secret", token.TLS()
@@ -93,7 +101,7 @@ func tokenOf(t *testing.T, dir, file string) join.Token {
 	return token
 }
 
-// allowed tries something on a connection of its own, and reports whether the server permits it.
+// allowed tries to publish or to subscribe on a new connection, and reports whether the server permits it.
 func allowed(t *testing.T, address, user, password string, certificate *tls.Config, kind, subject string) bool {
 	t.Helper()
 	violations := make(chan error, 8)
@@ -109,7 +117,7 @@ func allowed(t *testing.T, address, user, password string, certificate *tls.Conf
 		_, err = c.SubscribeSync(subject)
 	}
 	if err == nil {
-		err = c.Flush() // the server has answered before its pong
+		err = c.Flush() // an error of the server comes before its pong
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +133,7 @@ func allowed(t *testing.T, address, user, password string, certificate *tls.Conf
 	}
 }
 
-// A wrong, old or foreign token ends with one plain sentence, and the error of a connection that can't be made.
+// A token that is wrong or old, or of another server, gives ErrNoConnection with one plain sentence.
 func TestWrongTokens(t *testing.T) {
 	dir, address := startKeys(t)
 	connect := func(change func(token *join.Token)) error {

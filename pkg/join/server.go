@@ -18,11 +18,11 @@ import (
 	"nqueens/pkg/durable"
 )
 
-// Listening makes or reads what the embedded server of a data folder needs to let others in: password and certificate, which
-// are made once. On loopback there is no TLS.
+// Listening returns what the embedded server of a data folder needs to accept workers from other machines: a password and a
+// certificate. It makes them once, and then reads them. On loopback there is no TLS.
 func Listening(data, listen string) (t Token, config *tls.Config, err error) {
 	path, _ := Own(data)
-	if t, err = loadOrMake(path, Worker, false); err != nil { // workers elsewhere may have the right one
+	if t, err = loadOrMake(path, Worker, false); err != nil { // it is not replaced: workers elsewhere may have a copy
 		return t, nil, err
 	}
 	host, _, err := net.SplitHostPort(listen)
@@ -40,18 +40,18 @@ func Listening(data, listen string) (t Token, config *tls.Config, err error) {
 	return t, config, nil
 }
 
-// Publish writes the token file of the embedded server of a data folder, which others reach at these addresses, and returns
-// its path.
+// Publish writes the token file of the embedded server of a data folder, and returns its path. The addresses are those at
+// which workers reach the server.
 func (t *Token) Publish(data string, addresses []string) (path string, err error) {
 	path, _ = Own(data)
 	t.Servers = addresses
 	return path, t.Save(path)
 }
 
-// certificateFile has the certificate of a server and its key, in a folder that only the server reads.
+// certificateFile is the file with the certificate of a server and its key. Only the server reads its folder.
 const certificateFile = "server.pem"
 
-// certificate returns the certificate of a folder and its key. It makes them if there are none, or with renew.
+// certificate returns the certificate in a folder and its key. If there are none, or with renew, it makes them.
 func certificate(dir string, renew bool) (tls.Certificate, error) {
 	path := filepath.Join(dir, certificateFile)
 	pair, err := tls.LoadX509KeyPair(path, path)
@@ -66,7 +66,7 @@ func certificate(dir string, renew bool) (tls.Certificate, error) {
 	return pair, nil
 }
 
-// makeCertificate writes a new certificate with its key. Clients pin it, so that names and dates in it do not matter.
+// makeCertificate writes a new certificate with its key. Clients pin it, so its names and dates do not matter.
 func makeCertificate(path string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -88,6 +88,7 @@ func makeCertificate(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})...)
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	text = append(text, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})...)
 	return durable.Write(path, text)
 }

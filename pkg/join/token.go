@@ -1,5 +1,6 @@
-// Package join has the files by which processes reach a NATS server that asks who they are: a token file with addresses,
-// user, password and pinned certificate, and the configuration of the server. Everything in it is a secret.
+// Package join reads and writes the files with which processes authenticate to a NATS server. A token file has the
+// addresses of the server, a user, a password and a pinned certificate. The package also writes the configuration of the
+// server. All these files are secrets.
 package join
 
 import (
@@ -17,10 +18,10 @@ import (
 	"nqueens/pkg/durable"
 )
 
-// FileName is the name of the file that lets workers join, alone in its folder.
+// FileName is the name of the token file of workers. It is the only file in its folder.
 const FileName = "join.token"
 
-// The users of a server, each with its least permissions; see [Permissions].
+// The users of a server. Each has only the permissions that it needs: see [Permissions].
 const (
 	Coordinator = "coordinator"
 	Worker      = "worker"
@@ -37,10 +38,10 @@ type Token struct {
 	Certificate []byte // of the server, DER; nil for a server without TLS
 }
 
-// form is what a token file begins with. After it come the certificate, if there is one, and a last line.
+// form is the first part of a token file. The certificate follows, if there is one, and then a last line.
 const form = "# nqueens token: it lets its holder connect. Keep it secret.\nservers %s\nuser %s\npassword %s\n"
 
-// Text returns the file of a token.
+// Text returns the content of a token file.
 func (t *Token) Text() []byte {
 	text := fmt.Appendf(nil, form, strings.Join(t.Servers, ","), t.User, t.Password)
 	if t.Certificate != nil {
@@ -49,8 +50,8 @@ func (t *Token) Text() []byte {
 	return append(text, "end\n"...)
 }
 
-// Parse reads the file of a token: exactly what [Token.Text] writes, but for the line ends of Windows. The error does not quote
-// it.
+// Parse parses the content of a token file. It accepts exactly what [Token.Text] writes, also with the line ends of
+// Windows. The error does not quote the content.
 func Parse(text []byte) (t Token, err error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	var servers string
@@ -86,7 +87,7 @@ func loadOrMake(path, user string, renew bool) (Token, error) {
 	return t, err
 }
 
-// Save writes a token file as a whole, readable by its owner only.
+// Save writes a token file, as a whole or not at all. Only its owner can read it.
 func (t *Token) Save(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -94,14 +95,14 @@ func (t *Token) Save(path string) error {
 	return durable.Write(path, t.Text())
 }
 
-// Own returns where the token file of this user's own server is, below the folder of the runs, and whether there is one.
+// Own returns the path of the token file of the embedded server, in the folder of the runs, and whether the file exists.
 func Own(data string) (path string, there bool) {
 	path = filepath.Join(data, "join", FileName)
 	_, err := os.Stat(path)
 	return path, err == nil
 }
 
-// URLs returns the addresses of the servers, as NATS clients take them, separated by commas.
+// URLs returns the URLs of the servers, separated by commas, as NATS clients expect them.
 func (t *Token) URLs() string {
 	scheme := "nats://"
 	if t.Certificate != nil {
@@ -110,8 +111,8 @@ func (t *Token) URLs() string {
 	return scheme + strings.Join(t.Servers, ","+scheme)
 }
 
-// TLS returns the configuration of a client that accepts the pinned certificate and no other, whatever names are in it; nil
-// without a certificate.
+// TLS returns the configuration of a client that accepts only the pinned certificate, with any names in it. It returns nil
+// for a token without a certificate.
 func (t *Token) TLS() *tls.Config {
 	if t.Certificate == nil {
 		return nil
@@ -123,7 +124,7 @@ func (t *Token) TLS() *tls.Config {
 			if len(state.PeerCertificates) == 0 || !bytes.Equal(state.PeerCertificates[0].Raw, t.Certificate) {
 				return &tls.CertificateVerificationError{
 					UnverifiedCertificates: state.PeerCertificates,
-					Err:                    errors.New("it is not the one of the token: copy the token file of the server again"),
+					Err:                    errors.New("the token has another certificate: copy the server's token file again"),
 				}
 			}
 			return nil

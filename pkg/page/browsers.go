@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// browsers remembers who asked for the page lately and has not seen the end of the run.
+// browsers remembers which browsers have asked for the page lately and have not seen the end of the run.
 type browsers struct {
 	mu    sync.Mutex
 	asked map[string]time.Time // by address
@@ -16,7 +16,7 @@ const (
 	maxBrowsers = 256
 )
 
-// saw notes that a browser was shown the run, and whether the run had ended.
+// saw notes that a browser got the page, and whether the run had ended by then.
 func (b *browsers) saw(address string, now time.Time, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

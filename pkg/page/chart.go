@@ -10,12 +10,12 @@ import (
 	"nqueens/pkg/progress"
 )
 
-// chart is the rate of a run over the time that coordinators worked on it. It is as wide as the page: horizontal measures are
-// percentages, so that letters have the same size on every screen.
+// chart shows the rate of a run over the time that coordinators have worked on it. It is as wide as the page. Horizontal
+// measures are percentages, so that letters have the same size on every screen.
 type chart struct {
-	Path        string // of the area below the rate, on 1000 by 100 units
-	Rows        []mark // of the grid, from the bottom
-	Ticks       []mark // of the time
+	Path        string // outline of the area below the rate, on 1000 by 100 units
+	Rows        []mark // lines of the grid, from the bottom
+	Ticks       []mark // marks on the time axis
 	Description string
 }
 
@@ -24,7 +24,7 @@ type mark struct{ At, Label string }
 
 const fewestSteps, maxSteps = 3, 150 // of the path
 
-// newChart returns nil without enough points.
+// newChart returns the chart of a history, or nil if there are not enough points.
 func newChart(points []progress.Point) *chart {
 	every := (len(points)-1)/maxSteps + 1
 	var times []time.Duration
@@ -66,7 +66,7 @@ func newChart(points []progress.Point) *chart {
 	return c
 }
 
-// grid returns lines at round rates, of which the last is not below the greatest rate, and the rate of the top.
+// grid returns lines at round rates, and the rate at the top. The last line is at the greatest rate or above it.
 func grid(most float64) (rows []mark, top float64) {
 	power := math.Pow(10, math.Floor(math.Log10(most/3)))
 	step := 10 * power
@@ -82,7 +82,7 @@ func grid(most float64) (rows []mark, top float64) {
 	return rows, step * float64(steps)
 }
 
-// timeStep returns a round time between two ticks, of which at most five fit.
+// timeStep returns a round time between two marks. At most five such steps fit into the length.
 func timeStep(length time.Duration) time.Duration {
 	for _, seconds := range []int64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400,
 		172800, 432000, 864000, 1728000, 4320000} {

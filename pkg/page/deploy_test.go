@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +31,8 @@ func TestDeployedMetrics(t *testing.T) {
 	s := running()
 	exported := runMetrics(&s, "v1") + workerMetrics(Worker{})
 	dashboard, alerts := readDeployed(t, "grafana/nqueens.json"), readDeployed(t, "prometheus/alerts.yml")
-	for _, name := range regexp.MustCompile(`nqueens_\w+`).FindAllString(string(dashboard)+string(alerts)+string(readDeployed(t, "autoscale.yaml")), -1) {
+	all := slices.Concat(dashboard, alerts, readDeployed(t, "autoscale.yaml"))
+	for _, name := range regexp.MustCompile(`nqueens_\w+`).FindAllString(string(all), -1) {
 		if !strings.Contains(exported, "# TYPE "+name+" ") {
 			t.Errorf("no process has the metric %s", name)
 		}
@@ -46,7 +48,7 @@ func TestGeneratedMetrics(t *testing.T) {
 	testkit.Generated(t, "metrics of worker", metricsTable(workerMetrics(Worker{})))
 }
 
-// metricsTable returns what metrics say of themselves as a table in Markdown.
+// metricsTable returns the names and the help of metrics as a table in Markdown.
 func metricsTable(exported string) string {
 	table := "| metric | meaning |\n|---|---|\n"
 	for _, m := range regexp.MustCompile(`# HELP (\S+) (.*)`).FindAllStringSubmatch(exported, -1) {
@@ -55,7 +57,8 @@ func metricsTable(exported string) string {
 	return table
 }
 
-// Prometheus takes the rules and the queries of the dashboard, each alert fires when it should, and the metrics follow its conventions.
+// Prometheus accepts the rules and the queries of the dashboard. Each alert fires when it should, and the metrics follow
+// the conventions.
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {

@@ -15,23 +15,25 @@ const metricsType = "text/plain; version=0.0.4"
 // metrics is text in the format of Prometheus.
 type metrics struct{ strings.Builder }
 
-// add adds a metric with one value. A counter is one whose name ends in _total. Labels are names and values in turn.
+// add adds a metric with one value. It is a counter if its name ends in _total. labels has names and values in turn.
 func (m *metrics) add(name, help string, value float64, labels ...string) {
 	kind := "gauge"
 	if strings.HasSuffix(name, "_total") {
 		kind = "counter"
 	}
 	_, _ = fmt.Fprintf(m, "# HELP %s %s\n# TYPE %[1]s %[3]s\n%[1]s", name, help, kind)
+	var pairs []string
 	for i := 0; i < len(labels); i += 2 {
-		m.WriteString(map[bool]string{true: "{", false: ","}[i == 0] + labels[i] + "=" + strconv.Quote(queens.Sanitize(labels[i+1])))
+		pairs = append(pairs, labels[i]+"="+strconv.Quote(queens.Sanitize(labels[i+1])))
 	}
-	if len(labels) > 0 {
-		m.WriteString("}")
+	if len(pairs) > 0 {
+		m.WriteString("{" + strings.Join(pairs, ",") + "}")
 	}
 	m.WriteString(" " + strconv.FormatFloat(value, 'g', -1, 64) + "\n")
 }
 
-// runMetrics returns the metrics of a run, or only those of the process before its first snapshot, which is nil.
+// runMetrics returns the metrics of a run. Before the first snapshot s is nil, and there are only the metrics of the
+// process.
 func runMetrics(s *queens.Snapshot, version string) string {
 	var m metrics
 	m.add("nqueens_build_info", "1; the label is the version of the program.", 1, "version", version)
@@ -40,7 +42,7 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	}
 	m.add("nqueens_run_info", "1; the labels are the run, the side of its board, and its symmetry.", 1,
 		"run", s.Run, "n", strconv.Itoa(s.N), "symmetry", string(s.Symmetry))
-	m.add("nqueens_running", "1 while the run counts, 0 when it has ended.", map[bool]float64{true: 1}[s.State == queens.Running])
+	m.add("nqueens_running", "1 while the run counts, 0 when it has ended.", oneIf(s.State == queens.Running))
 	m.add("nqueens_tasks", "Tasks of the run.", float64(s.Tasks))
 	m.add("nqueens_done_tasks", "Tasks that are done.", float64(s.Done))
 	m.add("nqueens_waiting_tasks", "Tasks that wait to be handed out.", float64(s.Waiting))
@@ -55,7 +57,7 @@ func runMetrics(s *queens.Snapshot, version string) string {
 		m.add("nqueens_time_to_go_most_seconds", "Time to go, at most; absent while unknown.", s.Most.Seconds())
 	}
 	if s.Remaining > 0 || s.Done == s.Tasks {
-		m.add("nqueens_remaining_thread_seconds", "Time of one thread that the rest of the work takes; absent while unknown.", s.Remaining)
+		m.add("nqueens_remaining_thread_seconds", "Time that one thread needs for the rest; absent while unknown.", s.Remaining)
 	}
 	m.add("nqueens_machines", "Machines with a worker that is present.", float64(s.Machines))
 	m.add("nqueens_workers", "Workers that are present.", float64(s.Workers))
@@ -66,6 +68,15 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	m.add("nqueens_banned_machines", "Machines whose counts are void.", float64(len(s.Banned)))
 	m.add("nqueens_results_recorded_total", "Results of chunks in the ledger, since the run began.", float64(s.Recorded))
 	m.add("nqueens_results_refused_total", "Results that were refused, since this coordinator began.", float64(s.Refused))
-	m.add("nqueens_chunks_lost_total", "Chunks that were handed out again because their worker was silent, since this coordinator began.", float64(s.Lost))
+	m.add("nqueens_chunks_lost_total", "Chunks of silent workers that were handed out again, since this coordinator began.",
+		float64(s.Lost))
 	return m.String()
+}
+
+// oneIf returns the value of a metric for a fact.
+func oneIf(fact bool) float64 {
+	if fact {
+		return 1
+	}
+	return 0
 }

@@ -18,16 +18,17 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "page.html"))
 
-// Config says what a page shows. Its functions are called for each drawing, at any time: they must be quick.
+// Config says what a page shows. Its functions are called each time the page is drawn, from any goroutine, and must be
+// quick.
 type Config struct {
 	Address  string                  // host:port; port 0 selects a free one
 	Version  string                  // of the program
-	Snapshot func() *queens.Snapshot // the latest, also the last one of a run that stopped; nil before the first
-	History  func() []progress.Point // how the run went, from the marks of its ledger: see [progress.History]
-	Linger   time.Duration           // how long the page stays after the end of the run, at least
+	Snapshot func() *queens.Snapshot // the latest, also after the run has ended; nil before the first
+	History  func() []progress.Point // the progress of the run over time: see [progress.History]
+	Linger   time.Duration           // least time that the page stays after the end of the run
 }
 
-// Listen opens the address of a coordinator, and answers:
+// Listen opens an address for a coordinator, and answers:
 //
 //	/               the page
 //	/fragment       what a browser with scripts fetches each second
@@ -58,7 +59,8 @@ func Listen(cfg Config) (*Server, error) {
 	})
 	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		if s := cfg.Snapshot(); s != nil && s.State == queens.Running && time.Since(s.At) > stuckAfter {
-			http.Error(w, "the coordinator has made no snapshot since "+s.At.UTC().Format(time.RFC3339), http.StatusServiceUnavailable)
+			last := s.At.UTC().Format(time.RFC3339)
+			http.Error(w, "the coordinator has made no snapshot since "+last, http.StatusServiceUnavailable)
 			return
 		}
 		text(w, "text/plain", "ok\n")
@@ -71,7 +73,7 @@ const (
 	silentAfter = 4 * time.Second  // the page says that the coordinator is silent if the snapshot is older
 )
 
-// draw answers with a template.
+// draw answers a request with a template.
 func (s *Server) draw(w http.ResponseWriter, r *http.Request, cfg *Config, name string) {
 	now := time.Now()
 	v := &view{Snapshot: cfg.Snapshot(), Live: true, Version: cfg.Version, now: now}
@@ -87,8 +89,9 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, cfg *Config, name 
 	s.browsers.saw(r.RemoteAddr, now, v.Ended())
 }
 
-// Write writes the page of a run as one file that needs no other.
+// Write writes the page of a run as one file that needs no other file.
 func Write(w io.Writer, s *queens.Snapshot, history []progress.Point, version string) error {
 	style, _ := files.ReadFile("style.css") // it is embedded
-	return templates.ExecuteTemplate(w, "page", &view{Snapshot: s, Chart: newChart(history), Version: version, Style: template.CSS(style), now: s.At})
+	v := &view{Snapshot: s, Chart: newChart(history), Version: version, Style: template.CSS(style), now: s.At}
+	return templates.ExecuteTemplate(w, "page", v)
 }

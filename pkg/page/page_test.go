@@ -2,18 +2,12 @@ package page
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"io"
 	"math/big"
-	"net"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"nqueens/pkg/progress"
@@ -27,7 +21,7 @@ func seconds(s float64) queens.Seconds {
 
 var measured = time.Date(2026, 11, 26, 13, 0, 0, 0, time.UTC)
 
-// running returns the snapshot of a run that counts.
+// running returns a snapshot of a run that counts.
 func running() queens.Snapshot {
 	return queens.Snapshot{
 		Run: "n20-aa", N: 20, Symmetry: queens.Full, State: queens.Running, At: measured, Done: 104, Tasks: 308, WorkDone: 0.4264,
@@ -36,13 +30,16 @@ func running() queens.Snapshot {
 		Machines: 2, Workers: 3, Threads: 17, IdleThreads: 1, Redundancy: 1, SpotCheck: 0.01, Checked: 4, Recorded: 100,
 		WorkerList: []queens.Worker{
 			{Machine: "node-17", Process: "a1", Kernel: "avx512", Threads: 8, Rate: 9.8e7, Tasks: 40, Held: 16, Longest: seconds(1.2)},
-			{Machine: "node-17", Process: "b2", Kernel: "avx512", Threads: 8, Rate: 9.7e7, Tasks: 41, Held: 16, Longest: seconds(3), LastSeen: seconds(14)},
+			{
+				Machine: "node-17", Process: "b2", Kernel: "avx512", Threads: 8, Rate: 9.7e7, Tasks: 41, Held: 16, Longest: seconds(3),
+				LastSeen: seconds(14),
+			},
 			{Machine: "attic", Process: "c3", Kernel: "generic", Threads: 1},
 		},
 	}
 }
 
-// troubled is the same with all that is rarely shown.
+// troubled returns running with everything that a page rarely shows.
 func troubled() queens.Snapshot {
 	s := running()
 	s.Notice, s.Disputes, s.Recounts, s.Recounting, s.Refused, s.Lost = `the disk of "/<b>" is nearly full: free some space`, 2, 1, 1, 7, 3
@@ -51,7 +48,7 @@ func troubled() queens.Snapshot {
 	return s
 }
 
-// complete is the same at its end.
+// complete returns running at the end of the run.
 func complete() queens.Snapshot {
 	s := running()
 	s.Done, s.WorkDone, s.TimeToGo = 308, 1, nil
@@ -60,7 +57,7 @@ func complete() queens.Snapshot {
 	return s
 }
 
-// history is a run whose rate falls to a third in the middle.
+// history returns the history of a run whose rate falls to a third in the middle.
 func history() (points []progress.Point) {
 	found := 0.0
 	for i := range 95 {
@@ -74,7 +71,7 @@ func history() (points []progress.Point) {
 	return points
 }
 
-// The page of each state of a run looks as reviewed: numbers first, then machines, then trust.
+// The pages equal the reviewed ones: numbers first, then machines, then trust.
 func TestPages(t *testing.T) {
 	for name, s := range map[string]queens.Snapshot{"running": running(), "troubled": troubled(), "complete": complete()} {
 		var b bytes.Buffer
@@ -86,7 +83,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// A page of any state is drawn, with and without what may be missing.
+// The page can be drawn in any state, also without the values that may be missing.
 func TestEveryStateIsDrawn(t *testing.T) {
 	for _, state := range []queens.State{queens.Running, queens.Stopped, queens.Contradicted} {
 		for _, change := range []func(*queens.Snapshot){
@@ -98,14 +95,15 @@ func TestEveryStateIsDrawn(t *testing.T) {
 			s.State = state
 			change(&s)
 			var b bytes.Buffer
-			if err := Write(&b, &s, nil, "v1"); err != nil || !strings.Contains(b.String(), "20 queens") || !strings.HasSuffix(b.String(), "</html>\n") {
+			err := Write(&b, &s, nil, "v1")
+			if page := b.String(); err != nil || !strings.Contains(page, "20 queens") || !strings.HasSuffix(page, "</html>\n") {
 				t.Errorf("%s: %v\n%s", state, err, b.String())
 			}
 		}
 	}
 }
 
-// A report is one file: it has its style, no script, and names no other file.
+// A report is one file: it contains its style, has no script, and names no other file.
 func TestReportIsOneFile(t *testing.T) {
 	s := complete()
 	var b bytes.Buffer
@@ -124,8 +122,8 @@ func TestReportIsOneFile(t *testing.T) {
 	}
 }
 
-// Texts from outside are never markup, and nothing on the page needs what its policy forbids: scripts, styles and handlers
-// of its own.
+// Texts from outside are never markup, and the page has nothing that its policy forbids: inline scripts, styles and
+// handlers.
 func TestMarkup(t *testing.T) {
 	s := troubled()
 	s.WorkerList[0].Kernel, s.Run = `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`
@@ -145,7 +143,7 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
-// The page says within 5 s that its numbers are old.
+// If the numbers are old, the page says so within 5 s.
 func TestSilent(t *testing.T) {
 	s := running()
 	for age, want := range map[time.Duration]string{
@@ -165,7 +163,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// A screen reader is told what changes seldom: each tenth of the work, and the total.
+// The text for screen readers changes seldom: after each tenth of the work, and at the end.
 func TestSay(t *testing.T) {
 	s := running()
 	said := make(map[string]bool)
@@ -179,199 +177,7 @@ func TestSay(t *testing.T) {
 	}
 }
 
-// testRun is what a server shows.
-type testRun struct {
-	latest atomic.Pointer[queens.Snapshot]
-}
-
-func (r *testRun) set(s queens.Snapshot) { r.latest.Store(&s) }
-
-func serve(t *testing.T, linger time.Duration) (*Server, *testRun) {
-	t.Helper()
-	r := new(testRun)
-	s, err := Listen(Config{Address: "127.0.0.1:0", Version: "v1", Snapshot: r.latest.Load, History: history, Linger: linger})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.http.Close() })
-	return s, r
-}
-
-// get asks for a path, as a browser with that Host.
-func get(t *testing.T, s *Server, path, host string) (status int, body string, header http.Header) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Host = host
-	reply, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = reply.Body.Close() }()
-	all, err := io.ReadAll(reply.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply.StatusCode, string(all), reply.Header
-}
-
-// All paths are answered with a strict policy, before the first snapshot and after it.
-func TestPaths(t *testing.T) {
-	s, run := serve(t, 0)
-	expect := func(when, path string, status int, text string) {
-		t.Helper()
-		got, body, header := get(t, s, path, "")
-		if got != status || !strings.Contains(body, text) {
-			t.Errorf("%s: /%s is %d, want %d with %q:\n%s", when, path, got, status, text, body)
-		}
-		if policy := header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none';") || strings.Contains(policy, "unsafe") {
-			t.Errorf("/%s has the policy %q", path, policy)
-		}
-	}
-	expect("before", "", http.StatusOK, "The coordinator plans the run.")
-	expect("before", "fragment", http.StatusOK, "The coordinator plans the run.")
-	expect("before", "snapshot.json", http.StatusServiceUnavailable, "not planned yet")
-	expect("before", "metrics", http.StatusOK, "nqueens_build_info{")
-	expect("before", "healthz", http.StatusOK, "ok")
-	snapshot := running()
-	snapshot.At = time.Now()
-	run.set(snapshot)
-	expect("while it counts", "", http.StatusOK, "42.6%")
-	expect("while it counts", "fragment", http.StatusOK, "42.6%")
-	expect("while it counts", "metrics", http.StatusOK, "nqueens_remaining_thread_seconds 33000")
-	expect("while it counts", "healthz", http.StatusOK, "ok")
-	expect("while it counts", "style.css", http.StatusOK, "--ink")
-	expect("while it counts", "script.js", http.StatusOK, "fetch(")
-	expect("while it counts", "page.html", http.StatusNotFound, "")
-	if err := Probe(t.Context(), s.listener.Addr().String()); err != nil {
-		t.Error(err)
-	}
-	_, body, _ := get(t, s, "snapshot.json", "")
-	var read queens.Snapshot
-	if err := json.Unmarshal([]byte(body), &read); err != nil || read.Validate() != nil || read.Run != "n20-aa" || read.Done != 104 {
-		t.Errorf("snapshot.json is %s (%v)", body, err)
-	}
-	snapshot.At = time.Now().Add(-stuckAfter - time.Second)
-	run.set(snapshot)
-	expect("when it is stuck", "healthz", http.StatusServiceUnavailable, "no snapshot since")
-	if err := Probe(t.Context(), s.listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "no snapshot since") {
-		t.Errorf("the health of a stuck coordinator is %v", err)
-	}
-	run.set(complete())
-	expect("at the end", "healthz", http.StatusOK, "ok")
-	expect("at the end", "fragment", http.StatusOK, "data-ended")
-}
-
-// On an address of this machine alone, only its own names are answered.
-func TestHosts(t *testing.T) {
-	s, _ := serve(t, 0)
-	for host, want := range map[string]int{
-		"localhost:80": http.StatusOK, "LOCALHOST": http.StatusOK, "127.0.0.1:8080": http.StatusOK, "[::1]:1": http.StatusOK,
-		"evil.example": http.StatusForbidden, "127.0.0.1.evil.example:80": http.StatusForbidden, "192.0.2.1": http.StatusForbidden,
-	} {
-		for _, path := range []string{"", "snapshot.json", "metrics", "healthz"} {
-			if got, _, _ := get(t, s, path, host); got != want && !(want == http.StatusOK && got == http.StatusServiceUnavailable) {
-				t.Errorf("/%s as %s is %d, want %d", path, host, got, want)
-			}
-		}
-	}
-}
-
-// An address that is used says so, and what to do.
-func TestAddressInUse(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = listener.Close() }()
-	if _, err := Listen(Config{Address: listener.Addr().String()}); err == nil || !strings.Contains(err.Error(), "choose another port") {
-		t.Errorf("the error is %v", err)
-	}
-}
-
-// A page that closes waits for a browser that asked lately until it has the last snapshot, but no longer than 3 s.
-func TestLastSnapshotWaits(t *testing.T) {
-	for after, seen := range map[time.Duration]bool{time.Second: true, lastSnapshot: false} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &Server{http: new(http.Server), ended: make(chan error, 1)}
-			s.ended <- http.ErrServerClosed
-			begun := time.Now()
-			s.browsers.saw("a", begun, false)
-			time.AfterFunc(time.Second, func() { s.browsers.saw("a", time.Now(), seen) })
-			if err := s.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-			if took := time.Since(begun); took < after || took > after+100*time.Millisecond {
-				t.Errorf("a browser has seen the end: %v; the page closed after %v", seen, took)
-			}
-		})
-	}
-}
-
-// A browser that is shown the run is remembered until it is shown the end.
-func TestFragmentsAreSeen(t *testing.T) {
-	s, run := serve(t, 0)
-	for _, snapshot := range []queens.Snapshot{running(), complete()} {
-		run.set(snapshot)
-		get(t, s, "fragment", "")
-		if waits := s.browsers.waiting(time.Time{}); waits != (snapshot.State == queens.Running) {
-			t.Errorf("%s: a browser waits for the end: %v", snapshot.State, waits)
-		}
-	}
-}
-
-// Without a browser, a page closes at once; with a time to linger when its context ends.
-func TestLinger(t *testing.T) {
-	s, run := serve(t, 0)
-	run.set(complete())
-	get(t, s, "fragment", "")
-	if err := s.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	s, _ = serve(t, time.Hour)
-	ctx, cancel := context.WithCancel(t.Context())
-	closed := make(chan error, 1)
-	go func() { closed <- s.Close(ctx) }()
-	if got, _, _ := get(t, s, "healthz", ""); got != http.StatusOK {
-		t.Errorf("a page that lingers is %d", got)
-	}
-	cancel()
-	if err := <-closed; err != nil {
-		t.Error(err)
-	}
-}
-
-// A browser waits for the end from its last question on, for 3 s; their number is bounded.
-func TestBrowsers(t *testing.T) {
-	var b browsers
-	now := time.Now()
-	expect := func(when string, want bool) {
-		t.Helper()
-		if got := b.waiting(now); got != want {
-			t.Errorf("%s: waiting %v, want %v", when, got, want)
-		}
-	}
-	expect("nobody", false)
-	b.saw("a", now, false)
-	b.saw("b", now, false)
-	expect("two", true)
-	b.saw("a", now, true)
-	expect("one has seen the end", true)
-	now = now.Add(lately)
-	expect("3 s later", true)
-	now = now.Add(1)
-	expect("then", false)
-	for i := range 10 * maxBrowsers {
-		b.saw(string(rune(i)), now, false)
-	}
-	if len(b.asked) > maxBrowsers {
-		t.Errorf("%d browsers are remembered", len(b.asked))
-	}
-}
-
-// The metrics are those that docs/observe.md describes, 8 to 24, and follow the conventions of Prometheus.
+// The metrics are the reviewed ones, 8 to 24, and follow the conventions of Prometheus.
 func TestMetrics(t *testing.T) {
 	s := running()
 	text := runMetrics(&s, `v1 "x"`)
@@ -394,17 +200,17 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// A worker has a line for people, metrics, and health.
+// A worker answers with a line for people, its metrics, and its health.
 func TestWorker(t *testing.T) {
-	s, err := ListenWorker("127.0.0.1:0", func() Worker {
-		return Worker{Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234}
-	})
+	worker := Worker{Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234}
+	s, err := ListenWorker("127.0.0.1:0", func() Worker { return worker })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"": "worker node-17/a1, kernel avx2, version v1: 8 threads, 7 busy, 1,234 tasks counted, not connected\n", "healthz": "ok\n",
-		"metrics": workerMetrics(Worker{Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234}),
+		"":        "worker node-17/a1, kernel avx2, version v1: 8 threads, 7 busy, 1,234 tasks counted, not connected\n",
+		"healthz": "ok\n",
+		"metrics": workerMetrics(worker),
 	} {
 		if status, body, _ := get(t, s, path, ""); status != http.StatusOK || body != want {
 			t.Errorf("/%s is %d %q, want %q", path, status, body, want)
@@ -427,16 +233,19 @@ func TestChart(t *testing.T) {
 		}
 		return all
 	}
-	if got, want := labels(c.Rows), []string{"50.0 M/s@75.00%", "100 M/s@50.00%", "150 M/s@25.00%", "200 M/s@0.00%"}; !slices.Equal(got, want) {
-		t.Errorf("rows %q, want %q", got, want)
+	rows := []string{"50.0 M/s@75.00%", "100 M/s@50.00%", "150 M/s@25.00%", "200 M/s@0.00%"}
+	if got := labels(c.Rows); !slices.Equal(got, rows) {
+		t.Errorf("rows %q, want %q", got, rows)
 	}
-	if got, want := labels(c.Ticks), []string{"0s@0.00%", "1m@21.28%", "2m@42.55%", "3m@63.83%", "4m@85.11%"}; !slices.Equal(got, want) {
-		t.Errorf("ticks %q, want %q", got, want)
+	ticks := []string{"0s@0.00%", "1m@21.28%", "2m@42.55%", "3m@63.83%", "4m@85.11%"}
+	if got := labels(c.Ticks); !slices.Equal(got, ticks) {
+		t.Errorf("ticks %q, want %q", got, ticks)
 	}
 	if want := "Solutions per second from 0s to 4m42s of the run: at most 200 M/s, now 200 M/s."; c.Description != want {
 		t.Errorf("%q, want %q", c.Description, want)
 	}
-	if !strings.HasPrefix(c.Path, "M0 100V0.0H10.6V0.0H21.3") || !strings.HasSuffix(c.Path, "H1000.0V100Z") || !strings.Contains(c.Path, "V66.7") {
+	isBetween := strings.HasPrefix(c.Path, "M0 100V0.0H10.6V0.0H21.3") && strings.HasSuffix(c.Path, "H1000.0V100Z")
+	if !isBetween || !strings.Contains(c.Path, "V66.7") {
 		t.Errorf("path %s", c.Path)
 	}
 	var long []progress.Point

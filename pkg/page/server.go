@@ -1,6 +1,6 @@
 // Package page serves a run to browsers, programs and Prometheus on one address: a page, its snapshot as JSON, metrics, and
-// the health of the process. The page is drawn here; a browser with scripts fetches a new fragment each second, and one
-// without loads the page again. The package shows snapshots, and computes nothing of a run.
+// the health of the process. This package draws the page. A browser with scripts fetches a new fragment each second, and a
+// browser without scripts loads the page again. The package shows snapshots, and computes nothing about a run.
 package page
 
 import (
@@ -16,25 +16,26 @@ import (
 	"time"
 )
 
-// Server answers on one address from [Listen] or [ListenWorker] on until [Server.Close].
+// Server answers requests at one address. [Listen] and [ListenWorker] start it, and [Server.Close] ends it.
 type Server struct {
 	listener net.Listener
 	http     *http.Server
-	ended    chan error // how serving ended
+	ended    chan error // gets the error with which serving ended
 
 	browsers browsers
 	linger   time.Duration
 }
 
-// requestTimeout bounds the time of a request, and so what a slow or silent peer can hold.
+// requestTimeout limits the time of a request, so that a slow or silent client holds no connection for longer.
 const requestTimeout = 5 * time.Second
 
-// listen opens a host:port, and answers requests. On an address that only this machine reaches, it answers only requests
-// whose Host is this machine: otherwise a page elsewhere, whose name resolves to this address (DNS rebinding), could read it.
+// listen opens a host:port, and answers requests. If only this machine can reach the address, listen answers only requests
+// whose Host is this machine. Otherwise a page of another site could read this one, if the name of that site resolves to
+// this address (DNS rebinding).
 func (s *Server) listen(address string, routes http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("listen on %s: another process uses this address: choose another port, such as 0 for a free one: %w", address, err)
+		return fmt.Errorf("another process uses address %s: choose another port, such as 0 for a free one: %w", address, err)
 	} else if err != nil {
 		return fmt.Errorf("serve the page: %w", err)
 	}
@@ -45,12 +46,13 @@ func (s *Server) listen(address string, routes http.Handler) error {
 		ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 			if local && !isLoopback((&url.URL{Host: request.Host}).Hostname()) {
-				http.Error(w, "only this machine is answered here: use the name localhost, or an SSH tunnel from another machine", http.StatusForbidden)
+				const hint = "only this machine may read this: use the name localhost, or an SSH tunnel from another machine"
+				http.Error(w, hint, http.StatusForbidden)
 				return
 			}
 			h := w.Header()
-			h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "+
-				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+			h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
+				"img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 			h.Set("X-Content-Type-Options", "nosniff")
 			h.Set("Referrer-Policy", "no-referrer")
 			h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -66,7 +68,7 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
-// URL returns where a browser on this machine finds the page.
+// URL returns the URL of the page for a browser on this machine.
 func (s *Server) URL() string {
 	address := s.listener.Addr().String()
 	if host, port, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).IsUnspecified() {
@@ -75,19 +77,22 @@ func (s *Server) URL() string {
 	return "http://" + address + "/"
 }
 
-// lastSnapshot is how long a page that closes waits for browsers that asked lately, so that they show how the run ended.
+// lastSnapshot is how long a closing page waits for browsers that have asked lately, so that they show how the run ended.
 const lastSnapshot = 3 * time.Second
 
-// Close stops answering: at once if no browser asked lately; otherwise when all of them have the last snapshot, or after 3 s;
-// and not before the time to linger is over, unless ctx ends. It returns an error if serving had failed before.
+// Close stops answering requests. If browsers have asked lately, it first waits until all of them have the last snapshot,
+// for at most 3 s. It also waits until the time to linger is over, or ctx ends. It returns an error if serving had failed
+// before.
 func (s *Server) Close(ctx context.Context) error {
 	begun := time.Now()
-	for passed := time.Duration(0); passed < s.linger && ctx.Err() == nil || passed < lastSnapshot && s.browsers.waiting(time.Now()); passed = time.Since(begun) {
+	lingers := func() bool { return time.Since(begun) < s.linger && ctx.Err() == nil }
+	waits := func() bool { return time.Since(begun) < lastSnapshot && s.browsers.waiting(time.Now()) }
+	for lingers() || waits() {
 		time.Sleep(20 * time.Millisecond)
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = s.http.Shutdown(closing) // what is not answered in a second is cut off
+	_ = s.http.Shutdown(closing) // requests that take longer than a second are cut off
 	_ = s.http.Close()
 	if err := <-s.ended; !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve the page: %w", err)
@@ -95,13 +100,13 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// text answers with a text, which is bounded and made here.
+// text answers a request with a text.
 func text(w http.ResponseWriter, kind, body string) {
 	w.Header().Set("Content-Type", kind+"; charset=utf-8")
 	_, _ = io.WriteString(w, body) // fails if the client has gone
 }
 
-// Probe asks the process at an address for its health. The error says what it answers.
+// Probe asks the process at an address whether it is well. The error contains the answer.
 func Probe(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

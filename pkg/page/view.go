@@ -12,17 +12,17 @@ import (
 	"nqueens/pkg/report"
 )
 
-// view is what the templates show: a snapshot, and sentences about it.
+// view is what the templates show: a snapshot, with methods that return texts about it.
 type view struct {
 	*queens.Snapshot      // nil before the first
-	Live             bool // the page is served, and no file
+	Live             bool // the page is served, and not written to a file
 	Version          string
-	Style            template.CSS // of a file; ours
+	Style            template.CSS // style.css, in a page that is a file
 	Chart            *chart       // nil without enough history
 	now              time.Time
 }
 
-// functions are how the templates format values.
+// functions format values in the templates.
 var functions = template.FuncMap{
 	"int":     humanize.Int[uint64],
 	"rate":    humanize.Rate,
@@ -36,7 +36,7 @@ var functions = template.FuncMap{
 	"moment":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 }
 
-// Title is that of the page, as a tab shows it.
+// Title returns the title of the page, which a browser shows on its tab.
 func (v *view) Title() string {
 	switch {
 	case v.Snapshot == nil:
@@ -47,7 +47,7 @@ func (v *view) Title() string {
 	return fmt.Sprintf("%d queens: %s", v.N, v.State)
 }
 
-// Say is what a screen reader says when it changes: seldom.
+// Say returns the text that a screen reader reads aloud when it changes. It changes seldom.
 func (v *view) Say() string {
 	switch {
 	case v.Snapshot == nil:
@@ -62,7 +62,7 @@ func (v *view) Say() string {
 	return "The run is " + string(v.State) + "."
 }
 
-// Silent says that the snapshot is old; empty if it is not.
+// Silent returns a sentence if the snapshot is old, and "" otherwise.
 func (v *view) Silent() string {
 	if old := v.now.Sub(v.At); v.Snapshot != nil && v.Live && v.State == queens.Running && old > silentAfter {
 		return fmt.Sprintf("The coordinator has been silent for %s. The numbers are older than that.", humanize.Clock(old))
@@ -70,13 +70,13 @@ func (v *view) Silent() string {
 	return ""
 }
 
-// Ended reports whether nothing more happens on the page.
+// Ended reports whether the page does not change any more.
 func (v *view) Ended() bool { return v.Snapshot != nil && v.State != queens.Running }
 
-// Share is the part of the work that is done.
+// Share returns the part of the work that is done.
 func (v *view) Share() string { return report.Share(v.Snapshot) }
 
-// Remaining is how long the run still takes, or what it waits for.
+// Remaining says how long the run still takes, or what it waits for.
 func (v *view) Remaining() string { return report.TimeToGo(v.Snapshot) }
 
 // Confirmation says what confirms the total.
@@ -90,10 +90,10 @@ func (v *view) Required() string {
 	if v.Redundancy > 1 {
 		return fmt.Sprintf("%d machines must agree on every task", v.Redundancy)
 	} else if v.SpotCheck > 0 {
-		return fmt.Sprintf("one count for each task; with several machines, a second one for %.3g%% of the tasks", 100*v.SpotCheck)
+		return fmt.Sprintf("one count for each task; with several machines, a second one for %.3g%% of them", 100*v.SpotCheck)
 	}
 	return "one count for each task"
 }
 
-// Others is the number of workers that the snapshot does not list.
+// Others returns the number of workers that are not in the list of the snapshot.
 func (v *view) Others() int { return max(0, v.Workers-len(v.WorkerList)) }

@@ -10,13 +10,13 @@ import (
 // Worker is what the page of a worker shows.
 type Worker struct {
 	Machine, Process, Kernel, Version string
-	Threads, Busy                     int    // all, and those that search
+	Threads, Busy                     int    // all threads, and the threads that search
 	Tasks                             uint64 // counted since the start
-	Connected                         bool   // with a NATS server
+	Connected                         bool   // to a NATS server
 }
 
-// ListenWorker opens the address of a worker, and answers / with a line for people, /metrics, and /healthz with 200: a worker
-// without a connection goes on searching, and must not be killed.
+// ListenWorker opens an address for a worker. It answers / with a line for people, /metrics with the metrics, and /healthz
+// with 200. That is so even without a connection to a server, since the worker goes on searching and must not be killed.
 func ListenWorker(address string, status func() Worker) (*Server, error) {
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -25,10 +25,13 @@ func ListenWorker(address string, status func() Worker) (*Server, error) {
 		if !s.Connected {
 			connection = "not connected"
 		}
-		text(w, "text/plain", fmt.Sprintf("worker %s/%s, kernel %s, version %s: %s, %s busy, %s counted, %s\n", s.Machine, s.Process, s.Kernel,
-			s.Version, humanize.Plural(s.Threads, "thread"), humanize.Int(s.Busy), humanize.Plural(s.Tasks, "task"), connection))
+		text(w, "text/plain", fmt.Sprintf("worker %s/%s, kernel %s, version %s: %s, %s busy, %s counted, %s\n",
+			s.Machine, s.Process, s.Kernel, s.Version, humanize.Plural(s.Threads, "thread"), humanize.Int(s.Busy),
+			humanize.Plural(s.Tasks, "task"), connection))
 	})
-	routes.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { text(w, metricsType, workerMetrics(status())) })
+	routes.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		text(w, metricsType, workerMetrics(status()))
+	})
 	routes.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { text(w, "text/plain", "ok\n") })
 	s := new(Server)
 	return s, s.listen(address, routes)
@@ -39,7 +42,7 @@ func workerMetrics(s Worker) string {
 	m.add("nqueens_build_info", "1; the label is the version of the program.", 1, "version", s.Version)
 	m.add("nqueens_worker_info", "1; the labels are the machine, the process, and its kernel.", 1,
 		"machine", s.Machine, "process", s.Process, "kernel", s.Kernel)
-	m.add("nqueens_worker_connected", "1 while there is a connection to a NATS server, else 0.", map[bool]float64{true: 1}[s.Connected])
+	m.add("nqueens_worker_connected", "1 while there is a connection to a NATS server, else 0.", oneIf(s.Connected))
 	m.add("nqueens_worker_threads", "Threads of the worker.", float64(s.Threads))
 	m.add("nqueens_worker_busy_threads", "Threads that search.", float64(s.Busy))
 	m.add("nqueens_worker_tasks_total", "Tasks that the worker counted.", float64(s.Tasks))

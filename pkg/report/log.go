@@ -13,26 +13,27 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// logDone adds to an event how far a run is.
+// logDone adds the progress of a run to an event.
 func logDone(event *zerolog.Event, s *queens.Snapshot) {
 	event.Uint64("done", s.Done).Uint64("tasks", s.Tasks).Float64("percent", humanize.Percentage(float64(s.WorkDone))).
 		Str("solutions", s.Solutions.String()).Float64("elapsed_s", math.Round(s.Elapsed.Seconds()*1e3)/1e3)
 }
 
-// Fleet returns the number of workers and threads: 4 workers on 2 machines, 8 threads (1 idle).
+// Fleet returns the numbers of workers and threads: 4 workers on 2 machines, 8 threads (1 idle).
 func Fleet(s *queens.Snapshot) string {
 	if s.Workers == 0 {
 		return "no workers"
 	}
-	text := humanize.Plural(s.Workers, "worker") + " on " + humanize.Plural(s.Machines, "machine") + ", " + humanize.Plural(s.Threads, "thread")
+	text := fmt.Sprintf("%s on %s, %s", humanize.Plural(s.Workers, "worker"),
+		humanize.Plural(s.Machines, "machine"), humanize.Plural(s.Threads, "thread"))
 	if s.IdleThreads > 0 {
 		text += fmt.Sprintf(" (%s idle)", humanize.Int(s.IdleThreads))
 	}
 	return text
 }
 
-// Progress returns a line on how far a run is:
-// 21.0%, 131 of 748 tasks; 98 M/s; 4 workers on 2 machines, 8 threads; 1m20s to 2m to go.
+// Progress returns a line about the progress of a run: 21.0%, 131 of 748 tasks; 98 M/s; 4 workers on 2 machines, 8 threads;
+// 1m20s to 2m to go.
 func Progress(s *queens.Snapshot) string {
 	parts := []string{doneOf(s)}
 	if s.Rate > 0 {
@@ -41,13 +42,14 @@ func Progress(s *queens.Snapshot) string {
 	if s.Workers > 0 {
 		parts = append(parts, Fleet(s))
 	}
-	if parts = append(parts, Remaining(s)); s.Disputes > 0 {
+	parts = append(parts, Remaining(s))
+	if s.Disputes > 0 {
 		parts = append(parts, humanize.Plural(s.Disputes, "dispute"))
 	}
 	return strings.Join(parts, "; ")
 }
 
-// LogProgress logs how far a run is.
+// LogProgress logs the progress of a run.
 func LogProgress(log zerolog.Logger, s *queens.Snapshot) {
 	event := log.Info()
 	logDone(event, s)
@@ -62,24 +64,27 @@ func LogProgress(log zerolog.Logger, s *queens.Snapshot) {
 	event.Str(humanize.LogField, Progress(s)).Msg("progress")
 }
 
-// Follower logs what happens in a run as its snapshots show it: workers that come and go, bans, disputes, notices, and the
-// progress from time to time. What happens several times within two seconds is one line. It is not safe for concurrent use.
+// Follower logs what the snapshots of a run show: workers that come and go, bans, disputes, notices, and the progress from
+// time to time. Several changes of a kind within two seconds make one line. A Follower is not safe for concurrent use.
 type Follower struct {
 	Log      zerolog.Logger
 	Progress bool // log the progress too
 
-	begun, looked, logged time.Duration    // when the first snapshot came, when changes were looked for, and progress was logged last
-	before                *queens.Snapshot // when changes were looked for last; nil before
-	started               bool
+	begun   time.Duration    // when the first snapshot came
+	looked  time.Duration    // when it last looked for changes
+	logged  time.Duration    // when it last logged the progress
+	before  *queens.Snapshot // the snapshot of the last look; nil before the first look
+	started bool
 }
 
 const (
-	lookInterval  = 2 * time.Second // between two looks for changes
+	lookInterval  = 2 * time.Second // time between two looks for changes
 	firstInterval = 10 * time.Second
 	lastInterval  = time.Minute
 )
 
-// progressInterval returns the time between two lines on the progress: 2 s, then 10 s for the first minute, then a minute.
+// progressInterval returns the time between two lines about the progress: 2 s at first, then 10 s, and after the first
+// minute a minute.
 func progressInterval(running time.Duration) time.Duration {
 	switch {
 	case running < firstInterval:
@@ -90,7 +95,7 @@ func progressInterval(running time.Duration) time.Duration {
 	return lastInterval
 }
 
-// Follow takes a snapshot, about once a second. The time is a monotonic clock of the caller. Nobody may change the snapshot
+// Follow gets a snapshot, about once a second. now is the time on a monotonic clock. Nobody may change the snapshot
 // afterwards.
 func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 	if !f.started {
@@ -98,7 +103,7 @@ func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 	}
 	if now-f.looked >= lookInterval || s.State != queens.Running {
 		f.looked = now
-		if f.before != nil { // the first workers are in the line on the progress
+		if f.before != nil { // the line about the progress has the first workers
 			f.logFleet(s)
 		}
 		f.logTrust(s)
@@ -110,7 +115,7 @@ func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 	}
 }
 
-// logFleet logs which workers came and went since the snapshot before.
+// logFleet logs which workers have come and gone since the last look.
 func (f *Follower) logFleet(s *queens.Snapshot) {
 	now, before := workers(s), workers(f.before)
 	var joined, left, silent []string
@@ -129,8 +134,9 @@ func (f *Follower) logFleet(s *queens.Snapshot) {
 			left = append(left, nameOf(w))
 		}
 	}
-	if len(joined)+len(left)+len(silent) == 0 || s.State != queens.Running || max(s.Workers, f.before.Workers) > queens.MaxWorkers {
-		return // of more workers, a snapshot lists only some
+	isPartial := max(s.Workers, f.before.Workers) > queens.MaxWorkers // a snapshot lists only so many
+	if len(joined)+len(left)+len(silent) == 0 || s.State != queens.Running || isPartial {
+		return
 	}
 	event, parts := f.Log.Info(), []string(nil)
 	if len(silent) > 0 {
@@ -143,7 +149,8 @@ func (f *Follower) logFleet(s *queens.Snapshot) {
 		if len(change.names) > 0 {
 			slices.Sort(change.names)
 			event.Strs(change.field, change.names)
-			parts = append(parts, fmt.Sprintf("%s %s: %s", humanize.Plural(len(change.names), "worker"), change.verb, shortList(change.names)))
+			workers := humanize.Plural(len(change.names), "worker")
+			parts = append(parts, fmt.Sprintf("%s %s: %s", workers, change.verb, shortList(change.names)))
 		}
 	}
 	text := fmt.Sprintf("%s; now %s", strings.Join(parts, "; "), Fleet(s))
@@ -158,12 +165,12 @@ func workers(s *queens.Snapshot) map[string]*queens.Worker {
 	return byProcess
 }
 
-// nameOf returns the machine and the process of a worker, with its threads.
+// nameOf returns the machine and the process of a worker, and its number of threads.
 func nameOf(w *queens.Worker) string {
 	return fmt.Sprintf("%s/%s (%s)", w.Machine, w.Process, humanize.Plural(w.Threads, "thread"))
 }
 
-// shortList returns the first few names.
+// shortList returns the first few names, and the number of the others.
 func shortList(names []string) string {
 	const most = 4
 	if more := len(names) - most; more > 0 {
@@ -172,7 +179,7 @@ func shortList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// logTrust logs new bans, disputes and notices since the snapshot before.
+// logTrust logs bans, disputes and notices that are new since the last look.
 func (f *Follower) logTrust(s *queens.Snapshot) {
 	before := f.before
 	if before == nil {
@@ -189,8 +196,9 @@ func (f *Follower) logTrust(s *queens.Snapshot) {
 	}
 	for _, b := range s.Banned {
 		if !known[b.Machine] {
-			f.Log.Error().Str("machine", b.Machine).Uint64("task", b.Task).Uint64("count", b.Count).Uint64("recount", b.Recount).
-				Str(humanize.LogField, BanText(&b)+"; its other counts are void: check its memory and its cooling").Msg("banned")
+			text := BanText(&b) + "; its other counts are void: check its memory and its cooling"
+			f.Log.Error().Str("machine", b.Machine).Uint64("task", b.Task).Uint64("count", b.Count).
+				Uint64("recount", b.Recount).Str(humanize.LogField, text).Msg("banned")
 		}
 	}
 	if s.Notice != "" && s.Notice != before.Notice {

@@ -1,5 +1,5 @@
-// Package report says in text, JSON and the log what became of a run, and how far it is. It shows snapshots and computes
-// nothing else of a run.
+// Package report presents the progress and the result of a run as text, as JSON and in the log. It shows snapshots, and
+// computes nothing else about a run.
 package report
 
 import (
@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// WriteJSON writes values as JSON, one a line.
+// WriteJSON writes values as JSON, one on each line.
 func WriteJSON[T any](w io.Writer, values ...T) error {
 	out := json.NewEncoder(w)
 	for _, v := range values {
@@ -49,18 +49,18 @@ func WriteTable(w io.Writer, rows [][]string, color bool) error {
 // number formats a number of solutions: 4,968,057,848; "-" for nil.
 func number(d *queens.Decimal) string { return humanize.Big((*big.Int)(d)) }
 
-// ConfirmedBy says what confirms a total, for people, in a clause.
+// ConfirmedBy returns a clause for people that says what confirms a total.
 func ConfirmedBy(c *queens.Confirmed) string {
 	switch by := &c.By; c.Level {
 	case queens.Published:
 		return "it is the published total, OEIS A000170"
 	case queens.Redundant:
-		text := fmt.Sprintf("%s agree on every task", humanize.Plural(by.Redundancy, "machine"))
 		if by.Verdicts == by.Tasks {
 			return "recounts decided every task"
-		} else if by.Verdicts > 0 {
-			text = fmt.Sprintf("%s agree on every task but %s", humanize.Plural(by.Redundancy, "machine"), humanize.Int(by.Verdicts)) +
-				", which recounts decided"
+		}
+		text := fmt.Sprintf("%s agree on every task", humanize.Plural(by.Redundancy, "machine"))
+		if by.Verdicts > 0 {
+			text += fmt.Sprintf(" but %s, which recounts decided", humanize.Int(by.Verdicts))
 		}
 		return text
 	case queens.Sampled:
@@ -71,12 +71,12 @@ func ConfirmedBy(c *queens.Confirmed) string {
 	return "nothing confirms it"
 }
 
-// TimeToGo says what [Remaining] says, below a heading: 1m20s to 2m.
+// TimeToGo returns the text of [Remaining] in the form that follows a heading: 1m20s to 2m.
 func TimeToGo(s *queens.Snapshot) string {
 	return strings.TrimPrefix(strings.TrimSuffix(Remaining(s), " to go"), "time to go ")
 }
 
-// Remaining says in a few words how long a run still takes, or what it waits for: 1m20s to 2m to go.
+// Remaining says how long a run still takes, or what it waits for: 1m20s to 2m to go.
 func Remaining(s *queens.Snapshot) string {
 	switch {
 	case s.State != queens.Running:
@@ -98,7 +98,7 @@ func Share(s *queens.Snapshot) string {
 	return humanize.Percent(float64(s.WorkDone), s.Done == s.Tasks)
 }
 
-// doneOf returns the part of the work that is done, and the tasks: 42.0%, 131 of 748 tasks.
+// doneOf returns the part of the work and the number of tasks that are done: 42.0%, 131 of 748 tasks.
 func doneOf(s *queens.Snapshot) string {
 	return fmt.Sprintf("%s, %s of %s", Share(s), humanize.Int(s.Done), humanize.Plural(s.Tasks, "task"))
 }

@@ -22,24 +22,26 @@ func seconds(s float64) queens.Seconds {
 
 func decimal(x int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(x)) }
 
-// underWay returns the snapshot of a run that counts.
+// underWay returns a snapshot of a run that counts.
 func underWay() *queens.Snapshot {
 	return &queens.Snapshot{
-		Run: "n18-aa", N: 18, Symmetry: queens.Full, State: queens.Running, Done: 131, Tasks: 748, WorkDone: 0.21, Solutions: decimal(140_000_000),
-		Rate: 98e6, Elapsed: seconds(12.3456), TimeToGo: &queens.TimeToGo{Least: seconds(80), Most: seconds(118)},
-		Machines: 2, Workers: 4, Threads: 8,
+		Run: "n18-aa", N: 18, Symmetry: queens.Full, State: queens.Running, Done: 131, Tasks: 748, WorkDone: 0.21,
+		Solutions: decimal(140_000_000), Rate: 98e6, Elapsed: seconds(12.3456),
+		TimeToGo: &queens.TimeToGo{Least: seconds(80), Most: seconds(118)}, Machines: 2, Workers: 4, Threads: 8,
 	}
 }
 
-// complete returns the snapshot of a run of n = 8 that is complete, with what confirms it.
+// complete returns a snapshot of a complete run for n = 8, with what confirms the total.
 func complete(total int64, c queens.Confirmation) *queens.Snapshot {
 	c.Tasks, c.Published = 16, total == 92
-	s := &queens.Snapshot{Run: "n8-aa", N: 8, Symmetry: queens.Full, Done: 16, Tasks: 16, WorkDone: 1, Solutions: decimal(total), Elapsed: seconds(252)}
+	s := &queens.Snapshot{
+		Run: "n8-aa", N: 8, Symmetry: queens.Full, Done: 16, Tasks: 16, WorkDone: 1, Solutions: decimal(total), Elapsed: seconds(252),
+	}
 	s.SetTotal(big.NewInt(total), c)
 	return s
 }
 
-// The JSON of a result has the fields that are fixed, and no other.
+// The JSON of a result has the fixed fields, and no others.
 func TestResultJSON(t *testing.T) {
 	for _, c := range []struct {
 		unique *big.Int
@@ -65,7 +67,9 @@ func TestResultJSON(t *testing.T) {
 		if got := strings.Join(names, ","); got != c.want {
 			t.Errorf("fields %s, want %s", got, c.want)
 		}
-		for name, want := range map[string]string{"n": "8", "total": `"92"`, "known": `"match"`, "seconds": "1.235", "workers": "3", "confirmed": `"published"`} {
+		for name, want := range map[string]string{
+			"n": "8", "total": `"92"`, "known": `"match"`, "seconds": "1.235", "workers": "3", "confirmed": `"published"`,
+		} {
 			if got := string(fields[name]); got != want {
 				t.Errorf("%s is %s, want %s", name, got, want)
 			}
@@ -73,8 +77,8 @@ func TestResultJSON(t *testing.T) {
 	}
 }
 
-// Text is the total alone, and the number of fundamental solutions on a second line; nothing without a total, except the
-// JSON of a contradiction.
+// The text of a result is the total, and the number of fundamental solutions on a second line. Without a total only a
+// contradiction has an output, in JSON.
 func TestResultText(t *testing.T) {
 	contradicted := complete(93, queens.Confirmation{})
 	contradicted.State, contradicted.Total, contradicted.Confirmed = queens.Contradicted, nil, nil
@@ -90,7 +94,8 @@ func TestResultText(t *testing.T) {
 		{"running", underWay(), nil, false, ""},
 		{"running, JSON", underWay(), nil, true, ""},
 		{"contradicted", contradicted, nil, false, ""},
-		{"contradicted, JSON", contradicted, nil, true, `{"n":8,"total":null,"known":"none","run":"n8-aa","symmetry":"full","tasks":16,"seconds":1,"workers":2}` + "\n"},
+		{"contradicted, JSON", contradicted, nil, true,
+			`{"n":8,"total":null,"known":"none","run":"n8-aa","symmetry":"full","tasks":16,"seconds":1,"workers":2}` + "\n"},
 	} {
 		var b bytes.Buffer
 		if err := report.NewResult(c.s, c.unique, time.Second, 2).Write(&b, c.json); err != nil || b.String() != c.want {
@@ -125,32 +130,36 @@ run        n8-aa                      coordinator verify audits it again
 
 // Each level has its clause.
 func TestConfirmedBy(t *testing.T) {
-	for want, s := range map[string]*queens.Snapshot{
-		"it is the published total, OEIS A000170":                             complete(92, queens.Confirmation{}),
-		"2 machines agree on every task":                                      complete(7, queens.Confirmation{Checked: 16, Redundancy: 2}),
-		"recounts decided every task":                                         complete(7, queens.Confirmation{Checked: 16, Verdicts: 16}),
-		"3 of 16 tasks have a second count; a rare wrong count may be unseen": complete(7, queens.Confirmation{Checked: 3, Redundancy: 1}),
-		"nothing confirms it":                                                 complete(7, queens.Confirmation{Redundancy: 1}),
-		"3 machines agree on every task but 2, which recounts decided":        complete(7, queens.Confirmation{Checked: 16, Redundancy: 3, Verdicts: 2}),
+	for want, c := range map[string]queens.Confirmation{
+		"2 machines agree on every task":                                      {Checked: 16, Redundancy: 2},
+		"recounts decided every task":                                         {Checked: 16, Verdicts: 16},
+		"3 of 16 tasks have a second count; a rare wrong count may be unseen": {Checked: 3, Redundancy: 1},
+		"nothing confirms it":                                                 {Redundancy: 1},
+		"3 machines agree on every task but 2, which recounts decided":        {Checked: 16, Redundancy: 3, Verdicts: 2},
 	} {
-		if got := report.ConfirmedBy(s.Confirmed); got != want {
-			t.Errorf("%+v: %q, want %q", s.By, got, want)
+		if got := report.ConfirmedBy(complete(7, c).Confirmed); got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
 		}
+	}
+	if got := report.ConfirmedBy(complete(92, queens.Confirmation{}).Confirmed); got != "it is the published total, OEIS A000170" {
+		t.Errorf("the published total: %q", got)
 	}
 }
 
-// The line on the progress has share, tasks, rate, workers, threads and time to go, or what the run waits for.
+// The line about the progress has the share of the work, tasks, rate, workers, threads, and the time to go or what the run
+// waits for.
 func TestProgress(t *testing.T) {
+	const done, fleet = "21.0%, 131 of 748 tasks", "; 98.0 M/s; 4 workers on 2 machines, 8 threads"
 	for _, c := range []struct {
 		change func(*queens.Snapshot)
 		want   string
 	}{
-		{func(*queens.Snapshot) {}, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; 1m20s to 2m to go"},
-		{func(s *queens.Snapshot) { s.TimeToGo, s.IdleThreads = nil, 1 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads (1 idle); time to go not known yet"},
-		{func(s *queens.Snapshot) { s.Workers, s.Threads, s.Rate = 0, 0, 0 }, "21.0%, 131 of 748 tasks; waiting for workers"},
-		{func(s *queens.Snapshot) { s.Recounting, s.Disputes = 3, 4 }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; 3 tasks to recount; 4 disputes"},
-		{func(s *queens.Snapshot) { s.Done, s.WorkDone = 748, 1 }, "100.0%, 748 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; auditing the ledger"},
-		{func(s *queens.Snapshot) { s.State = queens.Stopped }, "21.0%, 131 of 748 tasks; 98.0 M/s; 4 workers on 2 machines, 8 threads; stopped"},
+		{func(*queens.Snapshot) {}, done + fleet + "; 1m20s to 2m to go"},
+		{func(s *queens.Snapshot) { s.TimeToGo, s.IdleThreads = nil, 1 }, done + fleet + " (1 idle); time to go not known yet"},
+		{func(s *queens.Snapshot) { s.Workers, s.Threads, s.Rate = 0, 0, 0 }, done + "; waiting for workers"},
+		{func(s *queens.Snapshot) { s.Recounting, s.Disputes = 3, 4 }, done + fleet + "; 3 tasks to recount; 4 disputes"},
+		{func(s *queens.Snapshot) { s.Done, s.WorkDone = 748, 1 }, "100.0%, 748 of 748 tasks" + fleet + "; auditing the ledger"},
+		{func(s *queens.Snapshot) { s.State = queens.Stopped }, done + fleet + "; stopped"},
 	} {
 		s := underWay()
 		if c.change(s); report.Progress(s) != c.want {
@@ -159,20 +168,24 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// A stopped run says how it goes on, and claims nothing of a ledger that is gone.
+// The text about a stopped run says how to resume it, but not if the ledger is gone.
 func TestStopped(t *testing.T) {
 	s := underWay()
 	got := report.Stopped(s, s, "/data/n18-aa", "coordinator resume n18-aa")
-	want := "done so far:  21.0%, 131 of 748 tasks\nrecorded in:  /data/n18-aa\ntime to go:   1m20s to 2m with 8 threads\nto resume:    coordinator resume n18-aa\n"
+	want := "done so far:  21.0%, 131 of 748 tasks\n" +
+		"recorded in:  /data/n18-aa\n" +
+		"time to go:   1m20s to 2m with 8 threads\n" +
+		"to resume:    coordinator resume n18-aa\n"
 	if got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := report.Stopped(s, nil, "", "coordinator resume n18-aa"); strings.Contains(got, "resume") || !strings.Contains(got, "the ledger was removed") {
+	got = report.Stopped(s, nil, "", "coordinator resume n18-aa")
+	if strings.Contains(got, "resume") || !strings.Contains(got, "the ledger was removed") {
 		t.Errorf("of a ledger that is gone: %q", got)
 	}
 }
 
-// lines returns what a log of several events says to people, a line each with its level.
+// lines returns the text for people of each event in a log, one on each line, with its level.
 func lines(t *testing.T, b *bytes.Buffer) (lines []string) {
 	t.Helper()
 	for line := range bytes.Lines(b.Bytes()) {
@@ -221,7 +234,8 @@ func TestFollower(t *testing.T) {
 		join(string(rune('b'+i)), 1)
 	}
 	follow(3)
-	expect("a burst", "info: 6 workers joined: host/b (1 thread), host/c (1 thread), host/d (1 thread), host/e (1 thread) and 2 more; now 7 workers on 2 machines, 8 threads", progress())
+	expect("a burst", "info: 6 workers joined: host/b (1 thread), host/c (1 thread), host/d (1 thread), host/e (1 thread) and 2 more; "+
+		"now 7 workers on 2 machines, 8 threads", progress())
 	s.WorkerList[1].LastSeen = seconds(20)
 	follow(2)
 	s.WorkerList = append(slices.Clone(s.WorkerList[:1]), s.WorkerList[3:]...)
@@ -232,7 +246,8 @@ func TestFollower(t *testing.T) {
 	expect("trouble", "info: "+"21.0%, 131 of 748 tasks; 98.0 M/s; 7 workers on 2 machines, 8 threads; 1m20s to 2m to go",
 		"warn: 1 worker left: host/c (1 thread); 1 worker fell silent: host/b (1 thread); now 5 workers on 2 machines, 8 threads",
 		"warn: counts of 2 more tasks differ; the coordinator recounts them",
-		"error: machine bad is banned: it counted 5 in task 1,234, a recount 6; its other counts are void: check its memory and its cooling",
+		"error: machine bad is banned: it counted 5 in task 1,234, a recount 6; "+
+			"its other counts are void: check its memory and its cooling",
 		"warn: the disk is nearly full: free some space")
 	follow(48)
 	if got := lines(t, &b); len(got) != 5 {
@@ -261,7 +276,8 @@ func TestResultLog(t *testing.T) {
 	report.NewResult(stopped, nil, time.Second, 1).Log(zerolog.New(&b))
 	want := []string{
 		"info: 92 solutions for n = 8: it is the published total, OEIS A000170; run n8-aa took 4m12s",
-		"info: 1,000,000,000,000,000,000 solutions for n = 28: nothing confirms it; run n8-aa took 4m12s; coordinator verify n8-aa --sample 100% counts every task again",
+		"info: 1,000,000,000,000,000,000 solutions for n = 28: nothing confirms it; run n8-aa took 4m12s; " +
+			"coordinator verify n8-aa --sample 100% counts every task again",
 		"info: run n18-aa is stopped at 21.0%, 131 of 748 tasks",
 	}
 	if got := lines(t, &b); !slices.Equal(got, want) {

@@ -18,7 +18,7 @@ import (
 type Result struct {
 	N                 int               `json:"n"`                // side of the board
 	Total             *queens.Decimal   `json:"total"`            // number of solutions; null if the run is contradicted
-	Known             queens.Comparison `json:"known"`            // how the total compares with the published one: "match", "mismatch" or "none"
+	Known             queens.Comparison `json:"known"`            // with the published total: "match", "mismatch" or "none"
 	Unique            *queens.Decimal   `json:"unique,omitempty"` // number of fundamental solutions, with --unique
 	Run               string            `json:"run"`              // name of the run
 	Symmetry          queens.Symmetry   `json:"symmetry"`         // "full", "mirror" or "none"
@@ -30,17 +30,18 @@ type Result struct {
 	Last              *queens.Snapshot  `json:"-"` // of the run
 }
 
-// NewResult returns the result of a run from its last snapshot, the number of fundamental solutions or nil, the time that the
-// command took, and the number of worker processes whose counts are in the total.
+// NewResult returns the result of a run. last is its last snapshot, and unique the number of fundamental solutions or nil.
+// took is the time that the command took, and workers the number of worker processes whose counts are in the total.
 func NewResult(last *queens.Snapshot, unique *big.Int, took time.Duration, workers int) *Result {
 	return &Result{
-		N: last.N, Total: last.Total, Known: last.Known(), Unique: (*queens.Decimal)(unique), Run: last.Run, Symmetry: last.Symmetry,
-		Placed: last.Placed, Tasks: last.Tasks, Seconds: math.Round(took.Seconds()*1e3) / 1e3, Workers: workers, Confirmed: last.Confirmed, Last: last,
+		N: last.N, Total: last.Total, Known: last.Known(), Unique: (*queens.Decimal)(unique), Run: last.Run,
+		Symmetry: last.Symmetry, Placed: last.Placed, Tasks: last.Tasks, Seconds: math.Round(took.Seconds()*1e3) / 1e3,
+		Workers: workers, Confirmed: last.Confirmed, Last: last,
 	}
 }
 
-// Write writes the total and, on a second line, the number of fundamental solutions if there is one; or the result as a JSON
-// object. Without a total it writes nothing, except that the JSON object also reports a contradiction.
+// Write writes the total and, on a second line, the number of fundamental solutions if there is one. As JSON it writes the
+// result as an object. Without a total it writes nothing, but the JSON object also reports a contradiction.
 func (r *Result) Write(w io.Writer, asJSON bool) error {
 	switch {
 	case r.Total == nil && !(asJSON && r.Last.State == queens.Contradicted):
@@ -56,8 +57,8 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// Summary returns the rows of a table on a result with a total. Earlier is the number of tasks that were done before this
-// command began.
+// Summary returns the rows of a table about a result with a total. earlier is the number of tasks that were done before
+// this command began.
 func (r *Result) Summary(earlier uint64) [][]string {
 	s := r.Last
 	rows := [][]string{
@@ -100,7 +101,7 @@ func resumed(earlier uint64) string {
 	return fmt.Sprintf("of the run, which went on with %s done", humanize.Plural(earlier, "task"))
 }
 
-// meanRate returns the solutions per second over the whole run; 0 if the run was too short to say.
+// meanRate returns the solutions per second over the whole run. It returns 0 if the run was too short to measure.
 func (r *Result) meanRate() float64 {
 	const shortest = 100 * time.Millisecond
 	if r.Total == nil || r.Last.Elapsed.Duration < shortest {
@@ -116,10 +117,10 @@ func (r *Result) Log(log zerolog.Logger) {
 	logDone(event, r.Last)
 	text := fmt.Sprintf("run %s is %s at %s", r.Run, r.Last.State, doneOf(r.Last))
 	if r.Total != nil {
-		event.Str("total", r.Total.String()).Str("known", string(r.Known)).Str("confirmed", string(r.Level)).Interface("confirmed_by", r.By).
-			Int("workers", r.Workers).Float64("rate", math.Round(r.meanRate()))
-		text = fmt.Sprintf("%s solutions for %s: %s; run %s took %s", number(r.Total), r.board(), ConfirmedBy(r.Confirmed), r.Run,
-			humanize.Duration(r.Last.Elapsed.Duration))
+		event.Str("total", r.Total.String()).Str("known", string(r.Known)).Str("confirmed", string(r.Level)).
+			Interface("confirmed_by", r.By).Int("workers", r.Workers).Float64("rate", math.Round(r.meanRate()))
+		text = fmt.Sprintf("%s solutions for %s: %s; run %s took %s", number(r.Total), r.board(),
+			ConfirmedBy(r.Confirmed), r.Run, humanize.Duration(r.Last.Elapsed.Duration))
 		if r.Level == queens.Unconfirmed || r.Level == queens.Sampled {
 			text += "; coordinator verify " + r.Run + " --sample 100% counts every task again"
 		}
@@ -127,13 +128,14 @@ func (r *Result) Log(log zerolog.Logger) {
 	event.Str(humanize.LogField, text).Msg("the run ended")
 }
 
-// Stopped says in four lines how far a run is that was stopped, where its ledger is, how long it still takes, and how to
-// resume it. Before is the last snapshot while it counted, nil if there was none. The folder is empty if the ledger is no
-// longer there.
+// Stopped returns four lines about a stopped run: its progress, the folder of its ledger, the time to go, and how to resume
+// it. before is the last snapshot from the time when the run counted, or nil. folder is "" if the ledger is no longer
+// there.
 func Stopped(s, before *queens.Snapshot, folder, resume string) string {
 	left := "not known"
 	if before != nil && before.TimeToGo != nil {
-		left = fmt.Sprintf("%s with %s", humanize.Remaining(before.Least.Duration, before.Most.Duration), humanize.Plural(before.Threads, "thread"))
+		left = humanize.Remaining(before.Least.Duration, before.Most.Duration) +
+			" with " + humanize.Plural(before.Threads, "thread")
 	}
 	lines := []string{
 		"done so far:  " + doneOf(s),
