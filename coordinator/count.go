@@ -27,14 +27,14 @@ type countFlags struct {
 }
 
 func (o *countFlags) register(flags *pflag.FlagSet) {
-	cli.Symmetry(flags, &o.symmetry, "count with all eight images of a board, with mirror images or with none (with --place always none)")
+	cli.Symmetry(flags, &o.symmetry, "count with all eight images of a board, mirror images or none (with --place always none)")
 	flags.StringArrayVar(&o.place, "place", nil, "put a queen on `ROW,COLUMN` beforehand, from 0,0 at the top left; repeatable")
 	o.registerUnique(flags)
 	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if there is one of the same count")
-	cli.Int(flags, &o.depth, "depth", 0, 0, queens.MaxN, "make a task of each way to place queens on the first `ROWS` rows").Hidden = true
+	cli.Int(flags, &o.depth, "depth", 0, 0, queens.MaxN, "make a task of each way to place queens on `ROWS` rows").Hidden = true
 	cli.Heading(flags, "What to count", "symmetry")
-	cli.Int(flags, &o.redundancy, "redundancy", 1, 1, ledger.MaxRedundancy, "have each task counted by `R` machines that must agree")
-	shareFlag(flags, &o.spotCheck, "spot-check", "with R = 1, have this `SHARE` of the tasks counted by a second machine")
+	cli.Int(flags, &o.redundancy, "redundancy", 1, 1, ledger.MaxRedundancy, "count each task on `R` machines, which must agree")
+	shareFlag(flags, &o.spotCheck, "spot-check", "with R = 1, let a second machine count this `SHARE` of the tasks")
 	cli.Heading(flags, "Trust", "redundancy")
 	o.sessionFlags.register(flags)
 }
@@ -45,7 +45,8 @@ func (o *countFlags) job(n int) (job session.Job, err error) {
 		return job, cli.Usagef("--depth must be from 1 to N = %d, not %d", n, o.depth)
 	}
 	job = session.Job{
-		N: n, Symmetry: queens.Symmetry(o.symmetry), Depth: o.depth, New: o.forceNew, Redundancy: o.redundancy, SpotCheck: o.spotCheck,
+		N: n, Symmetry: queens.Symmetry(o.symmetry), Depth: o.depth, New: o.forceNew,
+		Redundancy: o.redundancy, SpotCheck: o.spotCheck,
 	}
 	if job.Placed, err = queens.ParsePlaced(n, o.place...); err != nil {
 		return job, cli.Usagef("--place: %w", err)
@@ -55,7 +56,7 @@ func (o *countFlags) job(n int) (job session.Job, err error) {
 		case o.unique:
 			return job, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens")
 		case o.flags.Changed("symmetry") && job.Symmetry != queens.None:
-			return job, cli.Usagef("--symmetry %s and --place exclude each other: placed queens leave the board no symmetry", o.symmetry)
+			return job, cli.Usagef("--symmetry %s and --place exclude each other: with placed queens there is none", o.symmetry)
 		}
 		job.Symmetry = queens.None
 	}
@@ -72,9 +73,9 @@ func countCommand(app *cli.App) *cobra.Command {
 		Use:   "count [N]",
 		Short: "Count the ways to place N queens on a board of side N",
 		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks another. The same command
-resumes an interrupted count; of a complete one it audits the ledger and prints the total again. Without N, it
-resumes the newest unfinished run, or prints the newest total. The log says what confirms the total: "published",
-"redundant" (machines agree on every task), "sampled" (on some tasks) or "none".`,
+resumes an interrupted count. If the count is complete, it audits the ledger and prints the total again. Without N,
+it resumes the newest unfinished run, or prints the newest total. The log says what confirms the total:
+"published", "redundant" (machines agree on every task), "sampled" (on some tasks) or "none".`,
 		Example: `  coordinator count 18
   coordinator count 8 --place 0,3
   coordinator count 20 --listen 0.0.0.0:4222
@@ -95,7 +96,7 @@ resumes the newest unfinished run, or prints the newest total. The log says what
 			return o.run(cmd, app, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
 				s, err := session.Count(ctx, cfg, job)
 				if errors.As(err, new(*ledger.LockedError)) {
-					return nil, fmt.Errorf("%w; %s shows its progress, --new starts another count", err, o.data.command("watch"))
+					return nil, fmt.Errorf("%w; %s follows it, --new starts another count", err, o.data.command("watch"))
 				}
 				return s, err
 			})
@@ -109,10 +110,11 @@ resumes the newest unfinished run, or prints the newest total. The log says what
 func (o *countFlags) newest(ctx context.Context, cfg session.Config) (*session.Session, error) {
 	for _, name := range []string{"symmetry", "place", "depth", "new", "redundancy", "spot-check"} {
 		if f := o.flags.Lookup(name); f.Changed && !cli.SetByEnvironment(f) {
-			return nil, cli.Usagef("--%s needs N: without N, count goes on with the newest run, whatever that counts", name)
+			return nil, cli.Usagef("--%s needs N: without N, count goes on with the newest run, of any count", name)
 		}
 	}
-	name, err := cfg.Store.Newest("to go on with", (*runs.Run).IsUnfinished, func(r *runs.Run) bool { return r.State == queens.Complete })
+	isComplete := func(r *runs.Run) bool { return r.State == queens.Complete }
+	name, err := cfg.Store.Newest("to go on with", (*runs.Run).IsUnfinished, isComplete)
 	if errors.Is(err, runs.ErrNoRun) {
 		return nil, cli.Usagef("N is missing, and %w: give the side of the board, from 1 to %d", err, queens.MaxN)
 	} else if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The blocks of sh in README and tutorial run, one after another, as a person types them. bin/ is a folder of the test.
+// The sh blocks of README and tutorial can be run one after another, as people type them. bin/ is a folder of the test.
 func TestDocumentedCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds both programs and counts n = 18")
@@ -26,11 +26,13 @@ func TestDocumentedCommands(t *testing.T) {
 			for _, block := range blocks.FindAllStringSubmatch(string(text), -1) {
 				script += block[1]
 			}
-			script = strings.NewReplacer("bin/", folder+"/bin/", `"$PWD/bin`, `"`+folder+"/bin", "n13.jsonl", folder+"/n13.jsonl").Replace(script)
+			moved := strings.NewReplacer("bin/", folder+"/bin/", `"$PWD/bin`, `"`+folder+"/bin", "n13.jsonl", folder+"/n13.jsonl")
+			script = moved.Replace(script)
 			cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 			cmd.Dir, cmd.Env = "..", append(os.Environ(), "XDG_STATE_HOME="+folder)
 			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), map[string]string{"README.md": "666090624\n", "docs/tutorial.md": `"agrees":true`}[page]) {
+			want := map[string]string{"README.md": "666090624\n", "docs/tutorial.md": `"agrees":true`}[page]
+			if err != nil || !strings.Contains(string(out), want) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 		})
@@ -62,7 +64,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// headings returns the names of a page's headings in links.
+// headings returns the names with which links refer to the headings of a page.
 func headings(page []byte) map[string]bool {
 	names := make(map[string]bool)
 	for _, line := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(page, -1) {

@@ -13,7 +13,7 @@ import (
 	"nqueens/pkg/report"
 )
 
-// estimateCommand is coordinator estimate: it predicts how long a count takes.
+// estimateCommand is coordinator estimate: it estimates how long a count takes.
 func estimateCommand() *cobra.Command {
 	var threads int
 	var asJSON bool

@@ -29,7 +29,7 @@ func commonFlags(flags *pflag.FlagSet, server *bus.Flags, data *dataFlag) {
 	cli.Heading(flags, "Server and runs", "nats")
 }
 
-// open returns the store in that folder, which need not exist.
+// open returns the store in that folder, which need not exist yet.
 func (d *dataFlag) open() (*runs.Store, error) { return runs.NewStore(d.path) }
 
 // command returns what to type to start a command of this program with the same folder.
@@ -40,31 +40,31 @@ func (d *dataFlag) command(words ...string) string {
 	return commandLine(words...)
 }
 
-// find returns the store, and the name of the run that a person means by its name or the beginning of it; without arguments, of
-// the newest run for which the first of wanted holds, or else the next; see [runs.Store.Newest].
-func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run) bool) (store *runs.Store, name string, err error) {
-	if store, err = d.open(); err != nil {
+// find returns the store and the name of a run. A person names the run by its name or the beginning of it. Without
+// arguments it is the newest wanted run: see [runs.Store.Newest].
+func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run) bool) (s *runs.Store, name string, err error) {
+	if s, err = d.open(); err != nil {
 		return nil, "", err
 	}
 	if len(args) > 0 {
-		name, err = store.Find(args[0])
+		name, err = s.Find(args[0])
 	} else {
-		name, err = store.Newest(purpose, wanted...)
+		name, err = s.Newest(purpose, wanted...)
 	}
 	if errors.Is(err, runs.ErrNoRun) {
 		err = fmt.Errorf("%w: coordinator runs lists them, coordinator count N starts one", err)
 	}
-	return store, name, err
+	return s, name, err
 }
 
-// completeRun completes the name of a run on this machine, the newest first, with its state.
-func (d *dataFlag) completeRun(_ *cobra.Command, _ []string, prefix string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+// completeRun completes the name of a run on this machine. It shows the states of the runs, the newest first.
+func (d *dataFlag) completeRun(_ *cobra.Command, _ []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	store, err := d.open()
 	if err != nil {
 		return nil, directive
 	}
-	list, _ := store.List() // if they can't be listed, none completes the name
+	list, _ := store.List() // without a list there are no completions
 	for i := range list {
 		if r := &list[i]; strings.HasPrefix(r.Name, prefix) {
 			names = append(names, cobra.CompletionWithDesc(r.Name, r.Status()))
@@ -73,7 +73,7 @@ func (d *dataFlag) completeRun(_ *cobra.Command, _ []string, prefix string) (nam
 	return names, directive
 }
 
-// What commands take.
+// Arguments that several commands take.
 const runArgument = "one argument, the name of a run or its beginning"
 
 var (

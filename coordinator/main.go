@@ -1,5 +1,5 @@
-// Command coordinator counts the solutions of the N-queens problem: it splits a count into tasks, hands them out to workers
-// over NATS, records their counts in a ledger and computes the total.
+// Command coordinator counts the solutions of the N-queens problem. It splits a count into tasks, hands them out to workers
+// over NATS, records the counts in a ledger, and computes the total.
 package main
 
 import (
@@ -40,7 +40,7 @@ this machine with one command, or with workers on many. An interrupted count res
 	return root, app
 }
 
-// recountCommand is the child process of a recount.
+// recountCommand is the command of the child process of a recount.
 func recountCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: count.RecountCommand, Hidden: true, Args: cobra.NoArgs,

@@ -19,13 +19,16 @@ func TestGeneratedFlags(t *testing.T) {
 	testkit.Generated(t, "flags of coordinator", clitest.Flags(root, root.Commands()...))
 }
 
-// What to type to resume a run has the flags that its ledger does not keep, and no password.
+// The command to resume a run has the flags that its ledger does not store, and no password.
 func TestResumeCommand(t *testing.T) {
 	var o sessionFlags
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.String("symmetry", "", "")
 	o.register(flags)
-	err := flags.Parse([]string{"--symmetry", "mirror", "--listen", "0.0.0.0:4222", "--workers", "3", "--json", "--nats", "nats://u:secret@host", "--machine", "a"})
+	err := flags.Parse([]string{
+		"--symmetry", "mirror", "--listen", "0.0.0.0:4222", "--workers", "3", "--json", "--nats", "nats://u:secret@host",
+		"--machine", "a",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ import (
 	"nqueens/pkg/runs"
 )
 
-// runsCommand is coordinator runs: it lists the runs on this machine, and those that answer on a server.
+// runsCommand is coordinator runs: it lists the runs on this machine, or the runs that answer on a server.
 func runsCommand(app *cli.App) *cobra.Command {
 	var server bus.Flags
 	var data dataFlag
@@ -31,8 +31,8 @@ func runsCommand(app *cli.App) *cobra.Command {
 		Use:        "runs [RUN]",
 		SuggestFor: []string{"list", "ls", "status", "ps"},
 		Short:      "List the runs on this machine, or those on a server",
-		Long: `List the runs under --data, the newest first, each with its total, or the part of its work that is done, when
-it started and how long it took. An "interrupted" run has lost its coordinator: coordinator resume continues
+		Long: `List the runs under --data, the newest first, each with its start, the time that it took, and its total or the
+part of its work that is done. An "interrupted" run has lost its coordinator: coordinator resume goes on with
 it. With --nats or --join, list the runs whose coordinators answer on that server.`,
 		Example: `  coordinator runs
   coordinator runs n20 --json
@@ -43,7 +43,8 @@ it. With --nats or --join, list the runs whose coordinators answer on that serve
 			prefix := strings.Join(args, "")
 			if server.IsSet() {
 				snapshots, err := askServer(cmd.Context(), app, &server)
-				snapshots = slices.DeleteFunc(snapshots, func(s queens.Snapshot) bool { return !strings.HasPrefix(s.Run, prefix) })
+				isOther := func(s queens.Snapshot) bool { return !strings.HasPrefix(s.Run, prefix) }
+				snapshots = slices.DeleteFunc(snapshots, isOther)
 				if len(snapshots) == 0 && err == nil {
 					app.Log.Info().Msg("no coordinator answers on the server")
 				}
@@ -76,11 +77,11 @@ type listedRun struct {
 	Status string `json:"status"`           // the state, or "interrupted" or "unreadable"
 	Ledger string `json:"ledger"`           // folder of the ledger
 	Bytes  int64  `json:"bytes"`            // size of the ledger
-	Server string `json:"server,omitempty"` // at which it can be watched
+	Server string `json:"server,omitempty"` // address at which it can be watched
 	Error  string `json:"error,omitempty"`  // why it can't be read
 }
 
-// writeRuns writes the runs of a store: as JSON, or as a table with lines below that say more.
+// writeRuns writes the runs of a store, as JSON, or as a table with notes below it.
 func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) error {
 	if len(list) == 0 {
 		return nil
@@ -103,8 +104,8 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 			}
 			continue
 		}
-		started := r.Created().Local().Format("2006-01-02 15:04")
-		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s, r.Err == nil), started, humanize.Duration(s.Elapsed.Duration)})
+		started, took := r.Created().Local().Format("2006-01-02 15:04"), humanize.Duration(s.Elapsed.Duration)
+		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s, r.Err == nil), started, took})
 		if len(s.Placed) > 0 {
 			notes = append(notes, r.Name+": with queens placed on "+humanize.Squares(s.Placed))
 		}
@@ -112,7 +113,7 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 		case r.Err != nil:
 			notes = append(notes, fmt.Sprintf("%s: %v", r.Name, r.Err))
 		case r.Active != nil:
-			notes = append(notes, fmt.Sprintf("%s: process %d on %s works on it", r.Name, r.Active.Holder.PID, r.Active.Holder.Host))
+			notes = append(notes, fmt.Sprintf("%s: %v", r.Name, r.Active))
 		}
 	}
 	if asJSON {
@@ -126,7 +127,7 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 	return err
 }
 
-// writeSnapshots writes the snapshots of runs on a server: as JSON, or as a table.
+// writeSnapshots writes the snapshots of runs on a server, as JSON or as a table.
 func writeSnapshots(w io.Writer, snapshots []queens.Snapshot, asJSON bool) error {
 	if asJSON {
 		return report.WriteJSON(w, snapshots...)
@@ -158,10 +159,10 @@ func totalOf(s *queens.Snapshot, known bool) string {
 // announceTime is how long a list of runs waits for announcements, which come every 2 s.
 const announceTime = 2200 * time.Millisecond
 
-// mostListed bounds the runs that are asked for on a server.
+// mostListed is the greatest number of runs of a server that are listed.
 const mostListed = 256
 
-// askServer returns the snapshots of the runs whose coordinators answer on a server, by name.
+// askServer returns the snapshots of the runs whose coordinators answer on a server, sorted by name.
 func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.Snapshot, error) {
 	b, err := connect(app, server, "nqueens runs")
 	if err != nil {
@@ -192,7 +193,7 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 	var group errgroup.Group
 	for _, name := range asked {
 		group.Go(func() error {
-			if s, err := b.Status(ctx, name); err == nil { // one that ended meanwhile is no error
+			if s, err := b.Status(ctx, name); err == nil { // a run that has ended meanwhile is no error
 				mu.Lock()
 				defer mu.Unlock()
 				snapshots = append(snapshots, *s)
@@ -205,7 +206,7 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 	return snapshots, nil
 }
 
-// connect connects to the server that flags name.
+// connect connects to the server that the flags name.
 func connect(app *cli.App, server *bus.Flags, name string) (*bus.Bus, error) {
 	options, err := server.Connection(name)
 	if err != nil {
@@ -224,7 +225,7 @@ func rmCommand(app *cli.App) *cobra.Command {
 		Use:   "rm RUN... | --older-than D",
 		Short: "Remove runs of this machine",
 		Long: `Remove the named runs, or all runs whose ledgers have not changed for the time D, such as 30d. The ledgers are
-lost: to keep a run, copy its folder. A run on which a process works is never removed. With --older-than,
+lost. To keep a run, copy its folder first. A run on which a process works is never removed. With --older-than,
 --dry-run shows what would be removed, and --yes removes it.`,
 		Example: `  coordinator rm n14-20261120-153012-ab12
   coordinator rm --older-than 30d --dry-run`,
@@ -264,14 +265,14 @@ lost: to keep a run, copy its folder. A run on which a process works is never re
 		},
 	}
 	flags := cmd.Flags()
-	cli.Duration(flags, &olderThan, "older-than", "remove runs whose ledgers have not changed for this `TIME`, such as 30d or 12h")
+	cli.Duration(flags, &olderThan, "older-than", "remove runs whose ledgers have not changed for this `TIME`, such as 30d")
 	flags.BoolVar(&dryRun, "dry-run", false, "print what would be removed, and remove nothing")
 	flags.BoolVar(&yes, "yes", false, "remove what --older-than finds")
 	data.register(flags)
 	return cmd
 }
 
-// toRemove returns the names of the runs that a command line means.
+// toRemove returns the names of the runs that the command line selects.
 func toRemove(store *runs.Store, beginnings []string, olderThan time.Duration) (names []string, err error) {
 	for _, beginning := range beginnings {
 		name, failed := store.Find(beginning)

@@ -25,7 +25,8 @@ import (
 	"nqueens/pkg/session"
 )
 
-// sessionFlags are the flags of the commands that count: where, with what, and how to print the result.
+// sessionFlags are the flags of the commands that count: they say where to count, by which means, and how to print the
+// result.
 type sessionFlags struct {
 	unique    bool
 	workers   int
@@ -50,13 +51,14 @@ func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.flags = flags
 	workers := cli.Threads(flags, &o.workers, "workers", 0, cli.MaxThreads, "count on `K` threads of this process")
 	workers.DefValue += ", or 0 with --nats or --join"
-	cli.Address(flags, &o.listen, "listen", "", "let workers on other machines join at `ADDR`, such as 0.0.0.0:4222", "0.0.0.0:4222")
-	flags.StringVar(&o.advertise, "advertise", "", "put `HOST` or host:port into the join token, in place of the addresses of this machine")
+	cli.Address(flags, &o.listen, "listen", "", "let workers elsewhere join at `ADDR`, such as 0.0.0.0:4222", "0.0.0.0:4222")
+	flags.StringVar(&o.advertise, "advertise", "", "put `HOST` or host:port into the token, not the addresses of this machine")
 	cli.Enum(flags, &o.kernel, "kernel", kernel.Auto, "kernel of the threads", kernel.Names()...)
 	flags.Lookup("kernel").Hidden = true
 	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine (default the boot id of its kernel)")
 	cli.Heading(flags, "Workers", "workers")
-	cli.Address(flags, &o.http, "http", "", "serve a live page, its JSON, /metrics and /healthz at `ADDR`, such as "+defaultPage, defaultPage)
+	cli.Address(flags, &o.http, "http", "",
+		"serve a live page, its JSON, /metrics and /healthz at `ADDR`, such as "+defaultPage, defaultPage)
 	cli.Duration(flags, &o.linger, "linger", "keep the page for this `TIME` after the total, such as 1h; Ctrl-C ends it")
 	flags.BoolVar(&o.json, "json", false, "print the result as a JSON object")
 	cli.Heading(flags, "Output", "http")
@@ -71,7 +73,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	}
 	switch {
 	case o.workers == 0 && !outside && o.listen == "":
-		return cfg, cli.Usagef("--workers 0 leaves no thread to count: let workers join with --listen, or name their server with --nats")
+		return cfg, cli.Usagef("--workers 0 leaves no thread to count: let workers join with --listen, or give --nats")
 	case outside && o.listen != "":
 		return cfg, cli.Usagef("--listen opens the server of this process, --nats and --join name another: give one of them")
 	case o.advertise != "" && o.listen == "":
@@ -100,7 +102,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	return cfg, nil
 }
 
-// resume returns what to type to go on with a run: with those flags that the ledger does not keep. It shows no password.
+// resume returns what to type to go on with a run, with the flags that the ledger does not store. It shows no password.
 func (o *sessionFlags) resume(run string) string {
 	words, kept := []string{"resume", run}, pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(sessionFlags).register(kept)
@@ -124,14 +126,14 @@ func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bo
 	return r.InChild(ctx)
 }
 
-// logDelay is the time between the last line of the log and the total where a service manager merges both streams, as Docker
-// does: the total is the last line there.
+// logDelay is the time between the last line of the log and the total. With it the total is the last line, also if a
+// service manager such as Docker merges both streams.
 const logDelay = 100 * time.Millisecond
 
 // opener opens the run of a command.
 type opener func(context.Context, session.Config) (*session.Session, error)
 
-// run runs the session that open opens, and prints its result.
+// run opens a session, runs it, and prints its result.
 func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err error) {
 	cfg, err := o.config(app)
 	if err != nil {
@@ -146,7 +148,9 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 		return err
 	}
 	if o.http != "" {
-		p, err := page.Listen(page.Config{Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History, Snapshot: u.latest.Load})
+		p, err := page.Listen(page.Config{
+			Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History, Snapshot: u.latest.Load,
+		})
 		if err != nil {
 			return errors.Join(err, s.Close(ctx))
 		}
@@ -163,16 +167,19 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 	if errors.Is(err, ledger.ErrGone) {
 		folder = ""
 	}
+	isStopped := result.Last.State == queens.Stopped
+	stopped := report.Stopped(result.Last, u.counting.Load(), folder, resume)
 	switch {
 	case u.unresponsive: // nobody reads the terminal
 	case result.Total == nil && s.Empty(): // nothing is left to resume
 	case result.Total != nil && app.TTY() != nil && app.Log.GetLevel() <= zerolog.InfoLevel:
 		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors()) // fails if the terminal was closed
-	case result.Last.State == queens.Stopped && ctx.Err() != nil && app.Tell(report.Stopped(result.Last, u.counting.Load(), folder, resume)):
+	case isStopped && ctx.Err() != nil && app.Tell(stopped):
 	default:
 		result.Log(app.Log)
-		if result.Last.State == queens.Stopped && folder != "" {
-			app.Log.Info().Str("run", s.Name()).Str("command", resume).Str(humanize.LogField, "to resume the run: "+resume).Msg("to resume the run")
+		if isStopped && folder != "" {
+			app.Log.Info().Str("run", s.Name()).Str("command", resume).
+				Str(humanize.LogField, "to resume the run: "+resume).Msg("to resume the run")
 		}
 	}
 	if result.Total != nil && o.server.IsSet() {
@@ -182,20 +189,20 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 		}
 	}
 	err = errors.Join(err, result.Write(cmd.OutOrStdout(), o.json))
-	if closed := s.Close(ctx); !errors.Is(err, ledger.ErrFailed) { // that a ledger failed is said once
+	if closed := s.Close(ctx); !errors.Is(err, ledger.ErrFailed) { // err has the failure of the ledger already
 		err = errors.Join(err, closed)
 	}
 	return err
 }
 
-// ui is what a person sees of a run that counts.
+// ui shows a run that counts to a person: on the display, in the log and on the page.
 type ui struct {
 	app          *cli.App
-	display      *display.Display // nil where there is none
+	display      *display.Display // nil if there is none
 	follower     report.Follower
 	begun        time.Time
 	latest       atomic.Pointer[queens.Snapshot]
-	counting     atomic.Pointer[queens.Snapshot] // the latest while the run counted
+	counting     atomic.Pointer[queens.Snapshot] // the latest snapshot from the time when the run counted
 	unresponsive bool
 }
 
@@ -233,7 +240,7 @@ func (u *ui) stop() {
 	}
 }
 
-// commandLine returns what to type to start this program.
+// commandLine returns what to type to start this program with some arguments.
 func commandLine(words ...string) string {
 	return humanize.ShellWords(append([]string{os.Args[0]}, words...)...)
 }

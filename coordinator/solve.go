@@ -58,7 +58,7 @@ farthest left come first. As text, a board is N lines of dots and Qs, and an emp
 	return cmd
 }
 
-// allBoards returns all boards of side n, without their numbers of images.
+// allBoards yields all solutions of side n, with 0 in place of the number of images.
 func allBoards(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	return func(yield func([]int, int) bool) {
 		for columns := range enumerate.Boards(ctx, queens.FullBoard(n)) {
@@ -69,7 +69,7 @@ func allBoards(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	}
 }
 
-// writeBoards writes boards until there are no more, or as many as a limit that is not 0. It returns their number.
+// writeBoards writes at most limit boards, or all boards if limit is 0. It returns their number.
 func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON bool) (written uint, err error) {
 	for columns, images := range boards {
 		text := boardText(columns, images)
@@ -79,7 +79,7 @@ func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON b
 		if asJSON {
 			text = boardJSON(columns, images)
 		}
-		if _, err := w.Write(text); err != nil { // at once: hours may pass until the next
+		if _, err := w.Write(text); err != nil { // one write each: hours may pass until the next board
 			return written, err
 		}
 		if written++; written == limit {
@@ -89,7 +89,7 @@ func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON b
 	return written, nil
 }
 
-// boardText returns a line of dots and one Q for each row of a board, and a line with the number of its images unless it is 0.
+// boardText returns a line of dots and a Q for each row of a board. If images is not 0, a line with this number follows.
 func boardText(columns []int, images int) []byte {
 	n := len(columns)
 	text := bytes.Repeat(append(bytes.Repeat([]byte{'.'}, n), '\n'), n)

@@ -28,9 +28,9 @@ func verifyCommand(app *cli.App) *cobra.Command {
 		Use:   "verify RUN",
 		Short: "Audit a run's ledger, and count a sample of its tasks again",
 		Long: `Audit the whole ledger of a run: checksums, missing tasks, whether each result searched what this program would
-search, the total by two routes, and the published total. Then count a sample of the tasks again, each by another
-kernel than the one that counted it, and a board of up to 16 queens also as a whole, by another symmetry. Exit 3
-says that something differs. Ctrl-C ends the recount and prints what is verified so far.`,
+search, and the total, which is computed in two ways and compared with the published one. Then count a sample of
+the tasks again, each by another kernel than before. A board of up to 16 queens is also counted as a whole, by
+another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount and prints what is verified so far.`,
 		Example: `  coordinator verify n14
   coordinator verify n14-20261120-153012-ab12 --sample 100%`,
 		Args:              oneRun,
@@ -41,8 +41,7 @@ says that something differs. Ctrl-C ends the recount and prints what is verified
 				return err
 			}
 			if r := store.Inspect(name); r.Active != nil && r.IsUnfinished() {
-				return fmt.Errorf("run %s counts: process %d on %s works on it; coordinator watch follows it, and verify audits it when it has ended",
-					name, r.Active.Holder.PID, r.Active.Holder.Host)
+				return fmt.Errorf("%w: follow it with coordinator watch, and verify it when it has ended", r.Active)
 			}
 			s := audit.Sample{Share: share, Threads: runtime.GOMAXPROCS(0), OnProgress: logRecount(app)}
 			v, err := audit.Verify(cmd.Context(), store.Ledger(name), s)
@@ -62,7 +61,7 @@ says that something differs. Ctrl-C ends the recount and prints what is verified
 	return cmd
 }
 
-// verification returns the rows of a table.
+// verification returns the rows of a table about a verification.
 func verification(v *audit.Verification) [][]string {
 	rows := [][]string{{"run", v.Run, ""}, {"tasks", humanize.Int(v.Done), "of " + humanize.Int(v.Tasks) + " are done"}}
 	if v.Total != nil {
@@ -71,9 +70,13 @@ func verification(v *audit.Verification) [][]string {
 	if v.Dropped > 0 {
 		rows = append(rows, []string{"damaged", humanize.Int(v.Dropped), "results, which are left out"})
 	}
-	recounted := fmt.Sprintf("%s of the work, by %s: %s", humanize.Percent(v.Share, v.Share >= 1), strings.Join(v.Kernels, " and "),
-		map[bool]string{true: "all agree", false: humanize.Int(v.Differing) + " differ"}[v.Differing == 0])
 	if v.Recounted > 0 {
+		outcome := "all agree"
+		if v.Differing > 0 {
+			outcome = humanize.Int(v.Differing) + " differ"
+		}
+		recounted := fmt.Sprintf("%s of the work, by %s: %s",
+			humanize.Percent(v.Share, v.Share >= 1), strings.Join(v.Kernels, " and "), outcome)
 		rows = append(rows, []string{"recounted", humanize.Plural(v.Recounted, "task"), recounted})
 	}
 	if v.Whole != "" {
@@ -83,7 +86,7 @@ func verification(v *audit.Verification) [][]string {
 	return append(rows, []string{"verified", map[bool]string{true: "yes", false: "no"}[v.Verified], "in " + took})
 }
 
-// logRecount returns a function that logs every 10 s how far a recount is.
+// logRecount returns a function that logs the progress of a recount every 10 s.
 func logRecount(app *cli.App) func(done, of uint64) {
 	var logged time.Time
 	return func(done, of uint64) {
@@ -119,8 +122,8 @@ func reportCommand() *cobra.Command {
 	}, writeReport)
 }
 
-// writeReport writes the page of the ledger at a path. A run that says that it is complete has a total there only if its
-// ledger bears it out.
+// writeReport writes the page of the ledger at a path. For a complete run it audits the ledger first, so that the page has
+// a total only if the audit finds it.
 func writeReport(ctx context.Context, path string, w io.Writer) error {
 	snapshot, err := audit.Facts(ctx, path)
 	if err != nil {
@@ -133,7 +136,7 @@ func writeReport(ctx context.Context, path string, w io.Writer) error {
 	return out.Flush()
 }
 
-// writing completes a command that writes to stdout what the ledger of a run at a path has.
+// writing completes a command that writes to stdout something from the ledger of a run.
 func writing(cmd *cobra.Command, write func(ctx context.Context, path string, w io.Writer) error) *cobra.Command {
 	var data dataFlag
 	cmd.Args, cmd.ValidArgsFunction = oneRun, data.completeRun

@@ -78,12 +78,11 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, a
 		}
 		for i := range snapshots {
 			if s := &snapshots[i]; strings.HasPrefix(s.Run, beginning) {
-				v.name = s.Run // of several, that of the greatest name, which is the newest of its side
+				v.name = s.Run // the last in order of name is the newest run of its side
 			}
 		}
 		if v.name == "" {
-			return fmt.Errorf("no coordinator answers on the server%s: coordinator runs, with the same flags, lists those that do",
-				map[bool]string{true: "", false: " for a run " + beginning}[beginning == ""])
+			return fmt.Errorf("no coordinator answers for a run %s…: coordinator runs lists the runs on the server", beginning)
 		}
 		v.bus, err = connect(v.app, server, "nqueens watch")
 		return err
@@ -116,7 +115,7 @@ func ownToken(data, url string) (bus.Options, error) {
 	return flags.Connection("nqueens watch")
 }
 
-// snapshot returns the latest facts of the run, from its coordinator or else from its ledger.
+// snapshot returns the latest snapshot of the run, from its coordinator or else from its ledger.
 func (v *watcher) snapshot(ctx context.Context) (*queens.Snapshot, error) {
 	var failed error
 	if v.bus != nil {
@@ -149,10 +148,10 @@ func (v *watcher) snapshot(ctx context.Context) (*queens.Snapshot, error) {
 // watchInterval is the time between two snapshots.
 const watchInterval = time.Second
 
-// silentFor is how long a coordinator on a server may not answer before watch gives up.
+// silentFor is how long watch waits for an answer of a coordinator on a server before it gives up.
 const silentFor = 30 * time.Second
 
-// follow shows snapshots until the run ends or ctx does.
+// follow shows snapshots until the run or ctx ends.
 func (v *watcher) follow(ctx context.Context) error {
 	v.ui.start()
 	ticks := time.NewTicker(watchInterval)
@@ -177,7 +176,8 @@ func (v *watcher) follow(ctx context.Context) error {
 		case v.store != nil:
 			return err
 		case time.Since(answered) > silentFor:
-			return fmt.Errorf("the coordinator of run %s has not answered for %v: call watch again when it is back: %w", v.name, silentFor, err)
+			return fmt.Errorf("the coordinator of run %s has not answered for %v: call watch again when it is back: %w",
+				v.name, silentFor, err)
 		default:
 			v.app.Log.Debug().Err(err).Msg("no snapshot")
 		}

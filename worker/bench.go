@@ -16,7 +16,7 @@ import (
 type benchReport struct {
 	N     int    `json:"n"`     // side of the board
 	Total string `json:"total"` // number of solutions
-	// time of generating the prefixes and of the search, without the start of the process
+	// Seconds is the time to split the board and to search it, without the start of the process.
 	Seconds  float64         `json:"seconds"`
 	Kernel   string          `json:"kernel"`   // kernel that searched
 	Threads  int             `json:"threads"`  // threads that searched
@@ -51,7 +51,7 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 				Kernel: job.Kernel.Name, Threads: job.Threads, Symmetry: job.Symmetry,
 			}
 			if queens.Compare(n, nil, total) == queens.Mismatch {
-				return fmt.Errorf("%w: kernel %s counted %d, which is not the published total", queens.ErrContradiction, r.Kernel, total)
+				return fmt.Errorf("%w: kernel %s counted %d, not the published total", queens.ErrContradiction, r.Kernel, total)
 			}
 			if asJSON {
 				return report.WriteJSON(cmd.OutOrStdout(), r)

@@ -16,7 +16,7 @@ import (
 type listedKernel struct {
 	Kernel        string `json:"kernel"` // its name, for --kernel
 	Auto          bool   `json:"auto"`   // whether --kernel auto selects it
-	opencl.Device        // of the kernels that have one
+	opencl.Device        // only for a kernel that runs on a device
 }
 
 func kernelsCommand(app *cli.App) *cobra.Command {
@@ -48,7 +48,8 @@ also lists the devices of this machine, which auto never selects.`,
 			for _, k := range list {
 				line := k.Kernel
 				if k.Name != "" {
-					line += fmt.Sprintf("  %s, %s, %s, %s", k.Name, humanize.Plural(k.Units, "unit"), humanize.Bytes(k.Memory), k.Driver)
+					units, memory := humanize.Plural(k.Units, "unit"), humanize.Bytes(k.Memory)
+					line += fmt.Sprintf("  %s, %s, %s, %s", k.Name, units, memory, k.Driver)
 				}
 				if _, err := fmt.Fprintln(cmd.OutOrStdout(), line); err != nil {
 					return err

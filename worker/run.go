@@ -30,7 +30,7 @@ type runFlags struct {
 	idle    time.Duration
 }
 
-// runCommand is the worker itself: the command of the program. App is filled in before it runs.
+// runCommand is the command of the program itself: it runs a worker. *app is set before the command runs.
 func runCommand(app **cli.App) *cobra.Command {
 	var o runFlags
 	cmd := &cobra.Command{
@@ -47,7 +47,7 @@ nothing is lost.`,
 	}
 	flags := cmd.Flags()
 	o.search.register(cmd)
-	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine, the unit that redundancy counts (default the boot id of its kernel)")
+	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine for redundancy (default the boot id of its kernel)")
 	cli.Duration(flags, &o.idle, "idle-exit", "exit after this `TIME` without work, such as 5m; 0 is never")
 	cli.Address(flags, &o.http, "http", "", "serve /metrics and /healthz at `ADDR`, such as "+defaultPage, defaultPage)
 	cli.Heading(flags, "Search", "threads")
@@ -70,7 +70,8 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if err := kernel.SelfTest(ctx, k); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s", process.Name, machine, humanize.Plural(threads, "thread"), k.Name)
+	text := fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s",
+		process.Name, machine, humanize.Plural(threads, "thread"), k.Name)
 	app.Log.Info().Str("version", cli.Version()).Str("machine", machine).Str("process", process.Name).Str("kernel", k.Name).
 		Int("threads", threads).Str(humanize.LogField, text).Msg("worker starts")
 	if cores := runtime.GOMAXPROCS(0); threads > cores {
@@ -102,11 +103,14 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		defer func() { _ = p.Close(ctx) }() // the worker leaves anyway
 	}
 	group.Go(func() error { return b.Wait(ctx) })
-	group.Go(func() error { defer stop(); return w.Run(ctx) })
+	group.Go(func() error {
+		defer stop()
+		return w.Run(ctx)
+	})
 	return group.Wait()
 }
 
-// options returns how to connect: by the flags, or else by the token of this user's own server.
+// options returns how to connect: as the flags say, or else with the token of the embedded server of this user.
 func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options bus.Options, err error) {
 	if !o.server.IsSet() {
 		state, err := durable.StateFolder()

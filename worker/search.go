@@ -26,7 +26,8 @@ func (o *searchFlags) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("kernel", names) // fails only for unknown flags
 }
 
-// setKernel sets the kernel of a name. It loads no driver: the self-test of the kernel finds out whether there is such a device.
+// setKernel sets the kernel with a name. It loads no driver: the self-test of the kernel finds out whether the device
+// exists.
 func (o *searchFlags) setKernel(name string) (err error) {
 	switch {
 	case strings.HasPrefix(name, opencl.Prefix):
@@ -36,12 +37,13 @@ func (o *searchFlags) setKernel(name string) (err error) {
 	case slices.Contains(kernel.Names(), name):
 		o.kernel, err = kernel.Choose(name)
 	default:
-		err = fmt.Errorf("must be one of %s, or a device such as %s0, not %q", strings.Join(kernel.Names(), ", "), opencl.Prefix, name)
+		err = fmt.Errorf("must be one of %s, or a device such as %s0, not %q",
+			strings.Join(kernel.Names(), ", "), opencl.Prefix, name)
 	}
 	return err
 }
 
-// threadCount returns the number of threads on which to count.
+// threadCount returns the number of threads to count with.
 func (o *searchFlags) threadCount() int {
 	if strings.HasPrefix(o.kernel.Name, opencl.Prefix) {
 		return 1

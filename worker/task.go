@@ -18,8 +18,8 @@ func taskCommand() *cobra.Command {
 		Use:   "task [FILE]",
 		Short: "Count exported tasks again",
 		Long: `Count tasks again that coordinator ledger has exported. They are read from FILE, or from standard input if FILE
-is - or missing. Print a JSON line for each task, in the same order, with its count, and whether it agrees with
-the exported one. Exit 3 says that a count does not.`,
+is - or missing. Print a JSON line for each task, in the same order, with its count, and whether it equals the
+exported count. Exit 3 says that a count differs.`,
 		Example: `  coordinator ledger n14-20261120-153012-ab12 | worker task --kernel generic
   worker task n14.jsonl
   grep '"task":17,' n14.jsonl | worker task`,
@@ -37,7 +37,8 @@ the exported one. Exit 3 says that a count does not.`,
 				defer func() { _ = file.Close() }() // read only: nothing is lost
 				name, in = args[0], file
 			}
-			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), search.kernel, search.threadCount()); err != nil {
+			err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), search.kernel, search.threadCount())
+			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil

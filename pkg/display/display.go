@@ -1,5 +1,5 @@
-// Package display shows a running count at a terminal: a live display on the last lines, with the log above it. It sends text
-// to the terminal and asks it for nothing but its size. It shows snapshots, and computes nothing of a run.
+// Package display shows a running count at a terminal: a live display on the last lines, with the log above it. It writes
+// to the terminal, and asks only for its size. It shows snapshots, and computes nothing about a run.
 package display
 
 import (
@@ -20,9 +20,9 @@ type Display struct {
 	stop   context.CancelFunc // ends the loop; nil if the terminal can't be drawn on
 	done   chan struct{}      // closed when the loop has ended
 
-	lastDraw      time.Time // zero before the first
-	width, height int       // of the terminal when draw last looked
-	resizedAt     time.Time // when they changed; zero before the first change
+	lastDraw      time.Time // zero before the first drawing
+	width, height int       // of the terminal at the last look
+	resizedAt     time.Time // when the size changed; zero before the first change
 
 	mu       sync.Mutex
 	log      []byte // lines that are not on the screen yet
@@ -31,21 +31,21 @@ type Display struct {
 }
 
 const (
-	// drawInterval is the least time from one drawing to the next.
+	// drawInterval is the least time between two drawings.
 	drawInterval = 250 * time.Millisecond
 	// settleTime is how long the terminal must have kept its size before the display is drawn again. While a person drags
-	// the edge of a window, the terminal rewraps what it shows, and some, such as tmux, tell the new size up to 250 ms
-	// later: drawing in between leaves parts of the display above it.
+	// the edge of a window, the terminal rewraps its lines. Some terminals, such as tmux, report the new size up to 250 ms
+	// later. A drawing in between would leave parts of the old display on the screen.
 	settleTime = 500 * time.Millisecond
-	// suspendedAfter is the time without drawing after which this process must have been suspended, by Ctrl-Z, so that the
-	// shell may have written to the terminal.
+	// suspendedAfter is the time without a drawing that shows that Ctrl-Z has suspended this process. Then the shell may
+	// have written to the terminal.
 	suspendedAfter = 3 * time.Second
-	// closeTimeout is how long Close waits for the terminal. A person may have stopped its output, by Ctrl-S.
+	// closeTimeout is how long Close waits for the terminal. A person may have stopped the output with Ctrl-S.
 	closeTimeout = 2 * time.Second
 )
 
-// New returns a display at the end of a terminal, which draws nothing before the first Show. If out is not a terminal that can
-// be drawn on, it passes on only the log.
+// New returns a display on the last lines of a terminal. It draws nothing before the first Show. If out can't show a
+// display, only the log is written to it.
 func New(out *os.File, color bool) *Display {
 	if !enableVT(out) {
 		return &Display{screen: &screen{out: out}, closed: true}
@@ -70,15 +70,14 @@ func start(s *screen) *Display {
 	return d
 }
 
-// Show presents a snapshot, which must not be modified afterwards. It does not wait for the terminal: the next drawing shows
-// the latest snapshot only.
+// Show sets the snapshot that the next drawing shows. Nobody may modify it afterwards. Show does not wait for the terminal.
 func (d *Display) Show(s *queens.Snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.snapshot = s
 }
 
-// Write takes a whole line of the log, which the next drawing writes above the display. After Close it writes the line at
+// Write takes a whole line of the log. The next drawing writes it above the display. After Close, Write writes the line at
 // once.
 func (d *Display) Write(line []byte) (int, error) {
 	d.mu.Lock()
@@ -90,8 +89,8 @@ func (d *Display) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Close writes the rest of the log, removes the display and returns true. It returns false if the terminal accepts no output:
-// the display stays, and later lines of the log are lost.
+// Close writes the rest of the log, removes the display and returns true. It returns false if the terminal accepts no
+// output. Then the display stays, and later lines of the log are lost.
 func (d *Display) Close() bool {
 	if d.stop == nil {
 		return true
@@ -105,8 +104,8 @@ func (d *Display) Close() bool {
 	}
 }
 
-// loop draws until ctx ends, and then removes the display. It waits from the end of one drawing to the start of the next, so
-// that a slow terminal can catch up.
+// loop draws until ctx ends, and then removes the display. It waits after the end of each drawing, so that a slow terminal
+// can catch up.
 func (d *Display) loop(ctx context.Context) {
 	defer close(d.done)
 	for {
@@ -122,8 +121,8 @@ func (d *Display) loop(ctx context.Context) {
 	}
 }
 
-// draw updates the screen. It holds no lock while it writes to the terminal. With final set it removes the display, and closes
-// it if nothing is left to write; it returns whether the display is closed.
+// draw updates the screen. It holds no lock while it writes to the terminal. If final is set, it removes the display, and
+// closes it if nothing is left to write. It returns whether the display is closed.
 func (d *Display) draw(final bool) (closed bool) {
 	width, height := d.screen.size()
 	if !final && !d.isSettled(width, height) {
@@ -138,7 +137,7 @@ func (d *Display) draw(final bool) (closed bool) {
 	var lines []line
 	foreground := d.screen.isForeground()
 	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
-		d.screen.forget() // others have written below the display
+		d.screen.forget() // other programs have written below the display
 	}
 	if foreground && !final && snapshot != nil {
 		lines = layout(snapshot, width, height, d.screen.color)
@@ -148,8 +147,8 @@ func (d *Display) draw(final bool) (closed bool) {
 	return closed
 }
 
-// isSettled reports whether the terminal has had this size for long enough. While it has not, nothing is drawn, unless there
-// is no display that the terminal may have rewrapped.
+// isSettled reports whether the display may be drawn: the terminal has had this size for long enough, or shows no display
+// that it may have rewrapped.
 func (d *Display) isSettled(width, height int) bool {
 	if width != d.width || height != d.height {
 		if d.width > 0 {
@@ -159,7 +158,7 @@ func (d *Display) isSettled(width, height int) bool {
 	}
 	settled := time.Since(d.resizedAt) >= settleTime || len(d.screen.drawn) == 0
 	if !settled {
-		d.lastDraw = time.Now() // it is not suspended
+		d.lastDraw = time.Now() // this process is not suspended
 	}
 	return settled
 }

@@ -47,7 +47,7 @@ func logLine(t *testing.T, out io.Writer, line string) {
 
 func usualSize() (width, height int) { return 80, 24 }
 
-// The display draws four times per second, however often there is something new.
+// The display draws at most four times per second, even if there is something new more often.
 func TestDrawsFourTimesPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &drawings{slow: 5}
@@ -106,8 +106,8 @@ func TestResizingRedraws(t *testing.T) {
 	})
 }
 
-// While a person drags the edge of a window, the terminal rewraps what it shows, and tells its size
-// late, as tmux does. Nothing of what was drawn before remains beside the display.
+// While a person drags the edge of a window, the terminal rewraps its lines, and reports its size late, as tmux does. No
+// part of an old display remains on the screen.
 func TestDraggingLeavesOneDisplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEmulator(t, 120, 40, true)
@@ -143,8 +143,10 @@ func TestDraggingLeavesOneDisplay(t *testing.T) {
 		out.mu.Lock()
 		shown := strings.Join(e.lines(), "\n")
 		out.mu.Unlock()
-		if strings.Count(shown, "n = 20") != 1 || strings.Count(shown, "4 workers on") != 1 || strings.Count(shown, "line ") != 20 || strings.Count(shown, "resized") != 10 {
-			t.Errorf("the terminal shows\n%s", shown)
+		for text, want := range map[string]int{"n = 20": 1, "4 workers on": 1, "line ": 20, "resized": 10} {
+			if strings.Count(shown, text) != want {
+				t.Errorf("the terminal does not show %q %d times:\n%s", text, want, shown)
+			}
 		}
 		d.Close()
 		if left := strings.Join(e.lines(), "\n"); strings.Contains(left, "n = 20") {
@@ -153,8 +155,7 @@ func TestDraggingLeavesOneDisplay(t *testing.T) {
 	})
 }
 
-// The log is complete and in order, also while the display is being closed, and nothing of
-// the display remains.
+// The log is complete and in order, also while the display is being closed. No part of the display remains.
 func TestLogIsCompleteAroundClose(t *testing.T) {
 	const writers, lines = 8, 300
 	e := newEmulator(t, 80, 24, true)
@@ -183,8 +184,7 @@ func TestLogIsCompleteAroundClose(t *testing.T) {
 	wantLog(t, e, writers, lines, "another line")
 }
 
-// wantLog checks that a terminal shows all lines of each writer, in order, the others, and
-// nothing else.
+// wantLog checks that a terminal shows all lines of each writer, in order, and the other lines, and nothing else.
 func wantLog(t *testing.T, e *emulator, writers, lines int, others ...string) {
 	t.Helper()
 	next := make([]int, writers)
@@ -224,8 +224,8 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// A terminal that accepts no output, as after Ctrl-S, blocks neither the run nor its log;
-// when it accepts output again, it gets the whole log.
+// A terminal that accepts no output, as after Ctrl-S, blocks neither the run nor its log. When it accepts output again, it
+// gets the whole log.
 func TestStoppedTerminalDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
@@ -275,9 +275,8 @@ func TestCloseGivesUpOnAStoppedTerminal(t *testing.T) {
 	})
 }
 
-// In the background, the display writes only the log and does not move the cursor. What
-// others write meanwhile remains when the display comes back, also if this process was
-// suspended.
+// In the background, the display writes only the log and does not move the cursor. When the display comes back, the output
+// of other programs remains, also if this process was suspended.
 func TestOutputOfOthersRemains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEmulator(t, 80, 24, true)

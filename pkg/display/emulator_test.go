@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// emulator is a terminal with the functions that the display uses. All characters take one
-// cell.
+// emulator is a terminal with the functions that the display needs. All characters take one cell.
 type emulator struct {
 	t             *testing.T
 	width, height int
@@ -53,7 +52,7 @@ func (e *emulator) Write(sent []byte) (int, error) {
 	return len(sent), nil
 }
 
-// sequence splits a control sequence off.
+// sequence splits off a control sequence.
 func sequence(text string) (parameter string, final byte, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, "\x1b[")
 	if !ok {
@@ -118,8 +117,7 @@ func (e *emulator) down() {
 	e.top = max(e.top, e.y+1-e.height)
 }
 
-// resize changes the width. A terminal that reflows wraps its lines again; others truncate
-// them.
+// resize changes the width. A terminal that reflows wraps its lines again. Other terminals truncate them.
 func (e *emulator) resize(width int) {
 	e.width = width
 	if !e.reflows {

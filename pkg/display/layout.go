@@ -12,12 +12,12 @@ import (
 	"nqueens/pkg/report"
 )
 
-// maxWidth limits the lines on wide terminals, to keep together what belongs together and to limit how many lines wrap when
-// the terminal becomes narrower.
+// maxWidth limits the width of lines on wide terminals. It keeps related texts close together, and limits how many lines
+// wrap when the terminal becomes narrower.
 const maxWidth = 100
 
-// layout returns the display for a terminal of that size, the most important lines first. No line is wider than the terminal.
-// The lines take at most half of its rows, or three if it has at least four.
+// layout returns the lines of the display for a terminal of that size, the most important ones first. No line is wider than
+// the terminal. There are at most half as many lines as the terminal has rows, or three if it has at least four rows.
 func layout(s *queens.Snapshot, width, height int, color bool) []line {
 	width = min(width, maxWidth)
 	room := max(1, min(max(3, height/2), height-1))
@@ -44,7 +44,7 @@ func layout(s *queens.Snapshot, width, height int, color bool) []line {
 	return lines
 }
 
-// titleRow says which run it is, and its state.
+// titleRow has the run and its state.
 func titleRow(s *queens.Snapshot, width int) line {
 	styles := map[queens.State]style{queens.Running: filled, queens.Complete: good, queens.Contradicted: alarm}
 	board := string(s.Symmetry) + " symmetry"
@@ -60,8 +60,8 @@ func titleRow(s *queens.Snapshot, width int) line {
 		segment{1, line{{narrow(string(s.State)), cmp.Or(styles[s.State], notice)}}})
 }
 
-// progressRow has the bar, the elapsed time and the time to go. The bar takes a fixed share of the width, so that its length
-// does not depend on the texts beside it, and less only on narrow terminals.
+// progressRow has the bar, the elapsed time and the time to go. The bar takes a fixed part of the width, so that its length
+// does not depend on the texts beside it. On narrow terminals it is shorter.
 func progressRow(s *queens.Snapshot, width int, color bool) line {
 	const gap, minBar = 2, 8
 	percent, done := report.Share(s), s.Done == s.Tasks
@@ -80,7 +80,7 @@ func progressRow(s *queens.Snapshot, width int, color bool) line {
 	return append(append(barOf(float64(s.WorkDone), done, bar, color), spaces(gap)), text...)
 }
 
-// barOf shows a share on a number of cells, in eighths of a cell. It is full only if done is true.
+// barOf returns a bar with a filled part, in eighths of a cell. It is full only if done is true.
 func barOf(share float64, done bool, width int, color bool) line {
 	fill := 0
 	switch {
@@ -100,7 +100,7 @@ func barOf(share float64, done bool, width int, color bool) line {
 	return append(bar, span{strings.Repeat(empty, width-(fill+7)/8), track})
 }
 
-// resultsRow has what was found, and what is unusual about it.
+// resultsRow has the solutions found so far, and the disputes.
 func resultsRow(s *queens.Snapshot, width int) line {
 	segments := []segment{
 		{0, line{{humanize.Big((*big.Int)(s.Solutions)), bold}, {" solutions", plain}}},
@@ -132,7 +132,7 @@ func workerRows(s *queens.Snapshot, width, room int) []line {
 		}
 	}
 	lines := make([]line, 0, len(rows)+1)
-	for _, cells := range rows { // all have the same widths, so that the same columns fit
+	for _, cells := range rows { // the columns of all rows have the same widths, so that the same columns fit
 		for c, cell := range cells {
 			padding := spaces(widths[c] - cell.text.width())
 			if c == 0 || c == 2 { // name and kernel
@@ -149,9 +149,11 @@ func workerRows(s *queens.Snapshot, width, room int) []line {
 	return lines
 }
 
-// workerRow returns the columns of a worker, whose name takes at most a number of cells.
+// workerRow returns the columns of a worker. Its name takes at most room cells.
 func workerRow(w *queens.Worker, room int) []segment {
-	rate, held, age := line{{"-", faint}}, line{{humanize.Plural(w.Held, "task"), faint}}, line{{"for " + humanize.Clock(w.Longest.Duration), plain}}
+	rate := line{{"-", faint}}
+	held := line{{humanize.Plural(w.Held, "task"), faint}}
+	age := line{{"for " + humanize.Clock(w.Longest.Duration), plain}}
 	if w.Rate > 0 {
 		rate = line{{humanize.Rate(w.Rate), plain}}
 	}

@@ -15,7 +15,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// text returns lines as the terminal gets them.
+// text returns the lines as they are written to the terminal.
 func text(lines []line, color bool) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -24,24 +24,32 @@ func text(lines []line, color bool) string {
 	return b.String()
 }
 
-// underWay is a run of n = 20 with four workers, one of them idle.
+func lasting(d time.Duration) queens.Seconds { return queens.Seconds{Duration: d} }
+
+// underWay returns a snapshot of a run for n = 20 with four workers. One of them is idle.
 func underWay() *queens.Snapshot {
 	s := &queens.Snapshot{
 		Run: "n20-20261120-170938-7274", N: 20, Symmetry: queens.Full, State: queens.Running,
 		Done: 104, Tasks: 308, WorkDone: 0.264, Solutions: (*queens.Decimal)(big.NewInt(4130085116)), Rate: 206435540,
-		Elapsed: queens.Seconds{Duration: 20 * time.Second}, TimeToGo: &queens.TimeToGo{Least: queens.Seconds{Duration: 48 * time.Second}, Most: queens.Seconds{Duration: 65 * time.Second}},
+		Elapsed: lasting(20 * time.Second), TimeToGo: &queens.TimeToGo{Least: lasting(48 * time.Second), Most: lasting(65 * time.Second)},
 		Machines: 4, Workers: 4, Threads: 20, IdleThreads: 1,
 		WorkerList: []queens.Worker{
 			{Machine: "attic", Process: "3f02", Kernel: "generic", Threads: 1, Held: 0},
-			{Machine: "node-17", Process: "a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, Longest: queens.Seconds{Duration: 2 * time.Second}},
-			{Machine: "node-18", Process: "0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8, Longest: queens.Seconds{Duration: 1500 * time.Millisecond}},
-			{Machine: "6b1e9c2a-8f0d-4a53-9d0e-1f2a3b4c5d6e", Process: "77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1, Longest: queens.Seconds{Duration: 95 * time.Second}},
+			{Machine: "node-17", Process: "a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, Longest: lasting(2 * time.Second)},
+			{
+				Machine: "node-18", Process: "0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8,
+				Longest: lasting(1500 * time.Millisecond),
+			},
+			{
+				Machine: "6b1e9c2a-8f0d-4a53-9d0e-1f2a3b4c5d6e", Process: "77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1,
+				Longest: lasting(95 * time.Second),
+			},
 		},
 	}
 	return s
 }
 
-// troubled is the same run with all that is rarely shown.
+// troubled returns underWay with everything that the display rarely shows.
 func troubled() *queens.Snapshot {
 	s := underWay()
 	s.Disputes, s.Recounts, s.Placed, s.Notice = 1, 1, make([]queens.Square, 2), "the server is away since 12s"
@@ -50,7 +58,7 @@ func troubled() *queens.Snapshot {
 	return s
 }
 
-// ended is the same run when it is complete.
+// ended returns underWay at the end of the run.
 func ended() *queens.Snapshot {
 	s := underWay()
 	s.State, s.Done, s.WorkDone, s.Total = queens.Complete, s.Tasks, 1, (*queens.Decimal)(big.NewInt(39029188884))
@@ -59,22 +67,27 @@ func ended() *queens.Snapshot {
 	return s
 }
 
-// crowd is the same run with many workers, of which it lists as many as a snapshot may.
+// crowd returns underWay with many workers. It lists as many of them as a snapshot may list.
 func crowd(workers int) *queens.Snapshot {
 	s := underWay()
 	s.Machines, s.Workers, s.Threads, s.WorkerList = workers, workers, 64*workers, nil
 	for i := range min(workers, queens.MaxWorkers) {
 		s.WorkerList = append(s.WorkerList, queens.Worker{
-			Machine: fmt.Sprintf("node-%04d", i), Process: "x", Kernel: "avx512", Threads: 64, Rate: 8e9, Held: 64, Longest: queens.Seconds{Duration: time.Second},
+			Machine: fmt.Sprintf("node-%04d", i), Process: "x", Kernel: "avx512", Threads: 64, Rate: 8e9, Held: 64,
+			Longest: lasting(time.Second),
 		})
 	}
 	s.WorkerList[len(s.WorkerList)-1].Longest.Duration = time.Hour
 	return s
 }
 
-// The display looks like the golden files, which have each width of the terminal.
+// The display equals the golden files for each width of the terminal.
 func TestLayoutMatchesGoldenFiles(t *testing.T) {
 	usual := []int{60, 80, 120}
+	beginning := &queens.Snapshot{
+		Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: queens.Running, Tasks: 12345678,
+		Solutions: (*queens.Decimal)(new(big.Int)),
+	}
 	for _, tt := range []struct {
 		name   string
 		s      *queens.Snapshot
@@ -86,7 +99,7 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 		{"colors", troubled(), true, 24, usual},
 		{"troubled", troubled(), false, 24, []int{20, 40, 60, 80, 120}},
 		{"ended", ended(), false, 24, usual},
-		{"beginning", &queens.Snapshot{Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: queens.Running, Tasks: 12345678, Solutions: (*queens.Decimal)(new(big.Int))}, false, 24, usual},
+		{"beginning", beginning, false, 24, usual},
 		{"crowd", crowd(1000), false, 24, usual},
 		{"low", crowd(12), false, 8, usual},
 	} {
@@ -138,7 +151,7 @@ func TestBarGrowsByEighths(t *testing.T) {
 	}
 }
 
-// The display leaves half of the terminal to the log, and counts the workers not shown.
+// The display leaves half of the terminal to the log, and says how many workers it does not show.
 func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 	more := regexp.MustCompile(`and ([0-9,]+) more workers?`)
 	for _, workers := range []int{1, 2, 12, 256, 1000} {
@@ -162,12 +175,14 @@ func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 	}
 }
 
-// For any snapshot and size of the terminal, no line is too wide, there are not too many
-// lines, and no character that a terminal does not show, or does not have.
+// For any snapshot and any size of the terminal, no line is too wide, there are not too many lines, and all characters can
+// be shown in one cell.
 func FuzzLayout(f *testing.F) {
 	f.Add("n20-20261120-170938-7274", "node-1", "", 0.5, 1e8, uint64(104), int64(time.Minute), 80, 24, 3, byte(0))
-	f.Add("\x1b]0;title\a\x1b[2J\x9b5A", "\r\n\t\x00\u202e\u200b", "\x1b[?25l", -1.0, math.Inf(1), uint64(math.MaxUint64), int64(-1), 20, 5, 300, byte(1))
-	f.Add(strings.Repeat("名前", 300), "👩‍👩‍👧🏽é\ufe0f\xff\xfe", strings.Repeat("\u0301", 500), math.NaN(), math.NaN(), uint64(0), int64(math.MaxInt64), 200, 60, 40, byte(2))
+	f.Add("\x1b]0;title\a\x1b[2J\x9b5A", "\r\n\t\x00\u202e\u200b", "\x1b[?25l",
+		-1.0, math.Inf(1), uint64(math.MaxUint64), int64(-1), 20, 5, 300, byte(1))
+	f.Add(strings.Repeat("名前", 300), "👩‍👩‍👧🏽é\ufe0f\xff\xfe", strings.Repeat("\u0301", 500),
+		math.NaN(), math.NaN(), uint64(0), int64(math.MaxInt64), 200, 60, 40, byte(2))
 	f.Add("", "", "", 0.0, 0.0, uint64(0), int64(0), 1, 1, 0, byte(3))
 	f.Add("🇩🇪🇫", "a\u0301", "1\ufe0f\u20e3", 1.0, 1e300, uint64(9), int64(math.MinInt64), 40, 30, 9, byte(7))
 	sequence := regexp.MustCompile("\x1b\\[[0-9;]*m")
@@ -176,8 +191,9 @@ func FuzzLayout(f *testing.F) {
 		width, height, workers = 1+abs(width)%250, 1+abs(height)%100, abs(workers)%400
 		s := &queens.Snapshot{
 			Run: id, N: int(number % 33), Symmetry: queens.Symmetry(name), State: queens.State(note), Placed: make([]queens.Square, kind),
-			Done: number, Tasks: number / 3, WorkDone: queens.Fraction(work), Rate: rate, Elapsed: queens.Seconds{Duration: time.Duration(age)},
-			TimeToGo: &queens.TimeToGo{Least: queens.Seconds{Duration: time.Duration(age / 2)}, Most: queens.Seconds{Duration: time.Duration(age)}}, Workers: workers, Threads: int(number % 1e9),
+			Done: number, Tasks: number / 3, WorkDone: queens.Fraction(work), Rate: rate, Elapsed: lasting(time.Duration(age)),
+			TimeToGo: &queens.TimeToGo{Least: lasting(time.Duration(age / 2)), Most: lasting(time.Duration(age))},
+			Workers:  workers, Threads: int(number % 1e9),
 			IdleThreads: int(kind), Recounting: number % 2, Disputes: uint64(kind), Notice: note, Banned: make([]queens.Ban, kind%3),
 		}
 		if kind&1 == 0 {
@@ -185,7 +201,8 @@ func FuzzLayout(f *testing.F) {
 		}
 		for i := range min(workers, queens.MaxWorkers) {
 			s.WorkerList = append(s.WorkerList, queens.Worker{
-				Machine: name[min(i, len(name)):], Process: id, Kernel: id, Threads: i * i, Rate: rate / float64(i), Held: uint64(i % 3), Longest: queens.Seconds{Duration: time.Duration(age / int64(i+1))},
+				Machine: name[min(i, len(name)):], Process: id, Kernel: id, Threads: i * i, Rate: rate / float64(i),
+				Held: uint64(i % 3), Longest: lasting(time.Duration(age / int64(i+1))),
 			})
 		}
 		color := kind&2 != 0

@@ -15,8 +15,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// On a real terminal, the log is complete and in order, the display is drawn at most four
-// times per second in the size of the terminal, and nothing of it remains.
+// On a real terminal, the log is complete and in order. The display is drawn at most four times per second, in the size of
+// the terminal, and no part of it remains at the end.
 func TestRealTerminal(t *testing.T) {
 	const writers, lines = 4, 200
 	master, terminal := clitest.Terminal(t, 72, 20)
@@ -78,7 +78,7 @@ func TestRealTerminal(t *testing.T) {
 	}
 }
 
-// A file that is no terminal gets only the log.
+// A file that is not a terminal gets only the log.
 func TestNoTerminalGetsOnlyTheLog(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// screen is a terminal with the display on its last lines. The cursor stays at the start
-// of the line below them and is never hidden, so that a killed process leaves the terminal
-// usable.
+// screen is a terminal with the display on its last lines. The cursor stays at the start of the line below the display and
+// is never hidden, so that a killed process leaves the terminal usable.
 type screen struct {
 	out          io.Writer
 	size         func() (width, height int) // in cells
@@ -33,9 +32,8 @@ const (
 	eraseAll = eraseLine + "\x1b[B" + eraseBelow + "\x1b[A" // EL CUD ED CUU
 )
 
-// draw writes lines of the log and, in place of the old display, the new one below them,
-// all in one write. It writes nothing if nothing has changed. It ignores errors: a terminal
-// that was closed can't show them.
+// draw replaces the old display by lines of the log and the new display below them, in one write. It writes nothing if
+// nothing has changed. It ignores errors: a closed terminal can't show them.
 func (s *screen) draw(log []byte, lines []line, width int) {
 	rendered := make([]string, len(lines))
 	for i, l := range lines {
@@ -66,8 +64,8 @@ func (s *screen) draw(log []byte, lines []line, width int) {
 // forget leaves the old display where it is.
 func (s *screen) forget() { s.drawn, s.lines = nil, nil }
 
-// rows returns how many rows the old display takes now. If the terminal has become
-// narrower and reflows, that is more than its lines.
+// rows returns how many rows the old display takes now. If the terminal has become narrower and reflows, the display takes
+// more rows than it has lines.
 func (s *screen) rows(width int) int {
 	rows := len(s.drawn)
 	for _, l := range s.lines {
@@ -78,8 +76,8 @@ func (s *screen) rows(width int) int {
 	return rows
 }
 
-// reflows reports whether the terminal reflows, according to its environment: of the common
-// terminals, only xterm and GNU screen do not. Programs in tmux inside those are reflowed.
+// reflows reports whether the terminal reflows, according to its environment. All common terminals do, except xterm and GNU
+// screen. Programs in tmux are reflowed, also inside these two.
 func reflows(getenv func(string) string) bool {
 	return getenv("TMUX") != "" || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
 }

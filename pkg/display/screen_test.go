@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// While the terminal changes its width, it shows the complete log in order, the display
-// once below it, and nothing else.
+// While its width changes, the terminal shows the complete log in order, below it the display once, and nothing else.
 func TestScreenThroughResizes(t *testing.T) {
 	for _, reflows := range []bool{true, false} {
 		for seed := range uint64(30) {
@@ -51,7 +50,7 @@ func TestScreenThroughResizes(t *testing.T) {
 	}
 }
 
-// wantLines fails the test at the first line that differs.
+// wantLines compares lines, and fails the test at the first line that differs.
 func wantLines(t *testing.T, e *emulator, want []string) {
 	t.Helper()
 	got := e.lines()
@@ -88,7 +87,7 @@ func TestScreenDrawsOnlyChanges(t *testing.T) {
 	}
 }
 
-// The environment tells whether the terminal reflows.
+// The environment says whether the terminal reflows.
 func TestReflows(t *testing.T) {
 	for _, c := range []struct {
 		env  map[string]string

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// style is the look of a text: the parameters of an SGR sequence (ECMA-48, 8.3.117), or "" for plain. The person's theme of
-// the terminal defines all colors but the bar's track.
+// style is the look of a text: the parameters of an SGR sequence (ECMA-48, 8.3.117), or "" for plain. The theme of the
+// terminal defines all colors except the empty part of the bar.
 type style string
 
 const (
@@ -24,7 +24,7 @@ const (
 // separator stands between two texts on a line, and ellipsis where a text is cut off.
 const separator, ellipsis = " · ", "…"
 
-// narrow returns a text in which a question mark replaces each letter that may not take exactly one cell.
+// narrow replaces each letter that may not take exactly one cell with a question mark.
 func narrow(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 0x300 { // from here on, letters are combined, wide or right to left
@@ -40,7 +40,7 @@ type span struct {
 	style style
 }
 
-// spaces returns n spaces; none if n is negative.
+// spaces returns n spaces, or none if n is negative.
 func spaces(n int) span { return span{strings.Repeat(" ", max(0, n)), plain} }
 
 // line is a row of the display.
@@ -84,13 +84,15 @@ func (l line) fit(width int) line {
 	return l
 }
 
-// segment is one of several texts on a line. If there is not room for all, those with the highest priority numbers go.
+// segment is one of several texts on a line. If there is not enough room, the segments with the highest priority numbers
+// are left out first.
 type segment struct {
 	priority int
 	text     line
 }
 
-// join puts the segments that fit into a width side by side, with a gap between them. One stays, however long.
+// join puts the segments that fit into a width side by side, with a gap between them. The last segment stays, of any
+// length.
 func join(segments []segment, width int, gap span) line {
 	for {
 		var joined line

@@ -100,10 +100,8 @@ func (s *State) Mark() *Mark { return s.last }
 // run has not ended. That includes a log that goes on after such a mark, and one with the mark complete and a task that is
 // not done.
 func (s *State) Ended() queens.State {
-	switch {
-	case !s.isLast || !s.last.State.Ended():
-		return ""
-	case s.last.State == queens.Complete && s.totals.done < s.header.Manifest.Tasks:
+	allDone := s.totals.done == s.header.Manifest.Tasks
+	if !s.isLast || !s.last.State.Ended() || s.last.State == queens.Complete && !allDone {
 		return ""
 	}
 	return s.last.State

@@ -42,7 +42,7 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	}
 	m.add("nqueens_run_info", "1; the labels are the run, the side of its board, and its symmetry.", 1,
 		"run", s.Run, "n", strconv.Itoa(s.N), "symmetry", string(s.Symmetry))
-	m.add("nqueens_running", "1 while the run counts, 0 when it has ended.", oneIf(s.State == queens.Running))
+	m.add("nqueens_running", "1 while the run counts, 0 when it has ended.", oneIf[s.State == queens.Running])
 	m.add("nqueens_tasks", "Tasks of the run.", float64(s.Tasks))
 	m.add("nqueens_done_tasks", "Tasks that are done.", float64(s.Done))
 	m.add("nqueens_waiting_tasks", "Tasks that wait to be handed out.", float64(s.Waiting))
@@ -73,10 +73,5 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	return m.String()
 }
 
-// oneIf returns the value of a metric for a fact.
-func oneIf(fact bool) float64 {
-	if fact {
-		return 1
-	}
-	return 0
-}
+// oneIf has the values of metrics that are 1 or 0.
+var oneIf = map[bool]float64{true: 1, false: 0}

@@ -42,7 +42,7 @@ func workerMetrics(s Worker) string {
 	m.add("nqueens_build_info", "1; the label is the version of the program.", 1, "version", s.Version)
 	m.add("nqueens_worker_info", "1; the labels are the machine, the process, and its kernel.", 1,
 		"machine", s.Machine, "process", s.Process, "kernel", s.Kernel)
-	m.add("nqueens_worker_connected", "1 while there is a connection to a NATS server, else 0.", oneIf(s.Connected))
+	m.add("nqueens_worker_connected", "1 while there is a connection to a NATS server, else 0.", oneIf[s.Connected])
 	m.add("nqueens_worker_threads", "Threads of the worker.", float64(s.Threads))
 	m.add("nqueens_worker_busy_threads", "Threads that search.", float64(s.Busy))
 	m.add("nqueens_worker_tasks_total", "Tasks that the worker counted.", float64(s.Tasks))
