@@ -25,7 +25,9 @@ import (
 // decode decodes the objects of a manifest with the types of Kubernetes. An unknown or repeated field is an error.
 func decode(manifest []byte) (objects []runtime.Object, err error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), networkingv1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(
+		corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), networkingv1.AddToScheme(scheme),
+	); err != nil {
 		return nil, err
 	}
 	decoder := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
@@ -202,7 +204,8 @@ func TestAutoscale(t *testing.T) {
 		Metadata metav1.ObjectMeta
 		Spec     struct{ ScaleTargetRef struct{ Name string } }
 	}
-	if err := yaml.Unmarshal(text, &scaler); err != nil || scaler.Metadata.Namespace != "nqueens" || pods[scaler.Spec.ScaleTargetRef.Name] == nil {
+	err = yaml.Unmarshal(text, &scaler)
+	if err != nil || scaler.Metadata.Namespace != "nqueens" || pods[scaler.Spec.ScaleTargetRef.Name] == nil {
 		t.Errorf("it scales %+v (%v)", scaler, err)
 	}
 }

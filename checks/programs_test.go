@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -63,9 +64,8 @@ func command(t *testing.T, state, program string, args ...string) *exec.Cmd {
 func without(environment []string) (rest []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
-		switch {
-		case strings.HasPrefix(name, "NQUEENS_"), strings.HasPrefix(name, "COMPOSE_"), name == "N", name == "WORKERS", name == "PAGE", name == "NATS", name == "UID":
-		default:
+		ours := strings.HasPrefix(name, "NQUEENS_") || strings.HasPrefix(name, "COMPOSE_")
+		if !ours && !slices.Contains([]string{"N", "WORKERS", "PAGE", "NATS", "UID"}, name) {
 			rest = append(rest, variable)
 		}
 	}

@@ -69,7 +69,10 @@ func tail(path string) []byte {
 func (l *lab) start(program string, args ...string) *process {
 	l.Helper()
 	base := filepath.Join(l.dir, fmt.Sprint(len(l.processes), program))
-	p := &process{Cmd: exec.Command(filepath.Join(l.programs, program), args...), lab: l, out: base + ".out", err: base + ".err", ended: make(chan struct{})}
+	p := &process{
+		Cmd: exec.Command(filepath.Join(l.programs, program), args...), lab: l, out: base + ".out", err: base + ".err",
+		ended: make(chan struct{}),
+	}
 	p.Env = append(os.Environ(), "XDG_STATE_HOME="+l.dir, "NQUEENS_LOG_FORMAT=json", "GORACE=atexit_sleep_ms=0 halt_on_error=1")
 	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err1 := os.Create(p.out)

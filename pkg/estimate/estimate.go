@@ -63,7 +63,7 @@ var aside = Range{0.03, 0.06, 0.1}
 // cause.
 func Run(ctx context.Context, job Job) (*Estimate, error) {
 	if job.Threads < 1 || job.Cores < 1 {
-		return nil, fmt.Errorf("can't estimate a count on %d threads with a sample on %d: both need at least 1", job.Threads, job.Cores)
+		return nil, fmt.Errorf("a sample on %d threads for %d threads: both must be at least 1", job.Cores, job.Threads)
 	}
 	classes, err := symmetry.Classes(job.N, queens.Full)
 	if err != nil {

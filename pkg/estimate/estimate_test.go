@@ -110,8 +110,8 @@ func TestNodesAndFleets(t *testing.T) {
 	}
 	before := e.Seconds.Mid
 	for _, f := range e.Fleets {
-		if f.Seconds > before || f.Seconds < e.CoreSeconds.Mid/e.Tasks {
-			t.Errorf("%d threads: %.4g s, fewer took %.4g s, and a task takes %.4g s", f.Threads, f.Seconds, before, e.CoreSeconds.Mid/e.Tasks)
+		if task := e.CoreSeconds.Mid / e.Tasks; f.Seconds > before || f.Seconds < task {
+			t.Errorf("%d threads: %.4g s, fewer took %.4g s, and a task takes %.4g s", f.Threads, f.Seconds, before, task)
 		}
 		before = f.Seconds
 	}

@@ -50,8 +50,8 @@ type stratum struct {
 // together, because a kernel shares work among them. Runs are evenly spread over the estimated work of all classes, and over
 // each class.
 //
-// References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29 (1975), 121-136;
-// [Cochran] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6, on estimates of a ratio.
+// References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29 (1975),
+// 121-136; [Cochran] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6, on estimates of a ratio.
 type sampler struct {
 	strata       []stratum
 	nodes, tasks float64 // sums over all classes

@@ -8,7 +8,10 @@ import (
 // A shell reads quoted words as the original words.
 func TestShellWords(t *testing.T) {
 	t.Parallel()
-	words := []string{"plain", "--flag", "a b", "", "it's", `"quoted" \ back`, "$HOME", "`date`", "~", "*", "a\nb", "#", "!x", "nats://a:4222,nats://b:4222", "é"}
+	words := []string{
+		"plain", "--flag", "a b", "", "it's", `"quoted" \ back`, "$HOME", "`date`", "~", "*", "a\nb", "#", "!x",
+		"nats://a:4222,nats://b:4222", "é",
+	}
 	got, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s\\0' "+ShellWords(words...)).Output()
 	want := ""
 	for _, word := range words {

@@ -20,13 +20,17 @@ type BatchCounter interface {
 	Counter
 	// CountTasks counts tasks on board b. It sets counts[i] to the number of completions of the prefixes of tasks[i], for the
 	// first n tasks. If there is no error, n is the number of tasks. Everything else is as for Count.
-	CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
+	CountTasks(
+		ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64,
+	) (n int, err error)
 }
 
 // CountTasks counts tasks of one board. A [BatchCounter] counts all at once; then Elapsed of each is an equal part of the
 // time. Any other counter counts one after the other. If there is an error, CountTasks returns the counts of the tasks that
 // were counted before. It does not set Kernel in the counts.
-func CountTasks(ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) ([]queens.TaskCount, error) {
+func CountTasks(
+	ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64,
+) ([]queens.TaskCount, error) {
 	counted := make([]queens.TaskCount, 0, len(tasks))
 	batch, ok := c.(BatchCounter)
 	if !ok {

@@ -13,9 +13,10 @@ import (
 // CountTasks fails if a kernel returns too few counts and no error.
 func TestEveryTaskIsCounted(t *testing.T) {
 	for n := range 4 {
-		fake := &kerneltest.Fake{CountTasks: func(context.Context, *queens.Board, [][]queens.Prefix, *atomic.Uint64, []uint64) (int, error) {
+		countTasks := func(context.Context, *queens.Board, [][]queens.Prefix, *atomic.Uint64, []uint64) (int, error) {
 			return n, nil
-		}}
+		}
+		fake := &kerneltest.Fake{CountTasks: countTasks}
 		board := queens.FullBoard(4)
 		c := kerneltest.NewCounter(t, fake.Kernel(t))
 		counts, err := kernel.CountTasks(t.Context(), c, &board, make([][]queens.Prefix, 3), new(atomic.Uint64))

@@ -26,7 +26,9 @@ type genericCounter struct {
 	pulse *atomic.Uint64
 }
 
-func (g *genericCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+func (g *genericCounter) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (uint64, error) {
 	g.ctx, g.pulse = ctx, pulse
 	var found uint64
 	var buffer [queens.MaxN]Row

@@ -57,7 +57,9 @@ type vectorCounter struct {
 	placed [queens.MaxN]Problem // buffers of placeColumn, by the number of remaining columns
 }
 
-func (c *vectorCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+func (c *vectorCounter) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (uint64, error) {
 	c.ctx, c.pulse, c.found = ctx, pulse, 0
 	c.Start(b, prefixes)
 	p, states := c.Take()

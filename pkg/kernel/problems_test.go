@@ -56,7 +56,9 @@ func completions(rows []kernel.Row, s kernel.State) (found uint64) {
 	}
 	for ; free != 0; free &= free - 1 {
 		queen := free & -free
-		found += completions(rows[1:], kernel.State{Cols: s.Cols | queen, Left: (s.Left | queen) << rows[0].Gap, Right: (s.Right | queen) >> rows[0].Gap})
+		found += completions(rows[1:], kernel.State{
+			Cols: s.Cols | queen, Left: (s.Left | queen) << rows[0].Gap, Right: (s.Right | queen) >> rows[0].Gap,
+		})
 	}
 	return found
 }

@@ -66,8 +66,8 @@ func compare(ctx context.Context, name string, c Counter, board *queens.Board, p
 		if counts[i].Count == want {
 			return nil
 		}
-		return fmt.Errorf("kernel %s counts %d for n = %d, %s is %d: this machine or this build is broken, choose another kernel or machine",
-			name, counts[i].Count, board.N, source, want)
+		return fmt.Errorf("kernel %s counts %d for n = %d, %s is %d: this machine or this build is broken, "+
+			"choose another kernel or machine", name, counts[i].Count, board.N, source, want)
 	}
 	const byGeneric = "the count of kernel generic"
 	small := board.N <= SelfTestN

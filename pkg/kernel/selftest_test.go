@@ -31,7 +31,9 @@ func TestCheckOfAWrongKernel(t *testing.T) {
 			t.Errorf("a kernel that is wrong for n = %d passes", n)
 			continue
 		}
-		for _, part := range []string{"kernel wrong", fmt.Sprintf("n = %d,", n), fmt.Sprintf(" %v:", known), fmt.Sprintf(" %d ", known.Uint64()+1)} {
+		for _, part := range []string{
+			"kernel wrong", fmt.Sprintf("n = %d,", n), fmt.Sprintf(" %v:", known), fmt.Sprintf(" %d ", known.Uint64()+1),
+		} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%v: does not say %q", err, part)
 			}
@@ -110,14 +112,17 @@ func TestSelfTestComparesTasks(t *testing.T) {
 		"right":    func(i int) int { return i },
 		"mixed up": func(i int) int { return i ^ 1 },
 	} {
-		fake := &kerneltest.Fake{CountTasks: func(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error) {
+		countTasks := func(
+			ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64,
+		) (n int, err error) {
 			for i := range tasks {
 				if counts[i], err = reference.Count(ctx, b, tasks[min(place(i), len(tasks)-1)], pulse); err != nil {
 					return i, err
 				}
 			}
 			return len(tasks), nil
-		}}
+		}
+		fake := &kerneltest.Fake{CountTasks: countTasks}
 		if err := kernel.SelfTest(t.Context(), fake.Kernel(t)); (err == nil) != (name == "right") {
 			t.Errorf("%s: error %v", name, err)
 		}

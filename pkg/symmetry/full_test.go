@@ -116,8 +116,8 @@ func TestFullClassesByBruteForce(t *testing.T) {
 				t.Errorf("n=%d, a=%d, tied %03b: the class has %d solutions, brute force %d", n, d.a, d.tied, got, want[d])
 			}
 			for tied, image := range rotations {
-				if d.tied == image && want[definition{d.a, tied}] != got {
-					t.Errorf("n=%d, a=%d, tied %03b: %d solutions, and %d where %03b are tied", n, d.a, tied, want[definition{d.a, tied}], got, image)
+				if rotated := want[definition{d.a, tied}]; d.tied == image && rotated != got {
+					t.Errorf("n=%d, a=%d, tied %03b: %d solutions, and %d where %03b are tied", n, d.a, tied, rotated, got, image)
 				}
 			}
 		}

@@ -43,8 +43,8 @@ func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {
 	sum.Add(sum, total)
 	unique, remainder := sum.QuoRem(sum, big.NewInt(8), new(big.Int))
 	if remainder.Sign() != 0 {
-		return nil, fmt.Errorf("%w: %d solutions, %d of them fixed by a half turn and %d by a quarter turn, do not give a whole number of fundamental solutions",
-			queens.ErrContradiction, total, half, quarter)
+		return nil, fmt.Errorf("%w: %d solutions, %d of them fixed by a half turn and %d by a quarter turn, "+
+			"do not give a whole number of fundamental solutions", queens.ErrContradiction, total, half, quarter)
 	}
 	return unique, nil
 }

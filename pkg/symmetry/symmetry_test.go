@@ -143,7 +143,8 @@ func TestClassesOfNothing(t *testing.T) {
 		n int
 		s queens.Symmetry
 	}{
-		{0, queens.None}, {-1, queens.Mirror}, {33, queens.None}, {33, queens.Mirror}, {0, queens.Full}, {33, queens.Full}, {-1 << 31, queens.None},
+		{0, queens.None}, {-1, queens.Mirror}, {33, queens.None}, {33, queens.Mirror}, {0, queens.Full}, {33, queens.Full},
+		{-1 << 31, queens.None},
 		{8, ""}, {8, "Mirror"}, {8, "Full"}, {8, "NONE"}, {8, "mirror "}, {8, "left-right"}, {1, ""}, {1, "left-right"}, {0, ""},
 	} {
 		if classes, err := symmetry.Classes(c.n, c.s); err == nil || classes != nil {

@@ -59,7 +59,7 @@ func check(export io.Reader) (symmetry string, classes, prefixes int, err error)
 		}
 	}
 	if symmetry == "" {
-		return "", 0, 0, errors.New("the export is empty, or these are not the classes of a full board by one of the symmetries")
+		return "", 0, 0, errors.New("the export is empty, or no symmetry of a full board gives these classes")
 	}
 	for _, c := range all {
 		prefixes := listed[fmt.Sprint(c)]

@@ -107,7 +107,10 @@ func noAllocation(t *testing.T, k kernel.Kernel) {
 	masked, columns := solvableBoard(rng, "masked", queens.MaxN, 1)
 	masked.addShort(columns, 0)
 	c := NewCounter(t, k)
-	for _, b := range []*batch{whole, masked, outerBatch(22, 0), outerBatch(queens.MaxN, 0), allPrefixes(8).draw(rng, 5000), newBatch("no prefix", queens.FullBoard(8))} {
+	for _, b := range []*batch{
+		whole, masked, outerBatch(22, 0), outerBatch(queens.MaxN, 0), allPrefixes(8).draw(rng, 5000),
+		newBatch("no prefix", queens.FullBoard(8)),
+	} {
 		var pulse atomic.Uint64
 		allocs := testing.AllocsPerRun(5, func() {
 			if got, err := c.Count(ctx, &b.board, b.prefixes, &pulse); got != b.want() || err != nil {

@@ -75,7 +75,9 @@ func (f *Fake) Kernel(t testing.TB) kernel.Kernel {
 // fakeBatchCounter is a kernel.BatchCounter.
 type fakeBatchCounter struct{ *fakeCounter }
 
-func (c *fakeBatchCounter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error) {
+func (c *fakeBatchCounter) CountTasks(
+	ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64,
+) (n int, err error) {
 	err = c.use(func() error {
 		n, err = c.fake.CountTasks(ctx, b, tasks, pulse, counts)
 		return err

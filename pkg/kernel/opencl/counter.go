@@ -78,7 +78,9 @@ func (c *counter) Count(ctx context.Context, b *queens.Board, prefixes []queens.
 	return c.totals[0], nil
 }
 
-func (c *counter) CountTasks(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error) {
+func (c *counter) CountTasks(
+	ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64,
+) (n int, err error) {
 	for n < len(tasks) {
 		part := tasks[n:min(n+maxTasks, len(tasks))]
 		if err := c.count(ctx, b, part, pulse); err != nil {
@@ -216,7 +218,8 @@ func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 		w := c.control[r*controlWords:][:controlWords]
 		if int(w[size]) > statesOfLane*c.lanes || int(w[next]) > int(w[size])+c.active ||
 			r == 1 && c.now[next] < c.now[size] && (w[size] != c.now[size] || w[next] < c.now[next]) {
-			return 0, fmt.Errorf("%d of %d states of the queue are taken, %d of %d before: the device computes wrongly", w[next], w[size], c.now[next], c.now[size])
+			return 0, fmt.Errorf("%d of %d states of the queue are taken, %d of %d before: the device computes wrongly",
+				w[next], w[size], c.now[next], c.now[size])
 		}
 		if w[most] > budget {
 			return 0, fmt.Errorf("a lane took %d steps in a round of at most %d: the device computes wrongly", w[most], budget)

@@ -37,7 +37,8 @@ func Kernel(name string) (kernel.Kernel, error) {
 	if err != nil {
 		return kernel.Kernel{}, fmt.Errorf("a device has a name like %s0, not %q", Prefix, name)
 	}
-	return kernel.Kernel{Name: fmt.Sprint(Prefix, index), AtOnce: atOnce, New: func() (kernel.Counter, error) { return open(int(index), settings{}) }}, nil
+	newCounter := func() (kernel.Counter, error) { return open(int(index), settings{}) }
+	return kernel.Kernel{Name: fmt.Sprint(Prefix, index), AtOnce: atOnce, New: newCounter}, nil
 }
 
 // atOnce is the number of tasks of a large run that keep a GPU busy for about a second in one call of CountTasks.

@@ -151,7 +151,7 @@ func (c *counter) checkLanes() error {
 		return err
 	}
 	if want := uint64(c.lanes) * solutions; got != want {
-		return fmt.Errorf("%d lanes count %d solutions for n = %d, not %d: the device or its driver is broken", c.lanes, got, n, want)
+		return fmt.Errorf("%d lanes count %d solutions for n = %d, not %d: device or driver is broken", c.lanes, got, n, want)
 	}
 	return nil
 }

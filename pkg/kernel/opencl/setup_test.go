@@ -147,6 +147,8 @@ func TestDeviceLost(t *testing.T) {
 // If the machine lacks something, New returns a clear error, and frees what it made.
 func TestSetupErrors(t *testing.T) {
 	firstDevice(t)
+	noStep := "kernel void begin(global int *lanes, global int *counts) {}"
+	wrong := replaced(t, "found += row.z >> 31;", "found += 2 * (row.z >> 31);")
 	for name, c := range map[string]struct {
 		index    int
 		settings settings
@@ -154,9 +156,9 @@ func TestSetupErrors(t *testing.T) {
 	}{
 		"no such device":         {99, settings{}, []string{"opencl:99", "it has "}},
 		"a kernel with an error": {0, settings{source: "kernel void begin( {"}, []string{"compiler", "error"}},
-		"a kernel is missing":    {0, settings{source: "kernel void begin(global int *lanes, global int *counts) {}"}, []string{"clCreateKernel"}},
+		"a kernel is missing":    {0, settings{source: noStep}, []string{"clCreateKernel"}},
 		"too little memory":      {0, settings{lanes: 1 << 40, group: 64, portion: 64}, []string{"1099511627776 lanes", "clCreateBuffer"}},
-		"a wrong count":          {0, settings{source: replaced(t, "found += row.z >> 31;", "found += 2 * (row.z >> 31);")}, []string{"broken", "for n = 8"}},
+		"a wrong count":          {0, settings{source: wrong}, []string{"broken", "for n = 8"}},
 	} {
 		before := cl.Live()
 		counter, err := open(c.index, c.settings)

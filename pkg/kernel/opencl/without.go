@@ -9,7 +9,8 @@ import (
 )
 
 // errWithout says how to get a binary with OpenCL.
-var errWithout = errors.New("this binary is built without OpenCL: use the image worker-opencl, or build on Linux with go build -tags opencl ./worker")
+var errWithout = errors.New("this binary is built without OpenCL: " +
+	"use the image worker-opencl, or build on Linux with go build -tags opencl ./worker")
 
 // Devices returns no device: this binary is built without OpenCL.
 func Devices() ([]Device, error) { return nil, nil }
