@@ -183,10 +183,7 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 		}
 	}
 	if result.Total != nil && o.server.IsSet() {
-		select {
-		case <-ctx.Done():
-		case <-time.After(logDelay):
-		}
+		time.Sleep(logDelay)
 	}
 	err = errors.Join(err, result.Write(cmd.OutOrStdout(), o.json))
 	if closed := s.Close(ctx); !errors.Is(err, ledger.ErrFailed) { // err has the failure of the ledger already

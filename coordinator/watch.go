@@ -87,7 +87,8 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, a
 		v.bus, err = connect(v.app, server, "nqueens watch")
 		return err
 	}
-	isActive, isReadable := func(r *runs.Run) bool { return r.Active != nil }, func(*runs.Run) bool { return true }
+	isActive := func(r *runs.Run) bool { return r.Active != nil }
+	isReadable := func(*runs.Run) bool { return true }
 	if v.store, v.name, err = data.find(args, "to watch", isActive, isReadable); err != nil {
 		return err
 	}

@@ -32,8 +32,8 @@ const (
 	eraseAll = eraseLine + "\x1b[B" + eraseBelow + "\x1b[A" // EL CUD ED CUU
 )
 
-// draw replaces the old display by lines of the log and the new display below them, in one write. It writes nothing if
-// nothing has changed. It ignores errors: a closed terminal can't show them.
+// draw writes lines of the log in place of the old display, and the new display below them, in one write. It writes nothing
+// if nothing has changed. It ignores errors: a closed terminal can't show them.
 func (s *screen) draw(log []byte, lines []line, width int) {
 	rendered := make([]string, len(lines))
 	for i, l := range lines {

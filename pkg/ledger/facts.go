@@ -119,14 +119,9 @@ func (f *facts) Task(task uint64) (o Outcome) {
 		}
 		return o
 	}
-	var (
-		recounted side // the side with the most recounts
-		recounts  int  // sides with a recount
-		twice     int  // sides with two or more recounts
-		agreed    side // the last side that is not void
-		left      int  // sides that are not void
-		against   bool // two machines agree on a count that no recount has
-	)
+	var recounted, agreed side    // the side with the most recounts, and the last that is not void
+	var recounts, twice, left int // sides with a recount, with two or more, and sides that are not void
+	against := false              // two machines agree on a count that no recount has
 	sides := f.sides(make([]side, 0, 4), task)
 	for _, s := range sides {
 		if s.recounts > 0 {

@@ -51,17 +51,18 @@ type FolderLock struct{ file *os.File }
 // Lock locks the folder of a run. A process needs the lock to write the log or to remove the run. Lock waits a moment for
 // it. The error is a [LockedError] if another process holds the lock.
 func Lock(folder string) (*FolderLock, error) {
-	file, err := openLock(folder, os.O_RDWR|os.O_CREATE, true)
-	for wait := lockWait; errors.As(err, new(*LockedError)) && wait > 0; wait -= lockPoll {
+	for wait := lockWait; ; wait -= lockPoll {
+		file, err := openLock(folder, os.O_RDWR|os.O_CREATE, true)
+		if err == nil {
+			l := &FolderLock{file}
+			l.publish("")
+			return l, nil
+		}
+		if !errors.As(err, new(*LockedError)) || wait <= 0 {
+			return nil, err
+		}
 		time.Sleep(lockPoll)
-		file, err = openLock(folder, os.O_RDWR|os.O_CREATE, true)
 	}
-	if err != nil {
-		return nil, err
-	}
-	l := &FolderLock{file}
-	l.publish("")
-	return l, nil
 }
 
 // Held returns a [LockedError] if a process has the log in a folder open for writing, and nil if no process has.

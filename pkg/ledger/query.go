@@ -97,7 +97,7 @@ func (s *State) Starts() int { return s.starts }
 func (s *State) Mark() *Mark { return s.last }
 
 // Ended returns the state with which the run has ended: [queens.Complete] or [queens.Contradicted]. It returns "" if the
-// run has not ended. That includes a log that goes on after such a mark, and one with the mark complete and a task that is
+// run has not ended. A run has not ended if its log goes on after such a mark, or if the mark says complete but a task is
 // not done.
 func (s *State) Ended() queens.State {
 	allDone := s.totals.done == s.header.Manifest.Tasks

@@ -19,8 +19,8 @@ type Notes struct {
 	Torn    int64   // bytes after the whole frames: a group that was not written as a whole
 }
 
-// ErrDamaged says that a log can't be read because of damage. A torn group at the end, and results whose payload is
-// damaged, are no such damage: see [Notes]. It is wrapped with file and offset.
+// ErrDamaged says that a log can't be read because of damage. A torn group at the end and results with a damaged payload
+// are not such damage: see [Notes]. It is wrapped with file and offset.
 var ErrDamaged = errors.New("damaged")
 
 // Reasons for ErrDamaged.
@@ -142,7 +142,7 @@ func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, 
 
 // judge notes what a frame with a wrong checksum means, and returns an error if nothing more may be read. If the log does
 // not end with a whole frame, the bytes from this frame on are a torn group, which was not written as a whole. Otherwise a
-// result is left out, and any other frame is an error.
+// damaged result is left out, and any other damaged frame is an error.
 func (n *Notes) judge(log *io.SectionReader, f *frame, whole bool) error {
 	left := log.Size() - n.Size
 	end, err := tail(log, min(left, largest))

@@ -272,7 +272,8 @@ func (d *decoder) decodeResult(b []byte) (err error) {
 	}
 	d.numbers = numbers
 	r.First, r.Tasks, r.Counts = numbers[0], numbers[1], numbers[4:]
-	r.Searched, r.At = time.Duration(numbers[2])*time.Microsecond, time.UnixMilli(int64(numbers[3])).UTC()
+	r.Searched = time.Duration(numbers[2]) * time.Microsecond
+	r.At = time.UnixMilli(int64(numbers[3])).UTC()
 	return nil
 }
 

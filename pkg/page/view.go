@@ -64,10 +64,14 @@ func (v *view) Say() string {
 
 // Silent returns a sentence if the snapshot is old, and "" otherwise.
 func (v *view) Silent() string {
-	if old := v.now.Sub(v.At); v.Snapshot != nil && v.Live && v.State == queens.Running && old > silentAfter {
-		return fmt.Sprintf("The coordinator has been silent for %s. The numbers are older than that.", humanize.Clock(old))
+	if v.Snapshot == nil || !v.Live || v.State != queens.Running {
+		return ""
 	}
-	return ""
+	old := v.now.Sub(v.At)
+	if old <= silentAfter {
+		return ""
+	}
+	return fmt.Sprintf("The coordinator has been silent for %s. The numbers are older than that.", humanize.Clock(old))
 }
 
 // Ended reports whether the page does not change any more.

@@ -72,7 +72,8 @@ func (f *forecast) follow(now time.Duration, low, high float64) *queens.TimeToGo
 	case f.high > 0:
 		weight = 1 - math.Exp(-(now-f.updated).Seconds()/smoothing.Seconds())
 	}
-	low, high = min(low, longestForecast.Seconds())+now.Seconds(), min(high, longestForecast.Seconds())+now.Seconds()
+	low = min(low, longestForecast.Seconds()) + now.Seconds()
+	high = min(high, longestForecast.Seconds()) + now.Seconds()
 	f.low += weight * (low - f.low)
 	f.high += weight * (high - f.high)
 	if f.high <= now.Seconds() { // the run should have ended by now

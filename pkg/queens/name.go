@@ -13,15 +13,17 @@ const maxRunName = 64
 // ValidateRun returns an error unless name can be the name of a run: 1 to 64 lower-case letters, digits and dashes, and no
 // dash at the start.
 func ValidateRun(name string) error {
-	ok := len(name) >= 1 && len(name) <= maxRunName && name[0] != '-'
-	for _, c := range []byte(name) {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-')
-	}
-	if !ok {
+	if name == "" || len(name) > maxRunName || name[0] == '-' || strings.Trim(name, runLetters) != "" {
 		return fmt.Errorf("run name %.80q is not 1 to %d lower-case letters, digits and dashes", name, maxRunName)
 	}
 	return nil
 }
+
+// Characters of the names of runs, machines and processes.
+const (
+	runLetters     = "abcdefghijklmnopqrstuvwxyz0123456789-"
+	machineLetters = runLetters + "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+)
 
 // MaxNameBytes is the greatest length of the names of kernels and versions, and of notices, in bytes.
 const MaxNameBytes = 128

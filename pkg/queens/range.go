@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"strings"
 )
 
 // Range is a number of consecutive tasks of a run, from the id First on.
@@ -50,11 +51,7 @@ const MaxMachineBytes = 63
 // ValidateMachine returns an error unless name can be the name of a machine or of a process: 1 to 63 of A-Z, a-z, 0-9, "-"
 // and "_". NATS subjects contain it as a token.
 func ValidateMachine(name string) error {
-	ok := len(name) >= 1 && len(name) <= MaxMachineBytes
-	for _, c := range []byte(name) {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_')
-	}
-	if !ok {
+	if name == "" || len(name) > MaxMachineBytes || strings.Trim(name, machineLetters) != "" {
 		return fmt.Errorf("machine name %.80q is not 1 to %d of A-Z, a-z, 0-9, - and _", name, MaxMachineBytes)
 	}
 	return nil

@@ -3,7 +3,7 @@ package queens
 import (
 	"cmp"
 	"fmt"
-	"regexp"
+
 	"slices"
 	"strconv"
 	"strings"
@@ -12,19 +12,17 @@ import (
 // Square is a square of the board. Rows and columns count from 0 at the top left.
 type Square struct{ Row, Column int }
 
-var rowColumnPattern = regexp.MustCompile(`^([0-9]+),([0-9]+)$`)
-
 // ParseSquare parses a square of a board of side n: row and column, such as 0,3.
 func ParseSquare(n int, text string) (Square, error) {
-	if m := rowColumnPattern.FindStringSubmatch(text); m != nil {
-		row, rowErr := strconv.Atoi(m[1])
-		column, columnErr := strconv.Atoi(m[2])
-		if s := (Square{row, column}); cmp.Or(rowErr, columnErr) == nil && s.onBoard(n) {
-			return s, nil
-		}
+	rowText, columnText, _ := strings.Cut(text, ",")
+	row, rowErr := strconv.ParseUint(rowText, 10, 8)
+	column, columnErr := strconv.ParseUint(columnText, 10, 8)
+	s := Square{int(row), int(column)}
+	if cmp.Or(rowErr, columnErr) != nil || !s.onBoard(n) {
+		return Square{}, fmt.Errorf("%.80q is not a square of a board of side %d: "+
+			"it must be row,column, each from 0 to %d, counted from the top left", text, n, n-1)
 	}
-	return Square{}, fmt.Errorf("%.80q is not a square of a board of side %d: "+
-		"it must be row,column, each from 0 to %d, counted from the top left", text, n, n-1)
+	return s, nil
 }
 
 // onBoard reports whether the square is on a board of side n.

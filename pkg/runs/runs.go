@@ -229,10 +229,7 @@ func (s *Store) Inspect(name string) Run {
 		}
 	}
 	info, failed := os.Stat(s.Ledger(name))
-	if err == nil {
-		err = failed
-	}
-	if err == nil {
+	if err = cmp.Or(err, failed); err == nil {
 		r.Header, r.Mark, r.State = last.Header, last.Mark, last.State
 		r.Modified, r.Bytes = info.ModTime(), info.Size()
 		err = r.checkTotal()

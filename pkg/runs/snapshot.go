@@ -19,7 +19,8 @@ func (r *Run) Snapshot() queens.Snapshot {
 	if r.Mark == nil {
 		return s
 	}
-	s.At, s.Done, s.WorkDone, s.Solutions = r.Mark.At, r.Mark.Done, queens.Fraction(r.Mark.Work), r.Mark.Solutions
+	s.At, s.Done, s.Solutions = r.Mark.At, r.Mark.Done, r.Mark.Solutions
+	s.WorkDone = queens.Fraction(r.Mark.Work)
 	s.Elapsed.Duration = r.Mark.Wall
 	if total := r.Total(); total != nil {
 		s.SetTotal(total, queens.Confirmation{Tasks: m.Tasks, Published: true})

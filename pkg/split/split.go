@@ -15,7 +15,8 @@ import (
 // Version is the version of the splitting rules in this package. Other versions may make other tasks.
 const Version = 4
 
-// Bounds of a run. The largest run that [PlanSizes] plans has a tenth of them. A pass over the most tasks takes minutes.
+// Bounds of a run. They are ten times the tasks and prefixes of the largest run that [PlanSizes] plans. A pass over so many
+// tasks takes minutes.
 const (
 	MaxTasks    = 100_000_000
 	maxPrefixes = 8_000_000_000

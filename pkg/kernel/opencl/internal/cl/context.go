@@ -73,8 +73,7 @@ func (c *Context) build(source []byte) {
 	var pin runtime.Pinner // C reads a pointer to a pointer
 	defer pin.Unpin()
 	pin.Pin(line)
-	c.program = c.create(createProgramWithSource, releaseProgram, c.context, 1,
-		uintptr(unsafe.Pointer(&line)), uintptr(unsafe.Pointer(&length)))
+	c.program = c.create(createProgramWithSource, releaseProgram, c.context, 1, uintptr(unsafe.Pointer(&line)), uintptr(unsafe.Pointer(&length)))
 	c.call(buildProgram, c.program, 1, uintptr(unsafe.Pointer(&c.device)), uintptr(address(options)), 0, 0)
 	if errors.Is(c.err, Error{buildProgram.name, buildFailed}) {
 		c.err = nil

@@ -48,8 +48,7 @@ func Devices() (devices []Device, err error) {
 	for _, list := range drivers {
 		var platforms [maxPlatforms]uintptr
 		var n uint32
-		status, _, _ := purego.SyscallN(list, maxPlatforms, uintptr(unsafe.Pointer(&platforms)), uintptr(unsafe.Pointer(&n)))
-		if int32(status) != success {
+		if status, _, _ := purego.SyscallN(list, maxPlatforms, uintptr(unsafe.Pointer(&platforms)), uintptr(unsafe.Pointer(&n))); int32(status) != success {
 			err = errors.Join(err, Error{"clIcdGetPlatformIDsKHR", int32(status)})
 			continue
 		}
@@ -62,8 +61,7 @@ func Devices() (devices []Device, err error) {
 		}
 	}
 	if len(devices) == 0 {
-		none := errors.New("no OpenCL device on this machine: install its driver, which " + defaultVendors + " must name")
-		return nil, errors.Join(none, err)
+		return nil, errors.Join(errors.New("no OpenCL device on this machine: install its driver, which "+defaultVendors+" must name"), err)
 	}
 	return devices, nil
 }
@@ -83,7 +81,7 @@ func devicesOf(platform uintptr) (devices []Device, err error) {
 			Name:        c.text(getDeviceInfo, id, 0x102b),                      // CL_DEVICE_NAME
 			Vendor:      c.text(getDeviceInfo, id, 0x102c),                      // CL_DEVICE_VENDOR
 			Driver:      name + ", driver " + c.text(getDeviceInfo, id, 0x102d), // CL_DRIVER_VERSION
-			Available:   c.number(id, 0x1027) != 0 && c.number(id, 0x1028) != 0, // CL_DEVICE_(COMPILER_)AVAILABLE
+			Available:   c.number(id, 0x1027) != 0 && c.number(id, 0x1028) != 0, // CL_DEVICE_AVAILABLE, CL_DEVICE_COMPILER_AVAILABLE
 			IsCPU:       c.number(id, 0x1000)&cpu != 0,                          // CL_DEVICE_TYPE
 			Units:       int(c.number(id, 0x1002)),                              // CL_DEVICE_MAX_COMPUTE_UNITS
 			GroupSize:   int(min(c.number(id, 0x1004), 1<<30)),                  // CL_DEVICE_MAX_WORK_GROUP_SIZE
