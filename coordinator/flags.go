@@ -40,7 +40,7 @@ func (d *dataFlag) command(words ...string) string {
 	return commandLine(words...)
 }
 
-// find returns the store and the name of a run. A person names the run by its name or the beginning of it. Without
+// find returns the store and the name of a run. args may have the name of the run, or the beginning of its name. Without
 // arguments it is the newest wanted run: see [runs.Store.Newest].
 func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run) bool) (s *runs.Store, name string, err error) {
 	if s, err = d.open(); err != nil {

@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Facts returns the facts of a run on which no coordinator works. For a complete run it computes the total again. Errors
-// are like those of [Total].
+// Facts returns the facts of a run on which no coordinator works. For a complete run it computes the total again. It
+// returns the same errors as [Total].
 func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 	s, _, err := ledger.Load(path)
 	if err != nil {

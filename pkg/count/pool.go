@@ -62,7 +62,7 @@ type batch[Key any] struct {
 	counts   []queens.TaskCount
 }
 
-// batches yields the tasks in batches of as many as the kernel counts at once.
+// batches yields batches of tasks. A batch has at most as many tasks as the kernel counts at once.
 func batches[Key any](k kernel.Kernel, tasks iter.Seq2[Key, queens.Task]) iter.Seq[batch[Key]] {
 	return func(yield func(batch[Key]) bool) {
 		var b batch[Key]

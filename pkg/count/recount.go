@@ -47,9 +47,8 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	err := Each(ctx, k, threads, new(atomic.Uint64), tasks, func(l *queens.ExportedTask, c queens.TaskCount) error {
 		r := Recounted{Task: l.Task, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: c.Kernel}
 		if l.Count != nil {
-			agrees := c.Count == *l.Count
-			r.Agrees = &agrees
-			if !agrees {
+			r.Agrees = new(c.Count == *l.Count)
+			if !*r.Agrees {
 				wrong++
 				first = cmp.Or(first, fmt.Sprintf("task %d has %d solutions, its line says %d", l.Task, c.Count, *l.Count))
 			}

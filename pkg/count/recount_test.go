@@ -19,7 +19,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Reports come in the order of the lines, whichever is counted first, and name the kernel that ran.
+// Reports come in the order of the lines, for any order in which the tasks are counted. They name the kernel that ran.
 func TestReportsAreInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tasks = 50

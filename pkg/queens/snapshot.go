@@ -52,7 +52,7 @@ type Snapshot struct {
 	Total      *Decimal `json:"total"` // number of solutions; null unless the run is complete
 	*Confirmed          // nil without a total
 
-	WorkerList []Worker `json:"worker_list,omitempty"` // at most 256, those that search longest first
+	WorkerList []Worker `json:"worker_list,omitempty"` // at most 256, the longest search first
 	Notice     string   `json:"notice,omitempty"`      // what a person should know or do, in a sentence
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// asOtherUser calls f with the access to files of a user who is not root, on this thread alone. Others may pass through
-// the folder and those above it.
+// asOtherUser calls f with the file permissions of a user who is not root. It changes only this thread. Other users may
+// pass through the folder and the folders above it.
 func asOtherUser(t *testing.T, folder string, f func()) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -30,7 +30,7 @@ type classIndex struct {
 	tasks, prefixes uint64
 	marks           []uint64 // the number of the prefix at each mark, from 0
 	columns         []byte   // Depth bytes for each mark
-	passed          uint64   // a measure of the time of a pass: the prefixes or the placements, whichever are more
+	passed          uint64   // a measure of the time of a pass: the number of prefixes or of placements, if it is greater
 }
 
 const (

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags returns a table in Markdown of the flags of commands, and of those that all commands below a root have unless that is nil.
-// Hidden ones are left out. A flag that means the same in several commands has one row.
+// Flags returns a table in Markdown of the flags of commands. If root is not nil, the table also has the flags that all
+// commands below root share. Hidden flags are left out. A flag that means the same in several commands has one row.
 func Flags(root *cobra.Command, commands ...*cobra.Command) string {
 	type row struct {
 		flag, meaning string

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal returns both ends of a pseudoterminal of that size: what a terminal
-// emulator holds, and what a process writes to.
+// Terminal returns both ends of a pseudoterminal of that size: the end of a terminal emulator, and the end to which a
+// process writes.
 func Terminal(t *testing.T, width, height uint16) (emulator, terminal *os.File) {
 	t.Helper()
 	// Without O_NONBLOCK a read would not end when the emulator's end is closed.
