@@ -71,8 +71,8 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 // maxRecountN is the greatest side of a board that is counted again as a whole, which takes seconds.
 const maxRecountN = 16
 
-// recountAll counts a small board again by another symmetry than the run, and returns which. With queens placed beforehand
-// it counts the mirror image of the board. The error wraps [queens.ErrContradiction] if the totals differ.
+// recountAll counts a small board again by another symmetry than the run, and returns how it counted. With queens placed
+// beforehand it counts the mirror image of the board. The error wraps [queens.ErrContradiction] if the totals differ.
 func recountAll(ctx context.Context, m *queens.Manifest, total *big.Int, threads int) (string, error) {
 	if m.N > maxRecountN {
 		return "", nil

@@ -84,7 +84,7 @@ const (
 )
 
 // Main runs the command line and returns the exit code. It reports a usage error as a plain line, and any other error in
-// the log. Nothing is said if nobody reads stdout any more, as after `| head`.
+// the log. It reports nothing if nobody reads stdout any more, as with `| head`.
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()

@@ -25,7 +25,7 @@ func (a *App) Add(title string, commands ...*cobra.Command) {
 // headingOf annotates a flag with its heading in help.
 const headingOf = "nqueens_heading"
 
-// Heading makes help show a heading above a flag, which also holds for the flags that were registered after it.
+// Heading makes help show a heading above the flag first and the flags that were registered after it.
 func Heading(flags *pflag.FlagSet, heading, first string) {
 	flags.SortFlags = false
 	_ = flags.SetAnnotation(first, headingOf, []string{heading}) // fails only for unknown flags

@@ -37,8 +37,8 @@ const (
 	// the edge of a window, the terminal rewraps its lines. Some terminals, such as tmux, report the new size up to 250 ms
 	// later. A drawing in between would leave parts of the old display on the screen.
 	settleTime = 500 * time.Millisecond
-	// suspendedAfter is the time without a drawing that shows that Ctrl-Z has suspended this process. Then the shell may
-	// have written to the terminal.
+	// If nothing was drawn for suspendedAfter, Ctrl-Z has suspended this process, and the shell may have written to the
+	// terminal.
 	suspendedAfter = 3 * time.Second
 	// closeTimeout is how long Close waits for the terminal. A person may have stopped the output with Ctrl-S.
 	closeTimeout = 2 * time.Second

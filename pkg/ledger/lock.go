@@ -41,7 +41,7 @@ const (
 	// lockWait is how long a writer waits: processes that list runs hold the lock for a moment.
 	lockWait = 300 * time.Millisecond
 	lockPoll = 10 * time.Millisecond
-	// maxHolder bounds what is read of a lock file, in bytes.
+	// maxHolder is the greatest number of bytes that are read from a lock file.
 	maxHolder = 4096
 )
 

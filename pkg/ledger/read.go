@@ -43,7 +43,7 @@ func Load(path string) (s *State, n Notes, err error) {
 }
 
 // Read calls each with every record of a log, the header first. The records have been validated; the next one overwrites a
-// record. Read returns the error of each, or an error as from [Load], but it does not look at the name of the folder.
+// record. Read returns the error of each, or the same errors as [Load]. It does not check the name of the folder.
 func Read(path string, each func(Record) error) (err error) {
 	unread := view(path, func(log *io.SectionReader) error {
 		_, err := scan(log, path, func(r Record) bool {
@@ -172,7 +172,7 @@ func tail(log *io.SectionReader, size int64) ([]byte, error) {
 	return b, err
 }
 
-// Last is what the begin and the end of a log say.
+// Last has the header and the last mark of a log.
 type Last struct {
 	Header *Header
 	// Mark is the last mark. It is nil if there is none in the last million bytes, such as in a new log.

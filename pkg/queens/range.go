@@ -27,7 +27,8 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.First, r.End()-1)
 }
 
-// Validate returns an error unless the range has at least one task and ends within a run of all tasks.
+// Validate returns an error unless the range has at least one task and lies within a run. all is the number of tasks of the
+// run.
 func (r Range) Validate(all uint64) error {
 	if r.Tasks == 0 || r.Tasks > all || r.First > all-r.Tasks {
 		return fmt.Errorf("a range of %d tasks from task %d on, in a run of %d", r.Tasks, r.First, all)

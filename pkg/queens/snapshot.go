@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Snapshot holds the facts of a run at a moment. The log, the terminal, the page, the metrics and JSON all show this type.
+// Snapshot holds the facts of a run at a moment. The log, the terminal, the page, the metrics and JSON all show a Snapshot.
 // The coordinator of the run makes it. While there is no coordinator, package audit makes it from the ledger. All other
 // code shows it and computes nothing. No decision depends on it.
 type Snapshot struct {

@@ -83,8 +83,8 @@ const (
 	lastInterval  = time.Minute
 )
 
-// progressInterval returns the time between two lines about the progress: 2 s at first, then 10 s, and after the first
-// minute a minute.
+// progressInterval returns the time between two lines about the progress: 2 s at first, then 10 s, and one minute after the
+// first minute.
 func progressInterval(running time.Duration) time.Duration {
 	switch {
 	case running < firstInterval:

@@ -1,5 +1,5 @@
 // Package runs lists, finds, opens and removes the runs of this machine. They are in one folder, in which each run has its
-// own folder. That holds the ledger of the run, and a lock file that names the process that works on the run.
+// own folder. The folder of a run holds its ledger, and a lock file that names the process that works on the run.
 package runs
 
 import (
