@@ -74,7 +74,7 @@ func TestDrawsFourTimesPerSecond(t *testing.T) {
 	})
 }
 
-// Resizing the terminal redraws a snapshot, and draws nothing before the first one.
+// Resizing the terminal redraws the snapshot. Before the first snapshot, it draws nothing.
 func TestResizingRedraws(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex

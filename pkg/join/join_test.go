@@ -61,8 +61,8 @@ func FuzzParseToken(f *testing.F) {
 	})
 }
 
-// The embedded server's password and certificate are made once, its addresses at each start. The token file is the only
-// file in its folder, and only its owner can read it. There is TLS on all addresses but loopback.
+// The embedded server's password and certificate are made only once. Its addresses are written at each start. The token file
+// is the only file in its folder, and only its owner can read it. There is TLS on all addresses but loopback.
 func TestListening(t *testing.T) {
 	data := t.TempDir()
 	first, config, path, err := listening(data, "0.0.0.0:4222", "192.0.2.1:4222")

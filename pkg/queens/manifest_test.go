@@ -7,8 +7,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// ClassOf returns the class of a task, also after classes without tasks, and TasksOf the number
-// of tasks of a class.
+// ClassOf returns the class of a task, also after classes without tasks. TasksOf returns the number of tasks of a class.
 func TestClassOf(t *testing.T) {
 	for _, sizes := range [][]int{
 		{1}, {5}, {2, 3}, {0, 1}, {1, 0}, {0, 0, 4}, {4, 0, 0}, {2, 0, 3}, {2, 0, 0, 3}, {0, 2, 0, 0, 1, 0}, {1, 1, 1, 1},

@@ -15,7 +15,7 @@ const (
 	quotedControlName = `"a\x1b]0;owned\a\x1b[2J"`
 )
 
-// texts are texts and their sanitized forms.
+// texts maps texts to their sanitized forms.
 var texts = map[string]string{
 	"":                                     "",
 	"worker zürich-3 · 76–80 s ♛":          "worker zürich-3 · 76–80 s ♛",

@@ -175,10 +175,10 @@ func compareSquares(t *testing.T, b *queens.Board, squares [][]bool) {
 	}
 }
 
-// flags has one flag for each column and diagonal of a board. It is set if a queen attacks them.
+// flags has a flag for each column and diagonal of a board. It is set if a queen attacks that line.
 type flags struct {
 	n                       int
-	column, sum, difference []bool // of equal row+col, and row-col+n
+	column, sum, difference []bool // by column, by row+col, and by row-col+n
 }
 
 func newFlags(n int) *flags {

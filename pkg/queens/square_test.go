@@ -155,7 +155,7 @@ func TestPlacedManifest(t *testing.T) {
 	})
 }
 
-// Any square that is parsed is on the board, and is parsed again from its String.
+// Any parsed square is on the board. Parsing its String gives the same square.
 func FuzzParseSquare(f *testing.F) {
 	f.Add(8, "0,3")
 	f.Add(27, "26,26")

@@ -126,7 +126,7 @@ func TestTaskValidate(t *testing.T) {
 	})
 }
 
-// The name of a run has 1 to 64 lower-case letters, digits and dashes, and no dash at the start. No such character is
+// The name of a run has 1 to 64 lower-case letters, digits and dashes, and no dash at the start. None of these characters is
 // special in a subject, a path or a shell.
 func TestValidateRun(t *testing.T) {
 	for _, name := range []string{"a", "0", "n18-20261120-153012-ab12", "a-", "a--b", strings.Repeat("a", 64)} {

@@ -128,7 +128,7 @@ run        n8-aa                      coordinator verify audits it again
 	}
 }
 
-// Each level has its clause.
+// Each level of confirmation has its own text.
 func TestConfirmedBy(t *testing.T) {
 	for want, c := range map[string]queens.Confirmation{
 		"2 machines agree on every task":                                      {Checked: 16, Redundancy: 2},
