@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// ErrDeviceLost says that the device of a Counter has failed or does not answer. Errors of Count and CountTasks wrap it.
-// After such an error, the Counter can't count any more. Counters that run on threads never return it.
+// ErrDeviceLost says that the device of a Counter has failed or does not answer. Count and CountTasks then return an error
+// that wraps it, and the Counter can't count any more. Counters that run on threads never return it.
 var ErrDeviceLost = errors.New("the device is lost")
 
 // BatchCounter is a [Counter] that can count many tasks of one board at once. Devices with thousands of lanes need many tasks

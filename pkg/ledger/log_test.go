@@ -91,7 +91,7 @@ func TestFailedDisk(t *testing.T) {
 	}
 }
 
-// An invalid record makes the log fail, and no record of that call is written.
+// An invalid record makes the log fail, and no record of its group is written.
 func TestInvalidRecord(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: bytes.Clone(header)}

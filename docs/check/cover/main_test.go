@@ -56,7 +56,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// The awk program of docs/ledger.md adds up the lines, also beyond 2^53, and fails at a missing count.
+// The awk program of docs/ledger.md adds up weight times count, also to sums beyond 2^53, and fails at a missing count.
 func TestAwkProgram(t *testing.T) {
 	page, err := os.ReadFile("../../ledger.md")
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package opencl counts on GPUs and other devices of OpenCL 1.2. It works in binaries that are built with the tag opencl on
-// Linux. In other binaries there is no device, and Kernel says how to get such a binary. The package does not choose a
+// Linux. In other binaries there is no device, and the error of Kernel says how to build with the tag. The package does not choose a
 // device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the kernel.
 //
 // What must always hold:
