@@ -5,47 +5,47 @@
 package kernel
 
 //go:noescape
-func avx2x16Spread(to *operands, from *rowMasks[uint16], rows int)
+func avx2Spread(masks *rowMasks, rows int)
 
 //go:noescape
-func avx2x16Rows2(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows2(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows2Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows2Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows3(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows3(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows3Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows3Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows4(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows4(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows4Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows4Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows5(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows5(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows5Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows5Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows6(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows6(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows6Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows6Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows10(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows10(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x16Rows10Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func avx2x16Rows10Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 var avx2x16 = &instructionSet[uint16]{
 	shifts: factors(),
-	spread: avx2x16Spread,
+	spread: avx2Spread,
 	steps: []steps[uint16]{
 		2:  {ahead: 2, dense: avx2x16Rows2, gaps: avx2x16Rows2Gaps},
 		3:  {ahead: 3, dense: avx2x16Rows3, gaps: avx2x16Rows3Gaps},
@@ -60,47 +60,44 @@ var avx2x16 = &instructionSet[uint16]{
 }
 
 //go:noescape
-func avx2x32Spread(to *operands, from *rowMasks[uint32], rows int)
+func avx2x32Rows2(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows2(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows2Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows2Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows3(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows3(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows3Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows3Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows4(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows4(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows4Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows4Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows5(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows5(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows5Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows5Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows6(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows6(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows6Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows6Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows10(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func avx2x32Rows10(from, to *queue[uint32], masks *operands, flush bool) uint64
-
-//go:noescape
-func avx2x32Rows10Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func avx2x32Rows10Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 var avx2x32 = &instructionSet[uint32]{
 	shifts: shiftCounts[uint32](),
-	spread: avx2x32Spread,
+	spread: avx2Spread,
 	steps: []steps[uint32]{
 		2:  {ahead: 2, dense: avx2x32Rows2, gaps: avx2x32Rows2Gaps},
 		3:  {ahead: 3, dense: avx2x32Rows3, gaps: avx2x32Rows3Gaps},

@@ -4,57 +4,55 @@
 
 #include "textflag.h"
 
-// func avx2x16Spread(to *uint64, from *uint64, rows int)
+// func avx2Spread(masks *uint32, rows int)
 // Requires: AVX, AVX2
-TEXT ·avx2x16Spread(SB), NOSPLIT, $0-24
-	MOVQ to+0(FP), AX
-	MOVQ from+8(FP), CX
-	MOVQ rows+16(FP), DX
+TEXT ·avx2Spread(SB), NOSPLIT, $0-16
+	MOVQ masks+0(FP), AX
+	MOVQ rows+8(FP), CX
 
 row:
-	VPBROADCASTW (CX), Y0
-	VMOVDQU      Y0, (AX)
-	VPBROADCASTW 2(CX), Y0
-	VMOVDQU      Y0, 64(AX)
-	VPBROADCASTW 4(CX), Y0
+	VPBROADCASTD (AX), Y0
 	VMOVDQU      Y0, 128(AX)
-	VPBROADCASTW 6(CX), Y0
+	VPBROADCASTD 4(AX), Y0
 	VMOVDQU      Y0, 192(AX)
-	VPBROADCASTW 8(CX), Y0
+	VPBROADCASTD 8(AX), Y0
 	VMOVDQU      Y0, 256(AX)
-	VPBROADCASTW 10(CX), Y0
+	VPBROADCASTD 12(AX), Y0
 	VMOVDQU      Y0, 320(AX)
-	VPBROADCASTW 12(CX), Y0
+	VPBROADCASTD 16(AX), Y0
 	VMOVDQU      Y0, 384(AX)
-	VPBROADCASTW 14(CX), Y0
+	VPBROADCASTD 20(AX), Y0
 	VMOVDQU      Y0, 448(AX)
-	VPBROADCASTW 16(CX), Y0
+	VPBROADCASTD 24(AX), Y0
 	VMOVDQU      Y0, 512(AX)
-	VPBROADCASTW 18(CX), Y0
+	VPBROADCASTD 28(AX), Y0
 	VMOVDQU      Y0, 576(AX)
-	VPBROADCASTW 20(CX), Y0
+	VPBROADCASTD 32(AX), Y0
 	VMOVDQU      Y0, 640(AX)
-	VPBROADCASTW 22(CX), Y0
+	VPBROADCASTD 36(AX), Y0
 	VMOVDQU      Y0, 704(AX)
-	VPBROADCASTW 24(CX), Y0
+	VPBROADCASTD 40(AX), Y0
 	VMOVDQU      Y0, 768(AX)
-	VPBROADCASTW 26(CX), Y0
+	VPBROADCASTD 44(AX), Y0
 	VMOVDQU      Y0, 832(AX)
-	VPBROADCASTW 28(CX), Y0
+	VPBROADCASTD 48(AX), Y0
 	VMOVDQU      Y0, 896(AX)
-	VPBROADCASTW 30(CX), Y0
+	VPBROADCASTD 52(AX), Y0
 	VMOVDQU      Y0, 960(AX)
-	VPBROADCASTW 32(CX), Y0
+	VPBROADCASTD 56(AX), Y0
 	VMOVDQU      Y0, 1024(AX)
-	VPBROADCASTW 34(CX), Y0
+	VPBROADCASTD 60(AX), Y0
 	VMOVDQU      Y0, 1088(AX)
-	VPBROADCASTW 36(CX), Y0
+	VPBROADCASTD 64(AX), Y0
 	VMOVDQU      Y0, 1152(AX)
-	VPBROADCASTW 38(CX), Y0
+	VPBROADCASTD 68(AX), Y0
 	VMOVDQU      Y0, 1216(AX)
-	ADDQ         $0x00000028, CX
-	ADDQ         $0x00000500, AX
-	DECQ         DX
+	VPBROADCASTD 72(AX), Y0
+	VMOVDQU      Y0, 1280(AX)
+	VPBROADCASTD 76(AX), Y0
+	VMOVDQU      Y0, 1344(AX)
+	ADDQ         $0x00000580, AX
+	DECQ         CX
 	JNE          row
 	VZEROUPPER
 	RET
@@ -129,7 +127,7 @@ more:
 	MOVQ           R8, BX
 	VPOR           Y2, Y3, Y10
 	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
+	VPANDN         128(DX), Y10, Y10
 	VPAND          Y9, Y10, Y10
 	VPOR           Y10, Y5, Y5
 	VMOVDQU        Y2, (AX)
@@ -138,13 +136,13 @@ more:
 	VMOVDQU        Y5, 768(AX)
 	VPOR           Y6, Y8, Y2
 	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
+	VPANDN         192(DX), Y2, Y2
 	VPADDW         Y8, Y8, Y8
 	VPSRLW         $0x01, Y7, Y7
 	VPOR           Y6, Y8, Y3
 	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
+	VPANDN         256(DX), Y3, Y3
+	VPANDN         576(DX), Y6, Y4
 	VPOR           Y2, Y3, Y5
 	VPXOR          Y4, Y5, Y5
 	VPADDW         Y4, Y4, Y6
@@ -199,7 +197,7 @@ more:
 	MOVQ           R8, BX
 	VPOR           Y2, Y3, Y10
 	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
+	VPANDN         128(DX), Y10, Y10
 	VPAND          Y9, Y10, Y10
 	VPOR           Y10, Y5, Y5
 	VMOVDQU        Y2, 32(AX)
@@ -208,13 +206,13 @@ more:
 	VMOVDQU        Y5, 800(AX)
 	VPOR           Y6, Y8, Y2
 	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
+	VPANDN         192(DX), Y2, Y2
 	VPADDW         Y8, Y8, Y8
 	VPSRLW         $0x01, Y7, Y7
 	VPOR           Y6, Y8, Y3
 	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
+	VPANDN         256(DX), Y3, Y3
+	VPANDN         576(DX), Y6, Y4
 	VPOR           Y2, Y3, Y5
 	VPXOR          Y4, Y5, Y5
 	VPADDW         Y4, Y4, Y6
@@ -269,7 +267,7 @@ more:
 	MOVQ           R8, BX
 	VPOR           Y2, Y3, Y10
 	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
+	VPANDN         128(DX), Y10, Y10
 	VPAND          Y9, Y10, Y10
 	VPOR           Y10, Y5, Y5
 	VMOVDQU        Y2, 64(AX)
@@ -278,13 +276,13 @@ more:
 	VMOVDQU        Y5, 832(AX)
 	VPOR           Y6, Y8, Y2
 	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
+	VPANDN         192(DX), Y2, Y2
 	VPADDW         Y8, Y8, Y8
 	VPSRLW         $0x01, Y7, Y7
 	VPOR           Y6, Y8, Y3
 	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
+	VPANDN         256(DX), Y3, Y3
+	VPANDN         576(DX), Y6, Y4
 	VPOR           Y2, Y3, Y5
 	VPXOR          Y4, Y5, Y5
 	VPADDW         Y4, Y4, Y6
@@ -339,7 +337,7 @@ more:
 	MOVQ           R8, BX
 	VPOR           Y2, Y3, Y10
 	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
+	VPANDN         128(DX), Y10, Y10
 	VPAND          Y9, Y10, Y10
 	VPOR           Y10, Y5, Y5
 	VMOVDQU        Y2, 96(AX)
@@ -348,13 +346,13 @@ more:
 	VMOVDQU        Y5, 864(AX)
 	VPOR           Y6, Y8, Y2
 	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
+	VPANDN         192(DX), Y2, Y2
 	VPADDW         Y8, Y8, Y8
 	VPSRLW         $0x01, Y7, Y7
 	VPOR           Y6, Y8, Y3
 	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
+	VPANDN         256(DX), Y3, Y3
+	VPANDN         576(DX), Y6, Y4
 	VPOR           Y2, Y3, Y5
 	VPXOR          Y4, Y5, Y5
 	VPADDW         Y4, Y4, Y6
@@ -464,8 +462,8 @@ more:
 	VPOR           Y2, Y7, Y6
 	VPOR           Y3, Y7, Y8
 	VPOR           Y4, Y7, Y7
-	VPMULLW        512(DX), Y8, Y8
-	VPMULHUW       576(DX), Y7, Y7
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
 	VPCMPEQW       Y0, Y5, Y9
 	VPACKSSWB      Y9, Y9, Y10
 	VPMOVMSKB      Y10, R8
@@ -494,7 +492,7 @@ more:
 	MOVQ           R8, BX
 	VPOR           Y2, Y3, Y10
 	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
+	VPANDN         128(DX), Y10, Y10
 	VPAND          Y9, Y10, Y10
 	VPOR           Y10, Y5, Y5
 	VMOVDQU        Y2, (AX)
@@ -503,16 +501,16 @@ more:
 	VMOVDQU        Y5, 768(AX)
 	VPOR           Y6, Y8, Y2
 	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPMULLW        640(DX), Y8, Y8
-	VPMULHUW       704(DX), Y7, Y7
+	VPANDN         192(DX), Y2, Y2
+	VPMULLW        768(DX), Y8, Y8
+	VPMULHUW       832(DX), Y7, Y7
 	VPOR           Y6, Y8, Y3
 	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
+	VPANDN         256(DX), Y3, Y3
+	VPANDN         576(DX), Y6, Y4
 	VPOR           Y2, Y3, Y5
 	VPXOR          Y4, Y5, Y5
-	VPMULLW        640(DX), Y4, Y6
+	VPMULLW        768(DX), Y4, Y6
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
@@ -534,8 +532,8 @@ more:
 	VPOR           Y2, Y7, Y6
 	VPOR           Y3, Y7, Y8
 	VPOR           Y4, Y7, Y7
-	VPMULLW        512(DX), Y8, Y8
-	VPMULHUW       576(DX), Y7, Y7
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
 	VPCMPEQW       Y0, Y5, Y9
 	VPACKSSWB      Y9, Y9, Y10
 	VPMOVMSKB      Y10, R8
@@ -564,7 +562,7 @@ more:
 	MOVQ           R8, BX
 	VPOR           Y2, Y3, Y10
 	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
+	VPANDN         128(DX), Y10, Y10
 	VPAND          Y9, Y10, Y10
 	VPOR           Y10, Y5, Y5
 	VMOVDQU        Y2, 32(AX)
@@ -573,16 +571,16 @@ more:
 	VMOVDQU        Y5, 800(AX)
 	VPOR           Y6, Y8, Y2
 	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPMULLW        640(DX), Y8, Y8
-	VPMULHUW       704(DX), Y7, Y7
+	VPANDN         192(DX), Y2, Y2
+	VPMULLW        768(DX), Y8, Y8
+	VPMULHUW       832(DX), Y7, Y7
 	VPOR           Y6, Y8, Y3
 	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
+	VPANDN         256(DX), Y3, Y3
+	VPANDN         576(DX), Y6, Y4
 	VPOR           Y2, Y3, Y5
 	VPXOR          Y4, Y5, Y5
-	VPMULLW        640(DX), Y4, Y6
+	VPMULLW        768(DX), Y4, Y6
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
@@ -604,8 +602,8 @@ more:
 	VPOR           Y2, Y7, Y6
 	VPOR           Y3, Y7, Y8
 	VPOR           Y4, Y7, Y7
-	VPMULLW        512(DX), Y8, Y8
-	VPMULHUW       576(DX), Y7, Y7
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
 	VPCMPEQW       Y0, Y5, Y9
 	VPACKSSWB      Y9, Y9, Y10
 	VPMOVMSKB      Y10, R8
@@ -634,7 +632,7 @@ more:
 	MOVQ           R8, BX
 	VPOR           Y2, Y3, Y10
 	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
+	VPANDN         128(DX), Y10, Y10
 	VPAND          Y9, Y10, Y10
 	VPOR           Y10, Y5, Y5
 	VMOVDQU        Y2, 64(AX)
@@ -643,16 +641,16 @@ more:
 	VMOVDQU        Y5, 832(AX)
 	VPOR           Y6, Y8, Y2
 	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPMULLW        640(DX), Y8, Y8
-	VPMULHUW       704(DX), Y7, Y7
+	VPANDN         192(DX), Y2, Y2
+	VPMULLW        768(DX), Y8, Y8
+	VPMULHUW       832(DX), Y7, Y7
 	VPOR           Y6, Y8, Y3
 	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
+	VPANDN         256(DX), Y3, Y3
+	VPANDN         576(DX), Y6, Y4
 	VPOR           Y2, Y3, Y5
 	VPXOR          Y4, Y5, Y5
-	VPMULLW        640(DX), Y4, Y6
+	VPMULLW        768(DX), Y4, Y6
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
@@ -674,8 +672,8 @@ more:
 	VPOR           Y2, Y7, Y6
 	VPOR           Y3, Y7, Y8
 	VPOR           Y4, Y7, Y7
-	VPMULLW        512(DX), Y8, Y8
-	VPMULHUW       576(DX), Y7, Y7
+	VPMULLW        640(DX), Y8, Y8
+	VPMULHUW       704(DX), Y7, Y7
 	VPCMPEQW       Y0, Y5, Y9
 	VPACKSSWB      Y9, Y9, Y10
 	VPMOVMSKB      Y10, R8
@@ -704,7 +702,7 @@ more:
 	MOVQ           R8, BX
 	VPOR           Y2, Y3, Y10
 	VPOR           Y4, Y10, Y10
-	VPANDN         (DX), Y10, Y10
+	VPANDN         128(DX), Y10, Y10
 	VPAND          Y9, Y10, Y10
 	VPOR           Y10, Y5, Y5
 	VMOVDQU        Y2, 96(AX)
@@ -713,16 +711,16 @@ more:
 	VMOVDQU        Y5, 864(AX)
 	VPOR           Y6, Y8, Y2
 	VPOR           Y7, Y2, Y2
-	VPANDN         64(DX), Y2, Y2
-	VPMULLW        640(DX), Y8, Y8
-	VPMULHUW       704(DX), Y7, Y7
+	VPANDN         192(DX), Y2, Y2
+	VPMULLW        768(DX), Y8, Y8
+	VPMULHUW       832(DX), Y7, Y7
 	VPOR           Y6, Y8, Y3
 	VPOR           Y7, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPANDN         448(DX), Y6, Y4
+	VPANDN         256(DX), Y3, Y3
+	VPANDN         576(DX), Y6, Y4
 	VPOR           Y2, Y3, Y5
 	VPXOR          Y4, Y5, Y5
-	VPMULLW        640(DX), Y4, Y6
+	VPMULLW        768(DX), Y4, Y6
 	VPAND          Y4, Y6, Y6
 	VPOR           Y6, Y5, Y5
 	VPCMPEQW       Y0, Y5, Y5
@@ -859,7 +857,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -868,18 +866,18 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPADDW         Y2, Y2, Y2
 	VPSRLW         $0x02, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -946,7 +944,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -955,18 +953,18 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPADDW         Y2, Y2, Y2
 	VPSRLW         $0x02, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -1033,7 +1031,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -1042,18 +1040,18 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPADDW         Y2, Y2, Y2
 	VPSRLW         $0x02, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -1120,7 +1118,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -1129,18 +1127,18 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPADDW         Y2, Y2, Y2
 	VPSRLW         $0x02, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -1256,8 +1254,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -1286,7 +1284,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -1295,18 +1293,18 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPMULLW        768(DX), Y7, Y2
 	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -1343,8 +1341,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -1373,7 +1371,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -1382,18 +1380,18 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPMULLW        768(DX), Y7, Y2
 	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -1430,8 +1428,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -1460,7 +1458,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -1469,18 +1467,18 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPMULLW        768(DX), Y7, Y2
 	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -1517,8 +1515,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -1547,7 +1545,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -1556,18 +1554,18 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPMULLW        768(DX), Y7, Y2
 	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        896(DX), Y7, Y2
+	VPMULHUW       960(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -1713,7 +1711,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -1722,29 +1720,29 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPOR           Y5, Y1, Y2
 	VPADDW         Y7, Y7, Y3
 	VPSRLW         $0x01, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
+	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPMINUW        Y4, Y1, Y1
 	VPADDW         Y3, Y3, Y3
 	VPSRLW         $0x02, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
+	VPANDN         320(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPADDW         Y3, Y3, Y3
 	VPSRLW         $0x03, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
+	VPANDN         384(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPCMPEQW       448(DX), Y2, Y2
+	VPCMPEQW       576(DX), Y2, Y2
 	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
@@ -1809,7 +1807,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -1818,29 +1816,29 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPOR           Y5, Y1, Y2
 	VPADDW         Y7, Y7, Y3
 	VPSRLW         $0x01, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
+	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPMINUW        Y4, Y1, Y1
 	VPADDW         Y3, Y3, Y3
 	VPSRLW         $0x02, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
+	VPANDN         320(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPADDW         Y3, Y3, Y3
 	VPSRLW         $0x03, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
+	VPANDN         384(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPCMPEQW       448(DX), Y2, Y2
+	VPCMPEQW       576(DX), Y2, Y2
 	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
@@ -1905,7 +1903,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -1914,29 +1912,29 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPOR           Y5, Y1, Y2
 	VPADDW         Y7, Y7, Y3
 	VPSRLW         $0x01, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
+	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPMINUW        Y4, Y1, Y1
 	VPADDW         Y3, Y3, Y3
 	VPSRLW         $0x02, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
+	VPANDN         320(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPADDW         Y3, Y3, Y3
 	VPSRLW         $0x03, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
+	VPANDN         384(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPCMPEQW       448(DX), Y2, Y2
+	VPCMPEQW       576(DX), Y2, Y2
 	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
@@ -2001,7 +1999,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -2010,29 +2008,29 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPOR           Y5, Y1, Y2
 	VPADDW         Y7, Y7, Y3
 	VPSRLW         $0x01, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
+	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPMINUW        Y4, Y1, Y1
 	VPADDW         Y3, Y3, Y3
 	VPSRLW         $0x02, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
+	VPANDN         320(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPADDW         Y3, Y3, Y3
 	VPSRLW         $0x03, Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
+	VPANDN         384(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPCMPEQW       448(DX), Y2, Y2
+	VPCMPEQW       576(DX), Y2, Y2
 	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
@@ -2146,8 +2144,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -2176,7 +2174,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -2185,29 +2183,29 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPOR           Y5, Y1, Y2
-	VPMULLW        640(DX), Y7, Y3
-	VPMULHUW       704(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
 	VPMULLW        768(DX), Y7, Y3
 	VPMULHUW       832(DX), Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
+	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
 	VPMULLW        896(DX), Y7, Y3
 	VPMULHUW       960(DX), Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
+	VPANDN         320(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        1024(DX), Y7, Y3
+	VPMULHUW       1088(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         384(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPCMPEQW       448(DX), Y2, Y2
+	VPCMPEQW       576(DX), Y2, Y2
 	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
@@ -2242,8 +2240,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -2272,7 +2270,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -2281,29 +2279,29 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPOR           Y5, Y1, Y2
-	VPMULLW        640(DX), Y7, Y3
-	VPMULHUW       704(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
 	VPMULLW        768(DX), Y7, Y3
 	VPMULHUW       832(DX), Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
+	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
 	VPMULLW        896(DX), Y7, Y3
 	VPMULHUW       960(DX), Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
+	VPANDN         320(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        1024(DX), Y7, Y3
+	VPMULHUW       1088(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         384(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPCMPEQW       448(DX), Y2, Y2
+	VPCMPEQW       576(DX), Y2, Y2
 	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
@@ -2338,8 +2336,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -2368,7 +2366,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -2377,29 +2375,29 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPOR           Y5, Y1, Y2
-	VPMULLW        640(DX), Y7, Y3
-	VPMULHUW       704(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
 	VPMULLW        768(DX), Y7, Y3
 	VPMULHUW       832(DX), Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
+	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
 	VPMULLW        896(DX), Y7, Y3
 	VPMULHUW       960(DX), Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
+	VPANDN         320(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        1024(DX), Y7, Y3
+	VPMULHUW       1088(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         384(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPCMPEQW       448(DX), Y2, Y2
+	VPCMPEQW       576(DX), Y2, Y2
 	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
@@ -2434,8 +2432,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -2464,7 +2462,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -2473,29 +2471,29 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPOR           Y5, Y1, Y2
-	VPMULLW        640(DX), Y7, Y3
-	VPMULHUW       704(DX), Y6, Y4
-	VPOR           Y3, Y4, Y4
-	VPOR           Y5, Y4, Y4
-	VPANDN         128(DX), Y4, Y4
-	VPOR           Y4, Y2, Y2
-	VPMINUW        Y4, Y1, Y1
 	VPMULLW        768(DX), Y7, Y3
 	VPMULHUW       832(DX), Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         192(DX), Y4, Y4
+	VPANDN         256(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
+	VPMINUW        Y4, Y1, Y1
 	VPMULLW        896(DX), Y7, Y3
 	VPMULHUW       960(DX), Y6, Y4
 	VPOR           Y3, Y4, Y4
 	VPOR           Y5, Y4, Y4
-	VPANDN         256(DX), Y4, Y4
+	VPANDN         320(DX), Y4, Y4
+	VPOR           Y4, Y2, Y2
+	VPMULLW        1024(DX), Y7, Y3
+	VPMULHUW       1088(DX), Y6, Y4
+	VPOR           Y3, Y4, Y4
+	VPOR           Y5, Y4, Y4
+	VPANDN         384(DX), Y4, Y4
 	VPOR           Y4, Y2, Y2
 	VPCMPEQW       Y0, Y1, Y1
-	VPCMPEQW       448(DX), Y2, Y2
+	VPCMPEQW       576(DX), Y2, Y2
 	VPANDN         Y2, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
 	VPMOVMSKB      Y1, R11
@@ -2639,7 +2637,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -2648,30 +2646,30 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x03, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
 	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x04, Y6, Y3
+	VPSRLW         $0x02, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
 	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         384(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         448(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -2738,7 +2736,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -2747,30 +2745,30 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x03, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
 	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x04, Y6, Y3
+	VPSRLW         $0x02, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
 	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         384(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         448(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -2837,7 +2835,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -2846,30 +2844,30 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x03, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
 	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x04, Y6, Y3
+	VPSRLW         $0x02, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
 	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         384(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         448(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -2936,7 +2934,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -2945,30 +2943,30 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x02, Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
-	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x03, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
 	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPADDW         Y2, Y2, Y2
-	VPSRLW         $0x04, Y6, Y3
+	VPSRLW         $0x02, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
 	VPANDN         320(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x03, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         384(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPADDW         Y2, Y2, Y2
+	VPSRLW         $0x04, Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         448(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -3084,8 +3082,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -3114,7 +3112,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -3123,30 +3121,30 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPMULLW        768(DX), Y7, Y2
 	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPMULLW        896(DX), Y7, Y2
 	VPMULHUW       960(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPMULLW        1024(DX), Y7, Y2
 	VPMULHUW       1088(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
+	VPANDN         384(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         448(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -3183,8 +3181,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -3213,7 +3211,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -3222,30 +3220,30 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPMULLW        768(DX), Y7, Y2
 	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPMULLW        896(DX), Y7, Y2
 	VPMULHUW       960(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPMULLW        1024(DX), Y7, Y2
 	VPMULHUW       1088(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
+	VPANDN         384(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         448(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -3282,8 +3280,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -3312,7 +3310,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -3321,30 +3319,30 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPMULLW        768(DX), Y7, Y2
 	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPMULLW        896(DX), Y7, Y2
 	VPMULHUW       960(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPMULLW        1024(DX), Y7, Y2
 	VPMULHUW       1088(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
+	VPANDN         384(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         448(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -3381,8 +3379,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -3411,7 +3409,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -3420,30 +3418,30 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
-	VPOR           Y2, Y3, Y3
-	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
-	VPMINUW        Y3, Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPMULLW        768(DX), Y7, Y2
 	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         192(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPMULLW        896(DX), Y7, Y2
 	VPMULHUW       960(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         256(DX), Y3, Y3
+	VPANDN         320(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPMULLW        1024(DX), Y7, Y2
 	VPMULHUW       1088(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         320(DX), Y3, Y3
+	VPANDN         384(DX), Y3, Y3
+	VPMINUW        Y3, Y1, Y1
+	VPMULLW        1152(DX), Y7, Y2
+	VPMULHUW       1216(DX), Y6, Y3
+	VPOR           Y2, Y3, Y3
+	VPOR           Y5, Y3, Y3
+	VPANDN         448(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -3589,7 +3587,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -3598,18 +3596,18 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
+	VPMULLW        1280(DX), Y7, Y2
+	VPMULHUW       1344(DX), Y6, Y3
 	VPOR           Y5, Y2, Y2
 	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
+	VPANDN         512(DX), Y2, Y2
 	VPMINUW        Y2, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -3676,7 +3674,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -3685,18 +3683,18 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
+	VPMULLW        1280(DX), Y7, Y2
+	VPMULHUW       1344(DX), Y6, Y3
 	VPOR           Y5, Y2, Y2
 	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
+	VPANDN         512(DX), Y2, Y2
 	VPMINUW        Y2, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -3763,7 +3761,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -3772,18 +3770,18 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
+	VPMULLW        1280(DX), Y7, Y2
+	VPMULHUW       1344(DX), Y6, Y3
 	VPOR           Y5, Y2, Y2
 	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
+	VPANDN         512(DX), Y2, Y2
 	VPMINUW        Y2, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -3850,7 +3848,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -3859,18 +3857,18 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
+	VPMULLW        1280(DX), Y7, Y2
+	VPMULHUW       1344(DX), Y6, Y3
 	VPOR           Y5, Y2, Y2
 	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
+	VPANDN         512(DX), Y2, Y2
 	VPMINUW        Y2, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -3986,8 +3984,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -4016,7 +4014,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -4025,18 +4023,18 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
+	VPANDN         192(DX), Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
+	VPMULLW        1280(DX), Y7, Y2
+	VPMULHUW       1344(DX), Y6, Y3
 	VPOR           Y5, Y2, Y2
 	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
+	VPANDN         512(DX), Y2, Y2
 	VPMINUW        Y2, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4073,8 +4071,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -4103,7 +4101,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -4112,18 +4110,18 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
+	VPANDN         192(DX), Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
+	VPMULLW        1280(DX), Y7, Y2
+	VPMULHUW       1344(DX), Y6, Y3
 	VPOR           Y5, Y2, Y2
 	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
+	VPANDN         512(DX), Y2, Y2
 	VPMINUW        Y2, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4160,8 +4158,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -4190,7 +4188,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -4199,18 +4197,18 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
+	VPANDN         192(DX), Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
+	VPMULLW        1280(DX), Y7, Y2
+	VPMULHUW       1344(DX), Y6, Y3
 	VPOR           Y5, Y2, Y2
 	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
+	VPANDN         512(DX), Y2, Y2
 	VPMINUW        Y2, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4247,8 +4245,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -4277,7 +4275,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -4286,18 +4284,18 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
+	VPANDN         192(DX), Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
-	VPMULLW        1152(DX), Y7, Y2
-	VPMULHUW       1216(DX), Y6, Y3
+	VPMULLW        1280(DX), Y7, Y2
+	VPMULHUW       1344(DX), Y6, Y3
 	VPOR           Y5, Y2, Y2
 	VPOR           Y3, Y2, Y2
-	VPANDN         384(DX), Y2, Y2
+	VPANDN         512(DX), Y2, Y2
 	VPMINUW        Y2, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4443,7 +4441,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -4452,12 +4450,12 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4524,7 +4522,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -4533,12 +4531,12 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4605,7 +4603,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -4614,12 +4612,12 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4686,7 +4684,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -4695,12 +4693,12 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
+	VPANDN         192(DX), Y1, Y1
 	VPADDW         Y7, Y7, Y2
 	VPSRLW         $0x01, Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4816,8 +4814,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -4846,7 +4844,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, (AX)
@@ -4855,12 +4853,12 @@ more:
 	VMOVDQU        Y4, 768(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
+	VPANDN         192(DX), Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4897,8 +4895,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -4927,7 +4925,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 32(AX)
@@ -4936,12 +4934,12 @@ more:
 	VMOVDQU        Y4, 800(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
+	VPANDN         192(DX), Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -4978,8 +4976,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -5008,7 +5006,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 64(AX)
@@ -5017,12 +5015,12 @@ more:
 	VMOVDQU        Y4, 832(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
+	VPANDN         192(DX), Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -5059,8 +5057,8 @@ more:
 	VPOR           Y1, Y6, Y5
 	VPOR           Y2, Y6, Y7
 	VPOR           Y3, Y6, Y6
-	VPMULLW        512(DX), Y7, Y7
-	VPMULHUW       576(DX), Y6, Y6
+	VPMULLW        640(DX), Y7, Y7
+	VPMULHUW       704(DX), Y6, Y6
 	VPCMPEQW       Y0, Y4, Y8
 	VPACKSSWB      Y8, Y8, Y9
 	VPMOVMSKB      Y9, R11
@@ -5089,7 +5087,7 @@ more:
 	MOVQ           R11, BX
 	VPOR           Y1, Y2, Y9
 	VPOR           Y3, Y9, Y9
-	VPANDN         (DX), Y9, Y9
+	VPANDN         128(DX), Y9, Y9
 	VPAND          Y8, Y9, Y9
 	VPOR           Y9, Y4, Y4
 	VMOVDQU        Y1, 96(AX)
@@ -5098,12 +5096,12 @@ more:
 	VMOVDQU        Y4, 864(AX)
 	VPOR           Y5, Y7, Y1
 	VPOR           Y6, Y1, Y1
-	VPANDN         64(DX), Y1, Y1
-	VPMULLW        640(DX), Y7, Y2
-	VPMULHUW       704(DX), Y6, Y3
+	VPANDN         192(DX), Y1, Y1
+	VPMULLW        768(DX), Y7, Y2
+	VPMULHUW       832(DX), Y6, Y3
 	VPOR           Y2, Y3, Y3
 	VPOR           Y5, Y3, Y3
-	VPANDN         128(DX), Y3, Y3
+	VPANDN         256(DX), Y3, Y3
 	VPMINUW        Y3, Y1, Y1
 	VPCMPEQW       Y0, Y1, Y1
 	VPACKSSWB      Y1, Y1, Y1
@@ -5179,61 +5177,6 @@ moved:
 	MOVQ AX, ret+32(FP)
 	RET
 
-// func avx2x32Spread(to *uint64, from *uint64, rows int)
-// Requires: AVX, AVX2
-TEXT ·avx2x32Spread(SB), NOSPLIT, $0-24
-	MOVQ to+0(FP), AX
-	MOVQ from+8(FP), CX
-	MOVQ rows+16(FP), DX
-
-row:
-	VPBROADCASTD (CX), Y0
-	VMOVDQU      Y0, (AX)
-	VPBROADCASTD 4(CX), Y0
-	VMOVDQU      Y0, 64(AX)
-	VPBROADCASTD 8(CX), Y0
-	VMOVDQU      Y0, 128(AX)
-	VPBROADCASTD 12(CX), Y0
-	VMOVDQU      Y0, 192(AX)
-	VPBROADCASTD 16(CX), Y0
-	VMOVDQU      Y0, 256(AX)
-	VPBROADCASTD 20(CX), Y0
-	VMOVDQU      Y0, 320(AX)
-	VPBROADCASTD 24(CX), Y0
-	VMOVDQU      Y0, 384(AX)
-	VPBROADCASTD 28(CX), Y0
-	VMOVDQU      Y0, 448(AX)
-	VPBROADCASTD 32(CX), Y0
-	VMOVDQU      Y0, 512(AX)
-	VPBROADCASTD 36(CX), Y0
-	VMOVDQU      Y0, 576(AX)
-	VPBROADCASTD 40(CX), Y0
-	VMOVDQU      Y0, 640(AX)
-	VPBROADCASTD 44(CX), Y0
-	VMOVDQU      Y0, 704(AX)
-	VPBROADCASTD 48(CX), Y0
-	VMOVDQU      Y0, 768(AX)
-	VPBROADCASTD 52(CX), Y0
-	VMOVDQU      Y0, 832(AX)
-	VPBROADCASTD 56(CX), Y0
-	VMOVDQU      Y0, 896(AX)
-	VPBROADCASTD 60(CX), Y0
-	VMOVDQU      Y0, 960(AX)
-	VPBROADCASTD 64(CX), Y0
-	VMOVDQU      Y0, 1024(AX)
-	VPBROADCASTD 68(CX), Y0
-	VMOVDQU      Y0, 1088(AX)
-	VPBROADCASTD 72(CX), Y0
-	VMOVDQU      Y0, 1152(AX)
-	VPBROADCASTD 76(CX), Y0
-	VMOVDQU      Y0, 1216(AX)
-	ADDQ         $0x00000050, CX
-	ADDQ         $0x00000500, AX
-	DECQ         DX
-	JNE          row
-	VZEROUPPER
-	RET
-
 // func avx2x32Rows2(from *uint32, to *uint32, masks *uint32, flush bool) uint64
 // Requires: AVX, AVX2, CMOV, POPCNT
 TEXT ·avx2x32Rows2(SB), NOSPLIT, $0-40
@@ -5292,7 +5235,7 @@ more:
 	MOVQ      R8, BX
 	VPOR      Y2, Y3, Y10
 	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
+	VPANDN    128(DX), Y10, Y10
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y5, Y5
 	VMOVDQU   Y2, (AX)
@@ -5301,13 +5244,13 @@ more:
 	VMOVDQU   Y5, 1536(AX)
 	VPOR      Y6, Y8, Y2
 	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
+	VPANDN    192(DX), Y2, Y2
 	VPADDD    Y8, Y8, Y8
 	VPSRLD    $0x01, Y7, Y7
 	VPOR      Y6, Y8, Y3
 	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
+	VPANDN    256(DX), Y3, Y3
+	VPANDN    576(DX), Y6, Y4
 	VPOR      Y2, Y3, Y5
 	VPXOR     Y4, Y5, Y5
 	VPADDD    Y4, Y4, Y6
@@ -5350,7 +5293,7 @@ more:
 	MOVQ      R8, BX
 	VPOR      Y2, Y3, Y10
 	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
+	VPANDN    128(DX), Y10, Y10
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y5, Y5
 	VMOVDQU   Y2, 32(AX)
@@ -5359,13 +5302,13 @@ more:
 	VMOVDQU   Y5, 1568(AX)
 	VPOR      Y6, Y8, Y2
 	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
+	VPANDN    192(DX), Y2, Y2
 	VPADDD    Y8, Y8, Y8
 	VPSRLD    $0x01, Y7, Y7
 	VPOR      Y6, Y8, Y3
 	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
+	VPANDN    256(DX), Y3, Y3
+	VPANDN    576(DX), Y6, Y4
 	VPOR      Y2, Y3, Y5
 	VPXOR     Y4, Y5, Y5
 	VPADDD    Y4, Y4, Y6
@@ -5408,7 +5351,7 @@ more:
 	MOVQ      R8, BX
 	VPOR      Y2, Y3, Y10
 	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
+	VPANDN    128(DX), Y10, Y10
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y5, Y5
 	VMOVDQU   Y2, 64(AX)
@@ -5417,13 +5360,13 @@ more:
 	VMOVDQU   Y5, 1600(AX)
 	VPOR      Y6, Y8, Y2
 	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
+	VPANDN    192(DX), Y2, Y2
 	VPADDD    Y8, Y8, Y8
 	VPSRLD    $0x01, Y7, Y7
 	VPOR      Y6, Y8, Y3
 	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
+	VPANDN    256(DX), Y3, Y3
+	VPANDN    576(DX), Y6, Y4
 	VPOR      Y2, Y3, Y5
 	VPXOR     Y4, Y5, Y5
 	VPADDD    Y4, Y4, Y6
@@ -5466,7 +5409,7 @@ more:
 	MOVQ      R8, BX
 	VPOR      Y2, Y3, Y10
 	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
+	VPANDN    128(DX), Y10, Y10
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y5, Y5
 	VMOVDQU   Y2, 96(AX)
@@ -5475,13 +5418,13 @@ more:
 	VMOVDQU   Y5, 1632(AX)
 	VPOR      Y6, Y8, Y2
 	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
+	VPANDN    192(DX), Y2, Y2
 	VPADDD    Y8, Y8, Y8
 	VPSRLD    $0x01, Y7, Y7
 	VPOR      Y6, Y8, Y3
 	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
+	VPANDN    256(DX), Y3, Y3
+	VPANDN    576(DX), Y6, Y4
 	VPOR      Y2, Y3, Y5
 	VPXOR     Y4, Y5, Y5
 	VPADDD    Y4, Y4, Y6
@@ -5588,8 +5531,8 @@ more:
 	VPOR      Y2, Y7, Y6
 	VPOR      Y3, Y7, Y8
 	VPOR      Y4, Y7, Y7
-	VPSLLVD   512(DX), Y8, Y8
-	VPSRLVD   576(DX), Y7, Y7
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
 	VPCMPEQD  Y0, Y5, Y9
 	VMOVMSKPS Y9, R8
 	MOVL      R8, R9
@@ -5606,7 +5549,7 @@ more:
 	MOVQ      R8, BX
 	VPOR      Y2, Y3, Y10
 	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
+	VPANDN    128(DX), Y10, Y10
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y5, Y5
 	VMOVDQU   Y2, (AX)
@@ -5615,16 +5558,16 @@ more:
 	VMOVDQU   Y5, 1536(AX)
 	VPOR      Y6, Y8, Y2
 	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPSLLVD   640(DX), Y8, Y8
-	VPSRLVD   704(DX), Y7, Y7
+	VPANDN    192(DX), Y2, Y2
+	VPSLLVD   768(DX), Y8, Y8
+	VPSRLVD   832(DX), Y7, Y7
 	VPOR      Y6, Y8, Y3
 	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
+	VPANDN    256(DX), Y3, Y3
+	VPANDN    576(DX), Y6, Y4
 	VPOR      Y2, Y3, Y5
 	VPXOR     Y4, Y5, Y5
-	VPSLLVD   640(DX), Y4, Y6
+	VPSLLVD   768(DX), Y4, Y6
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
@@ -5646,8 +5589,8 @@ more:
 	VPOR      Y2, Y7, Y6
 	VPOR      Y3, Y7, Y8
 	VPOR      Y4, Y7, Y7
-	VPSLLVD   512(DX), Y8, Y8
-	VPSRLVD   576(DX), Y7, Y7
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
 	VPCMPEQD  Y0, Y5, Y9
 	VMOVMSKPS Y9, R8
 	MOVL      R8, R9
@@ -5664,7 +5607,7 @@ more:
 	MOVQ      R8, BX
 	VPOR      Y2, Y3, Y10
 	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
+	VPANDN    128(DX), Y10, Y10
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y5, Y5
 	VMOVDQU   Y2, 32(AX)
@@ -5673,16 +5616,16 @@ more:
 	VMOVDQU   Y5, 1568(AX)
 	VPOR      Y6, Y8, Y2
 	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPSLLVD   640(DX), Y8, Y8
-	VPSRLVD   704(DX), Y7, Y7
+	VPANDN    192(DX), Y2, Y2
+	VPSLLVD   768(DX), Y8, Y8
+	VPSRLVD   832(DX), Y7, Y7
 	VPOR      Y6, Y8, Y3
 	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
+	VPANDN    256(DX), Y3, Y3
+	VPANDN    576(DX), Y6, Y4
 	VPOR      Y2, Y3, Y5
 	VPXOR     Y4, Y5, Y5
-	VPSLLVD   640(DX), Y4, Y6
+	VPSLLVD   768(DX), Y4, Y6
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
@@ -5704,8 +5647,8 @@ more:
 	VPOR      Y2, Y7, Y6
 	VPOR      Y3, Y7, Y8
 	VPOR      Y4, Y7, Y7
-	VPSLLVD   512(DX), Y8, Y8
-	VPSRLVD   576(DX), Y7, Y7
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
 	VPCMPEQD  Y0, Y5, Y9
 	VMOVMSKPS Y9, R8
 	MOVL      R8, R9
@@ -5722,7 +5665,7 @@ more:
 	MOVQ      R8, BX
 	VPOR      Y2, Y3, Y10
 	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
+	VPANDN    128(DX), Y10, Y10
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y5, Y5
 	VMOVDQU   Y2, 64(AX)
@@ -5731,16 +5674,16 @@ more:
 	VMOVDQU   Y5, 1600(AX)
 	VPOR      Y6, Y8, Y2
 	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPSLLVD   640(DX), Y8, Y8
-	VPSRLVD   704(DX), Y7, Y7
+	VPANDN    192(DX), Y2, Y2
+	VPSLLVD   768(DX), Y8, Y8
+	VPSRLVD   832(DX), Y7, Y7
 	VPOR      Y6, Y8, Y3
 	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
+	VPANDN    256(DX), Y3, Y3
+	VPANDN    576(DX), Y6, Y4
 	VPOR      Y2, Y3, Y5
 	VPXOR     Y4, Y5, Y5
-	VPSLLVD   640(DX), Y4, Y6
+	VPSLLVD   768(DX), Y4, Y6
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
@@ -5762,8 +5705,8 @@ more:
 	VPOR      Y2, Y7, Y6
 	VPOR      Y3, Y7, Y8
 	VPOR      Y4, Y7, Y7
-	VPSLLVD   512(DX), Y8, Y8
-	VPSRLVD   576(DX), Y7, Y7
+	VPSLLVD   640(DX), Y8, Y8
+	VPSRLVD   704(DX), Y7, Y7
 	VPCMPEQD  Y0, Y5, Y9
 	VMOVMSKPS Y9, R8
 	MOVL      R8, R9
@@ -5780,7 +5723,7 @@ more:
 	MOVQ      R8, BX
 	VPOR      Y2, Y3, Y10
 	VPOR      Y4, Y10, Y10
-	VPANDN    (DX), Y10, Y10
+	VPANDN    128(DX), Y10, Y10
 	VPAND     Y9, Y10, Y10
 	VPOR      Y10, Y5, Y5
 	VMOVDQU   Y2, 96(AX)
@@ -5789,16 +5732,16 @@ more:
 	VMOVDQU   Y5, 1632(AX)
 	VPOR      Y6, Y8, Y2
 	VPOR      Y7, Y2, Y2
-	VPANDN    64(DX), Y2, Y2
-	VPSLLVD   640(DX), Y8, Y8
-	VPSRLVD   704(DX), Y7, Y7
+	VPANDN    192(DX), Y2, Y2
+	VPSLLVD   768(DX), Y8, Y8
+	VPSRLVD   832(DX), Y7, Y7
 	VPOR      Y6, Y8, Y3
 	VPOR      Y7, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPANDN    448(DX), Y6, Y4
+	VPANDN    256(DX), Y3, Y3
+	VPANDN    576(DX), Y6, Y4
 	VPOR      Y2, Y3, Y5
 	VPXOR     Y4, Y5, Y5
-	VPSLLVD   640(DX), Y4, Y6
+	VPSLLVD   768(DX), Y4, Y6
 	VPAND     Y4, Y6, Y6
 	VPOR      Y6, Y5, Y5
 	VPCMPEQD  Y0, Y5, Y5
@@ -5920,7 +5863,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -5929,18 +5872,18 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPADDD    Y2, Y2, Y2
 	VPSRLD    $0x02, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -5986,7 +5929,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -5995,18 +5938,18 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPADDD    Y2, Y2, Y2
 	VPSRLD    $0x02, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -6052,7 +5995,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -6061,18 +6004,18 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPADDD    Y2, Y2, Y2
 	VPSRLD    $0x02, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -6118,7 +6061,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -6127,18 +6070,18 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPADDD    Y2, Y2, Y2
 	VPSRLD    $0x02, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -6245,8 +6188,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -6263,7 +6206,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -6272,18 +6215,18 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPSLLVD   768(DX), Y7, Y2
 	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -6311,8 +6254,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -6329,7 +6272,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -6338,18 +6281,18 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPSLLVD   768(DX), Y7, Y2
 	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -6377,8 +6320,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -6395,7 +6338,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -6404,18 +6347,18 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPSLLVD   768(DX), Y7, Y2
 	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -6443,8 +6386,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -6461,7 +6404,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -6470,18 +6413,18 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPSLLVD   768(DX), Y7, Y2
 	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   896(DX), Y7, Y2
+	VPSRLVD   960(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -6606,7 +6549,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -6615,29 +6558,29 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPOR      Y5, Y1, Y2
 	VPADDD    Y7, Y7, Y3
 	VPSRLD    $0x01, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
+	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPMINUD   Y4, Y1, Y1
 	VPADDD    Y3, Y3, Y3
 	VPSRLD    $0x02, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
+	VPANDN    320(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPADDD    Y3, Y3, Y3
 	VPSRLD    $0x03, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
+	VPANDN    384(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPCMPEQD  448(DX), Y2, Y2
+	VPCMPEQD  576(DX), Y2, Y2
 	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
@@ -6681,7 +6624,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -6690,29 +6633,29 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPOR      Y5, Y1, Y2
 	VPADDD    Y7, Y7, Y3
 	VPSRLD    $0x01, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
+	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPMINUD   Y4, Y1, Y1
 	VPADDD    Y3, Y3, Y3
 	VPSRLD    $0x02, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
+	VPANDN    320(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPADDD    Y3, Y3, Y3
 	VPSRLD    $0x03, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
+	VPANDN    384(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPCMPEQD  448(DX), Y2, Y2
+	VPCMPEQD  576(DX), Y2, Y2
 	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
@@ -6756,7 +6699,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -6765,29 +6708,29 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPOR      Y5, Y1, Y2
 	VPADDD    Y7, Y7, Y3
 	VPSRLD    $0x01, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
+	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPMINUD   Y4, Y1, Y1
 	VPADDD    Y3, Y3, Y3
 	VPSRLD    $0x02, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
+	VPANDN    320(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPADDD    Y3, Y3, Y3
 	VPSRLD    $0x03, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
+	VPANDN    384(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPCMPEQD  448(DX), Y2, Y2
+	VPCMPEQD  576(DX), Y2, Y2
 	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
@@ -6831,7 +6774,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -6840,29 +6783,29 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPOR      Y5, Y1, Y2
 	VPADDD    Y7, Y7, Y3
 	VPSRLD    $0x01, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
+	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPMINUD   Y4, Y1, Y1
 	VPADDD    Y3, Y3, Y3
 	VPSRLD    $0x02, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
+	VPANDN    320(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPADDD    Y3, Y3, Y3
 	VPSRLD    $0x03, Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
+	VPANDN    384(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPCMPEQD  448(DX), Y2, Y2
+	VPCMPEQD  576(DX), Y2, Y2
 	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
@@ -6967,8 +6910,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -6985,7 +6928,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -6994,29 +6937,29 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPOR      Y5, Y1, Y2
-	VPSLLVD   640(DX), Y7, Y3
-	VPSRLVD   704(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
 	VPSLLVD   768(DX), Y7, Y3
 	VPSRLVD   832(DX), Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
+	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
 	VPSLLVD   896(DX), Y7, Y3
 	VPSRLVD   960(DX), Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
+	VPANDN    320(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   1024(DX), Y7, Y3
+	VPSRLVD   1088(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    384(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPCMPEQD  448(DX), Y2, Y2
+	VPCMPEQD  576(DX), Y2, Y2
 	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
@@ -7042,8 +6985,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -7060,7 +7003,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -7069,29 +7012,29 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPOR      Y5, Y1, Y2
-	VPSLLVD   640(DX), Y7, Y3
-	VPSRLVD   704(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
 	VPSLLVD   768(DX), Y7, Y3
 	VPSRLVD   832(DX), Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
+	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
 	VPSLLVD   896(DX), Y7, Y3
 	VPSRLVD   960(DX), Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
+	VPANDN    320(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   1024(DX), Y7, Y3
+	VPSRLVD   1088(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    384(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPCMPEQD  448(DX), Y2, Y2
+	VPCMPEQD  576(DX), Y2, Y2
 	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
@@ -7117,8 +7060,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -7135,7 +7078,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -7144,29 +7087,29 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPOR      Y5, Y1, Y2
-	VPSLLVD   640(DX), Y7, Y3
-	VPSRLVD   704(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
 	VPSLLVD   768(DX), Y7, Y3
 	VPSRLVD   832(DX), Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
+	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
 	VPSLLVD   896(DX), Y7, Y3
 	VPSRLVD   960(DX), Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
+	VPANDN    320(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   1024(DX), Y7, Y3
+	VPSRLVD   1088(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    384(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPCMPEQD  448(DX), Y2, Y2
+	VPCMPEQD  576(DX), Y2, Y2
 	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
@@ -7192,8 +7135,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -7210,7 +7153,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -7219,29 +7162,29 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPOR      Y5, Y1, Y2
-	VPSLLVD   640(DX), Y7, Y3
-	VPSRLVD   704(DX), Y6, Y4
-	VPOR      Y3, Y4, Y4
-	VPOR      Y5, Y4, Y4
-	VPANDN    128(DX), Y4, Y4
-	VPOR      Y4, Y2, Y2
-	VPMINUD   Y4, Y1, Y1
 	VPSLLVD   768(DX), Y7, Y3
 	VPSRLVD   832(DX), Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    192(DX), Y4, Y4
+	VPANDN    256(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
+	VPMINUD   Y4, Y1, Y1
 	VPSLLVD   896(DX), Y7, Y3
 	VPSRLVD   960(DX), Y6, Y4
 	VPOR      Y3, Y4, Y4
 	VPOR      Y5, Y4, Y4
-	VPANDN    256(DX), Y4, Y4
+	VPANDN    320(DX), Y4, Y4
+	VPOR      Y4, Y2, Y2
+	VPSLLVD   1024(DX), Y7, Y3
+	VPSRLVD   1088(DX), Y6, Y4
+	VPOR      Y3, Y4, Y4
+	VPOR      Y5, Y4, Y4
+	VPANDN    384(DX), Y4, Y4
 	VPOR      Y4, Y2, Y2
 	VPCMPEQD  Y0, Y1, Y1
-	VPCMPEQD  448(DX), Y2, Y2
+	VPCMPEQD  576(DX), Y2, Y2
 	VPANDN    Y2, Y1, Y1
 	VMOVMSKPS Y1, R11
 	MOVL      R11, R12
@@ -7364,7 +7307,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -7373,30 +7316,30 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x03, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
 	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x04, Y6, Y3
+	VPSRLD    $0x02, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
 	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    384(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    448(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -7442,7 +7385,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -7451,30 +7394,30 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x03, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
 	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x04, Y6, Y3
+	VPSRLD    $0x02, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
 	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    384(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    448(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -7520,7 +7463,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -7529,30 +7472,30 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x03, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
 	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x04, Y6, Y3
+	VPSRLD    $0x02, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
 	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    384(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    448(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -7598,7 +7541,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -7607,30 +7550,30 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x02, Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
-	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x03, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
 	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPADDD    Y2, Y2, Y2
-	VPSRLD    $0x04, Y6, Y3
+	VPSRLD    $0x02, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
 	VPANDN    320(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x03, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    384(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPADDD    Y2, Y2, Y2
+	VPSRLD    $0x04, Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    448(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -7737,8 +7680,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -7755,7 +7698,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -7764,30 +7707,30 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPSLLVD   768(DX), Y7, Y2
 	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPSLLVD   896(DX), Y7, Y2
 	VPSRLVD   960(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPSLLVD   1024(DX), Y7, Y2
 	VPSRLVD   1088(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
+	VPANDN    384(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    448(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -7815,8 +7758,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -7833,7 +7776,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -7842,30 +7785,30 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPSLLVD   768(DX), Y7, Y2
 	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPSLLVD   896(DX), Y7, Y2
 	VPSRLVD   960(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPSLLVD   1024(DX), Y7, Y2
 	VPSRLVD   1088(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
+	VPANDN    384(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    448(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -7893,8 +7836,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -7911,7 +7854,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -7920,30 +7863,30 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPSLLVD   768(DX), Y7, Y2
 	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPSLLVD   896(DX), Y7, Y2
 	VPSRLVD   960(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPSLLVD   1024(DX), Y7, Y2
 	VPSRLVD   1088(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
+	VPANDN    384(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    448(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -7971,8 +7914,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -7989,7 +7932,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -7998,30 +7941,30 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
-	VPOR      Y2, Y3, Y3
-	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
-	VPMINUD   Y3, Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPSLLVD   768(DX), Y7, Y2
 	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    192(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPSLLVD   896(DX), Y7, Y2
 	VPSRLVD   960(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    256(DX), Y3, Y3
+	VPANDN    320(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPSLLVD   1024(DX), Y7, Y2
 	VPSRLVD   1088(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    320(DX), Y3, Y3
+	VPANDN    384(DX), Y3, Y3
+	VPMINUD   Y3, Y1, Y1
+	VPSLLVD   1152(DX), Y7, Y2
+	VPSRLVD   1216(DX), Y6, Y3
+	VPOR      Y2, Y3, Y3
+	VPOR      Y5, Y3, Y3
+	VPANDN    448(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8146,7 +8089,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -8155,18 +8098,18 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
+	VPSLLVD   1280(DX), Y7, Y2
+	VPSRLVD   1344(DX), Y6, Y3
 	VPOR      Y5, Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
+	VPANDN    512(DX), Y2, Y2
 	VPMINUD   Y2, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8212,7 +8155,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -8221,18 +8164,18 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
+	VPSLLVD   1280(DX), Y7, Y2
+	VPSRLVD   1344(DX), Y6, Y3
 	VPOR      Y5, Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
+	VPANDN    512(DX), Y2, Y2
 	VPMINUD   Y2, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8278,7 +8221,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -8287,18 +8230,18 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
+	VPSLLVD   1280(DX), Y7, Y2
+	VPSRLVD   1344(DX), Y6, Y3
 	VPOR      Y5, Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
+	VPANDN    512(DX), Y2, Y2
 	VPMINUD   Y2, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8344,7 +8287,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -8353,18 +8296,18 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
+	VPSLLVD   1280(DX), Y7, Y2
+	VPSRLVD   1344(DX), Y6, Y3
 	VPOR      Y5, Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
+	VPANDN    512(DX), Y2, Y2
 	VPMINUD   Y2, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8471,8 +8414,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -8489,7 +8432,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -8498,18 +8441,18 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
+	VPANDN    192(DX), Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
+	VPSLLVD   1280(DX), Y7, Y2
+	VPSRLVD   1344(DX), Y6, Y3
 	VPOR      Y5, Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
+	VPANDN    512(DX), Y2, Y2
 	VPMINUD   Y2, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8537,8 +8480,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -8555,7 +8498,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -8564,18 +8507,18 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
+	VPANDN    192(DX), Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
+	VPSLLVD   1280(DX), Y7, Y2
+	VPSRLVD   1344(DX), Y6, Y3
 	VPOR      Y5, Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
+	VPANDN    512(DX), Y2, Y2
 	VPMINUD   Y2, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8603,8 +8546,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -8621,7 +8564,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -8630,18 +8573,18 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
+	VPANDN    192(DX), Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
+	VPSLLVD   1280(DX), Y7, Y2
+	VPSRLVD   1344(DX), Y6, Y3
 	VPOR      Y5, Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
+	VPANDN    512(DX), Y2, Y2
 	VPMINUD   Y2, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8669,8 +8612,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -8687,7 +8630,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -8696,18 +8639,18 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
+	VPANDN    192(DX), Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
-	VPSLLVD   1152(DX), Y7, Y2
-	VPSRLVD   1216(DX), Y6, Y3
+	VPSLLVD   1280(DX), Y7, Y2
+	VPSRLVD   1344(DX), Y6, Y3
 	VPOR      Y5, Y2, Y2
 	VPOR      Y3, Y2, Y2
-	VPANDN    384(DX), Y2, Y2
+	VPANDN    512(DX), Y2, Y2
 	VPMINUD   Y2, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8832,7 +8775,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -8841,12 +8784,12 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8892,7 +8835,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -8901,12 +8844,12 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -8952,7 +8895,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -8961,12 +8904,12 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -9012,7 +8955,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -9021,12 +8964,12 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
+	VPANDN    192(DX), Y1, Y1
 	VPADDD    Y7, Y7, Y2
 	VPSRLD    $0x01, Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -9133,8 +9076,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -9151,7 +9094,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, (AX)
@@ -9160,12 +9103,12 @@ more:
 	VMOVDQU   Y4, 1536(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
+	VPANDN    192(DX), Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -9193,8 +9136,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -9211,7 +9154,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 32(AX)
@@ -9220,12 +9163,12 @@ more:
 	VMOVDQU   Y4, 1568(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
+	VPANDN    192(DX), Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -9253,8 +9196,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -9271,7 +9214,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 64(AX)
@@ -9280,12 +9223,12 @@ more:
 	VMOVDQU   Y4, 1600(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
+	VPANDN    192(DX), Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11
@@ -9313,8 +9256,8 @@ more:
 	VPOR      Y1, Y6, Y5
 	VPOR      Y2, Y6, Y7
 	VPOR      Y3, Y6, Y6
-	VPSLLVD   512(DX), Y7, Y7
-	VPSRLVD   576(DX), Y6, Y6
+	VPSLLVD   640(DX), Y7, Y7
+	VPSRLVD   704(DX), Y6, Y6
 	VPCMPEQD  Y0, Y4, Y8
 	VMOVMSKPS Y8, R11
 	MOVL      R11, R12
@@ -9331,7 +9274,7 @@ more:
 	MOVQ      R11, BX
 	VPOR      Y1, Y2, Y9
 	VPOR      Y3, Y9, Y9
-	VPANDN    (DX), Y9, Y9
+	VPANDN    128(DX), Y9, Y9
 	VPAND     Y8, Y9, Y9
 	VPOR      Y9, Y4, Y4
 	VMOVDQU   Y1, 96(AX)
@@ -9340,12 +9283,12 @@ more:
 	VMOVDQU   Y4, 1632(AX)
 	VPOR      Y5, Y7, Y1
 	VPOR      Y6, Y1, Y1
-	VPANDN    64(DX), Y1, Y1
-	VPSLLVD   640(DX), Y7, Y2
-	VPSRLVD   704(DX), Y6, Y3
+	VPANDN    192(DX), Y1, Y1
+	VPSLLVD   768(DX), Y7, Y2
+	VPSRLVD   832(DX), Y6, Y3
 	VPOR      Y2, Y3, Y3
 	VPOR      Y5, Y3, Y3
-	VPANDN    128(DX), Y3, Y3
+	VPANDN    256(DX), Y3, Y3
 	VPMINUD   Y3, Y1, Y1
 	VPCMPEQD  Y0, Y1, Y1
 	VMOVMSKPS Y1, R11

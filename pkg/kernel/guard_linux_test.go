@@ -62,7 +62,7 @@ func stepBetweenGuardPages[T word](t *testing.T, s *search[T], n int) {
 					for _, flush := range []bool{false, true} {
 						for to.n = m; ; to.n = m {
 							held := from.n
-							s.chosen[row](from, to, &s.operands[row], flush)
+							s.chosen[row](from, to, &s.masks[row], flush)
 							if to.n > highWater+laneCount {
 								t.Fatalf("row %d: %d states", row, to.n)
 							}

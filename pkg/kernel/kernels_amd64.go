@@ -9,19 +9,18 @@ import (
 )
 
 // shiftCounts returns the operands of instructions that shift by a count: the number of rows, in either direction.
-func shiftCounts[T word]() (shifts [queens.MaxN]shift[T]) {
+func shiftCounts[T word]() (shifts [queens.MaxN]shift) {
 	for rows := range shifts {
-		shifts[rows] = shift[T]{T(rows), T(rows)}
+		shifts[rows] = newShift[T](rows, rows)
 	}
 	return shifts
 }
 
 // factors returns the operands of multiplications that shift 16-bit words. The low half of a word times the left factor is
 // the word shifted to the left. The high half of a word times the right factor is the word shifted to the right.
-func factors() (shifts [queens.MaxN]shift[uint16]) {
+func factors() (shifts [queens.MaxN]shift) {
 	for rows := 1; rows < queens.MaxN; rows++ {
-		left, right := 1<<rows, 1<<16>>rows
-		shifts[rows] = shift[uint16]{uint16(left), uint16(right)}
+		shifts[rows] = newShift[uint16](1<<rows, 1<<16>>rows)
 	}
 	return shifts
 }

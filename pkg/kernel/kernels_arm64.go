@@ -9,9 +9,9 @@ import (
 )
 
 // signedCounts returns the operands of USHL, which shifts to the left by the signed low byte of each word.
-func signedCounts[T word]() (shifts [queens.MaxN]shift[T]) {
+func signedCounts[T word]() (shifts [queens.MaxN]shift) {
 	for rows := range shifts {
-		shifts[rows] = shift[T]{T(rows), T(-rows)}
+		shifts[rows] = newShift[T](rows, -rows)
 	}
 	return shifts
 }

@@ -68,7 +68,7 @@ func mutate[T word](set *instructionSet[T], name string) *instructionSet[T] {
 	for i := range changed.steps {
 		for _, f := range []*step[T]{&changed.steps[i].dense, &changed.steps[i].gaps} {
 			if right := *f; right != nil && stepName(right) == name {
-				*f = func(from, to *queue[T], masks *operands, flush bool) uint64 {
+				*f = func(from, to *queue[T], masks *rowMasks, flush bool) uint64 {
 					before := to.n
 					found := right(from, to, masks, flush)
 					if i == 2 {

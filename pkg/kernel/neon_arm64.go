@@ -3,47 +3,47 @@
 package kernel
 
 //go:noescape
-func neonx16Spread(to *operands, from *rowMasks[uint16], rows int)
+func neonSpread(masks *rowMasks, rows int)
 
 //go:noescape
-func neonx16Rows2(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows2(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows2Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows2Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows3(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows3(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows3Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows3Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows4(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows4(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows4Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows4Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows5(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows5(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows5Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows5Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows6(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows6(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows6Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows6Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows10(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows10(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx16Rows10Gaps(from, to *queue[uint16], masks *operands, flush bool) uint64
+func neonx16Rows10Gaps(from, to *queue[uint16], masks *rowMasks, flush bool) uint64
 
 var neonx16 = &instructionSet[uint16]{
 	shifts: signedCounts[uint16](),
-	spread: neonx16Spread,
+	spread: neonSpread,
 	steps: []steps[uint16]{
 		2:  {ahead: 2, dense: neonx16Rows2, gaps: neonx16Rows2Gaps},
 		3:  {ahead: 3, dense: neonx16Rows3, gaps: neonx16Rows3Gaps},
@@ -58,47 +58,44 @@ var neonx16 = &instructionSet[uint16]{
 }
 
 //go:noescape
-func neonx32Spread(to *operands, from *rowMasks[uint32], rows int)
+func neonx32Rows2(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows2(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows2Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows2Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows3(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows3(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows3Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows3Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows4(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows4(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows4Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows4Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows5(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows5(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows5Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows5Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows6(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows6(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows6Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows6Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows10(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 //go:noescape
-func neonx32Rows10(from, to *queue[uint32], masks *operands, flush bool) uint64
-
-//go:noescape
-func neonx32Rows10Gaps(from, to *queue[uint32], masks *operands, flush bool) uint64
+func neonx32Rows10Gaps(from, to *queue[uint32], masks *rowMasks, flush bool) uint64
 
 var neonx32 = &instructionSet[uint32]{
 	shifts: signedCounts[uint32](),
-	spread: neonx32Spread,
+	spread: neonSpread,
 	steps: []steps[uint32]{
 		2:  {ahead: 2, dense: neonx32Rows2, gaps: neonx32Rows2Gaps},
 		3:  {ahead: 3, dense: neonx32Rows3, gaps: neonx32Rows3Gaps},

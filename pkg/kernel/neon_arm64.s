@@ -3,18 +3,19 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// The layout of a queue and of operands, as in vector.go.
+// The layout of a queue and of row masks, as in vector.go.
 #define HIGHWATER const_highWater
 #define COLS (SIZE*4*const_laneCount)
 #define BUFFER (SIZE*const_capacity)
 #define LENGTH(queue) (SIZE*(4*const_laneCount+3*const_capacity))(queue)
-#define OPERANDS 20
-#define MASKROW 0
-#define MASKNEXT 64
-#define MASKLAST 384
-#define MASKCOLUMNS 448
-#define SHIFTS 512
-#define SHIFTLAST 1152
+#define WORDS 20
+#define VECTORS 128
+#define MASKROW VECTORS
+#define MASKNEXT (VECTORS+64)
+#define MASKLAST (VECTORS+384)
+#define MASKCOLUMNS (VECTORS+448)
+#define SHIFTS (VECTORS+512)
+#define SHIFTLAST (VECTORS+1152)
 
 #define FROM R0
 #define TO R1
@@ -47,6 +48,26 @@
 	FMOVQ right, (at+SIZE*256)(FROM); \
 	FMOVQ free, (at+SIZE*384)(FROM)
 
+// func neonSpread(masks *rowMasks, rows int)
+TEXT ·neonSpread(SB), NOSPLIT, $0-16
+	MOVD masks+0(FP), R0
+	MOVD rows+8(FP), R1
+
+row:
+	ADD  $VECTORS, R0, R2
+	MOVD $WORDS, R3
+
+word:
+	VLD1R.P 4(R0), [V0.S4]
+	FMOVQ   F0, (R2)
+	ADD     $64, R2, R2
+	SUBS    $1, R3, R3
+	BNE     word
+	MOVD    R2, R0
+	SUBS    $1, R1, R1
+	BNE     row
+	RET
+
 #define LANES H8
 #define SIZE 2
 #define LOG 1
@@ -55,7 +76,6 @@
 #define EXPAND ·expandPerm16
 #define COMPRESS ·compressPerm16
 #define WEIGHTS ·laneWeights16
-#define SPREAD ·neonx16Spread
 #define ROWS2 ·neonx16Rows2
 #define ROWS2GAPS ·neonx16Rows2Gaps
 #define ROWS3 ·neonx16Rows3
@@ -78,7 +98,6 @@
 #define EXPAND ·expandPerm32
 #define COMPRESS ·compressPerm32
 #define WEIGHTS ·laneWeights32
-#define SPREAD ·neonx32Spread
 #define ROWS2 ·neonx32Rows2
 #define ROWS2GAPS ·neonx32Rows2Gaps
 #define ROWS3 ·neonx32Rows3

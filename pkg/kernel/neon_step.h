@@ -225,7 +225,7 @@
 	ADD   R12<<LOG, BACK, BACK
 #endif
 
-// func NAME(from, to *queue, masks *operands, flush bool) uint64
+// func NAME(from, to *queue, masks *rowMasks, flush bool) uint64
 TEXT NAME(SB), NOSPLIT, $0-40
 	MOVD  from+0(FP), FROM
 	MOVD  to+8(FP), TO

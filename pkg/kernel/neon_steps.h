@@ -1,22 +1,6 @@
 // All steps in lanes of one size. Macros say which: LANES is the arrangement of a vector, SIZE the size of a lane in bytes and LOG its
 // binary logarithm, USHL an instruction; EXPAND, COMPRESS and WEIGHTS are tables, the others functions.
 
-// func SPREAD(to *operands, from *rowMasks, rows int)
-TEXT SPREAD(SB), NOSPLIT, $0-24
-	MOVD to+0(FP), R0
-	MOVD from+8(FP), R1
-	MOVD rows+16(FP), R2
-	MOVD $OPERANDS, R3
-	MUL  R3, R2, R2
-
-operand:
-	VLD1R.P SIZE(R1), [V0.LANES]
-	FMOVQ   F0, (R0)
-	ADD     $64, R0, R0
-	SUBS    $1, R2, R2
-	BNE     operand
-	RET
-
 #define NAME ROWS2
 #define LEAF
 #include "neon_step.h"
@@ -83,7 +67,6 @@ operand:
 #define HAVE1L
 #include "neon_step.h"
 
-#undef SPREAD
 #undef LANES
 #undef SIZE
 #undef LOG

@@ -4,6 +4,7 @@ package kernel
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 
 	"nqueens/pkg/queens"
@@ -51,21 +52,29 @@ func (q *queue[T]) clear() {
 }
 
 // rowMasks holds what a step from one row must know about the board.
-type rowMasks[T word] struct {
-	row      T    // squares allowed in the row
-	nextRows [5]T // squares allowed in the rows after it
-	last     T    // squares allowed in the last row
-	columns  T    // all columns of the board that the lanes hold
+type rowMasks struct {
+	row      uint32    // squares allowed in the row
+	nextRows [5]uint32 // squares allowed in the rows after it
+	last     uint32    // squares allowed in the last row
+	columns  uint32    // all columns of the board that the lanes hold
 	// shifts[0] moves diagonals from the row to the next, shifts[i] from the next row to the
 	// i-th after it, and shifts[5] from the next row to the last.
-	shifts [6]shift[T]
+	shifts [6]shift
+	_      [48]byte // fills the cache line
+	// vectors has each of these words in all lanes, for the steps of instruction sets with a function spread.
+	vectors [20][8]uint64
 }
 
 // shift holds the operands with which a step moves diagonals down by some number of rows.
-type shift[T word] struct{ left, right T }
+type shift struct{ left, right uint32 }
 
-// operands holds rowMasks in the form that steps read: each word is repeated in all lanes of the widest vector.
-type operands [20][8]uint64
+// newShift returns the shift with these operands.
+func newShift[T word](left, right int) shift {
+	return shift{repeat[T](uint32(left)), repeat[T](uint32(right))}
+}
+
+// repeat returns a word with a mask or an operand in each of its lanes.
+func repeat[T word](x uint32) uint32 { return uint32(T(x)) * (math.MaxUint32 / uint32(^T(0))) }
 
 // step is a function in assembly. It takes states from one queue and appends their children to the next, except children that
 // can't have completions. It ends when the next queue is full or few states are left; with flush, when the next queue is full
@@ -74,7 +83,7 @@ type operands [20][8]uint64
 //
 // A step takes at most about 0.1 ms: the states of a queue and its lanes have at most 32 squares each, and every round of the
 // loop tries one square in each lane.
-type step[T word] func(from, to *queue[T], masks *operands, flush bool) uint64
+type step[T word] func(from, to *queue[T], masks *rowMasks, flush bool) uint64
 
 // instructionSet has the functions of an instruction set for lanes of type T, and their constants. For AVX2 and AVX-512,
 // internal/asm generates it (run scripts/generate); for NEON it is written by hand.
@@ -82,10 +91,10 @@ type instructionSet[T word] struct {
 	// steps[i] are the steps for a row with i rows below it. The last element is also for rows with more rows below.
 	steps []steps[T]
 	// shifts[i] moves diagonals i rows down. shifts[0] is not used.
-	shifts [queens.MaxN]shift[T]
-	// spread is a function in assembly that makes the operands of rows, at least one, from their masks. It writes the part
-	// that the vectors of the instruction set read.
-	spread func(to *operands, from *rowMasks[T], rows int)
+	shifts [queens.MaxN]shift
+	// spread is a function in assembly that sets the vectors of rows, at least one. It writes the part that the vectors of the
+	// instruction set read. It is nil if the steps broadcast the words themselves.
+	spread func(masks *rowMasks, rows int)
 }
 
 // steps are the steps for rows with the same number of rows below.
@@ -120,19 +129,17 @@ func (c *call) tick() bool {
 type search[T word] struct {
 	*instructionSet[T]
 	*call
-	queues   []queue[T]
-	masks    []rowMasks[T]
-	operands []operands
-	chosen   []step[T] // the step of each row
-	deepest  int       // last row that is searched in steps
+	queues  []queue[T]
+	masks   []rowMasks
+	chosen  []step[T] // the step of each row
+	deepest int       // last row that is searched in steps
 }
 
 // newSearch returns a search for problems with at most the given number of rows.
 func newSearch[T word](set *instructionSet[T], c *call, rows int) *search[T] {
 	s := &search[T]{
 		instructionSet: set, call: c,
-		queues: make([]queue[T], rows), masks: make([]rowMasks[T], rows),
-		operands: make([]operands, rows), chosen: make([]step[T], rows),
+		queues: make([]queue[T], rows), masks: make([]rowMasks, rows), chosen: make([]step[T], rows),
 	}
 	s.clear()
 	return s
@@ -183,10 +190,10 @@ func (s *search[T]) prepare(rows []Row, columns uint32) {
 	for i := s.deepest; i >= 0; i-- {
 		m, steps := &s.masks[i], &s.steps[min(last-i, len(s.steps)-1)]
 		toLast += rows[i+1].Gap
-		m.row, m.last, m.columns = T(rows[i].Allow), T(rows[last].Allow), T(columns)
+		m.row, m.last, m.columns = repeat[T](rows[i].Allow), repeat[T](rows[last].Allow), repeat[T](columns)
 		m.shifts[5] = s.shifts[toLast]
 		for j, next := range rows[i+1:][:steps.ahead] {
-			m.nextRows[j] = T(next.Allow)
+			m.nextRows[j] = repeat[T](next.Allow)
 		}
 		s.chosen[i] = steps.dense
 		if hasGaps(rows[i:][:steps.ahead]) {
@@ -199,7 +206,9 @@ func (s *search[T]) prepare(rows []Row, columns uint32) {
 			}
 		}
 	}
-	s.spread(&s.operands[0], &s.masks[0], s.deepest+1)
+	if s.spread != nil {
+		s.spread(&s.masks[0], s.deepest+1)
+	}
 }
 
 // hasGaps reports whether one of the rows is not directly above the next.
@@ -249,6 +258,6 @@ func (s *search[T]) step(row int, flush bool) bool {
 	if !s.tick() {
 		return false
 	}
-	s.found += s.chosen[row](&s.queues[row], &s.queues[row+1], &s.operands[row], flush)
+	s.found += s.chosen[row](&s.queues[row], &s.queues[row+1], &s.masks[row], flush)
 	return true
 }

@@ -45,7 +45,7 @@ func benchmarkLongestStep[T word](b *testing.B, s *search[T], columns int) {
 		s.clear()
 		from, to := &s.queues[0], &s.queues[1]
 		from.n = highWater + laneCount
-		s.chosen[0](from, to, &s.operands[0], true)
+		s.chosen[0](from, to, &s.masks[0], true)
 	}
 }
 
@@ -53,7 +53,7 @@ func benchmarkLongestStep[T word](b *testing.B, s *search[T], columns int) {
 func TestLayout(t *testing.T) {
 	var narrow queue[uint16]
 	var wide queue[uint32]
-	var masks rowMasks[uint16]
+	var masks rowMasks
 	for _, c := range []struct {
 		name      string
 		got, want uintptr
@@ -68,12 +68,12 @@ func TestLayout(t *testing.T) {
 		{"32-bit left", unsafe.Offsetof(wide.left), 4 * (4*128 + 4064)},
 		{"32-bit right", unsafe.Offsetof(wide.right), 4 * (4*128 + 2*4064)},
 		{"32-bit n", unsafe.Offsetof(wide.n), 4 * (4*128 + 3*4064)},
-		{"nextRows", unsafe.Offsetof(masks.nextRows), 2},
-		{"last", unsafe.Offsetof(masks.last), 2 * 6},
-		{"columns", unsafe.Offsetof(masks.columns), 2 * 7},
-		{"shifts", unsafe.Offsetof(masks.shifts), 2 * 8},
-		{"size of masks", unsafe.Sizeof(masks), 2 * 20},
-		{"size of operands", unsafe.Sizeof(operands{}), 20 * 64},
+		{"nextRows", unsafe.Offsetof(masks.nextRows), 4},
+		{"last", unsafe.Offsetof(masks.last), 4 * 6},
+		{"columns", unsafe.Offsetof(masks.columns), 4 * 7},
+		{"shifts", unsafe.Offsetof(masks.shifts), 4 * 8},
+		{"vectors", unsafe.Offsetof(masks.vectors), 128},
+		{"size of masks", unsafe.Sizeof(masks), 128 + 20*64},
 		{"size of a 16-bit queue, in parts of cache lines", unsafe.Sizeof(narrow) % 64, 0},
 		{"size of a 32-bit queue, in parts of cache lines", unsafe.Sizeof(wide) % 64, 0},
 	} {
@@ -112,7 +112,7 @@ func countingCalls[T word](set *instructionSet[T], calls *int) *instructionSet[T
 		if f == nil {
 			return nil
 		}
-		return func(from, to *queue[T], masks *operands, flush bool) uint64 {
+		return func(from, to *queue[T], masks *rowMasks, flush bool) uint64 {
 			*calls++
 			return f(from, to, masks, flush)
 		}

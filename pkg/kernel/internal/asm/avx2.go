@@ -24,7 +24,7 @@ type avx2 struct {
 func newAVX2(size laneSize, d pruneRules) *avx2 {
 	s := &avx2{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPMULLW, VPSLLVD), shiftRight: size.choose(VPMULHUW, VPSRLVD)}}
 	s.shiftBy = func(i int) (left, right Op) {
-		return s.mask(masksShifts + 2*operandSize*i), s.mask(masksShifts + 2*operandSize*i + operandSize)
+		return s.mask(masksShifts + 2*i), s.mask(masksShifts + 2*i + 1)
 	}
 	return s
 }
@@ -67,8 +67,28 @@ func (s *avx2) start(masks reg.Register, d pruneRules) {
 	}
 }
 
-// mask returns the place of a row mask.
-func (s *avx2) mask(disp int) Mem { return Mem{Base: s.masks, Disp: disp} }
+// mask returns the place of a vector of the row masks.
+func (s *avx2) mask(word int) Mem { return vectorOf(s.masks, word) }
+
+// spread writes the function that sets the vectors of rows.
+//
+//	func avx2Spread(masks *rowMasks, rows int)
+func spread() {
+	TEXT("avx2Spread", NOSPLIT, "func(masks *uint32, rows int)")
+	masks := Load(Param("masks"), GP64())
+	rows := Load(Param("rows"), GP64())
+	Label("row")
+	for i := range wordCount {
+		x := YMM()
+		VPBROADCASTD(wordOf(masks, i), x)
+		VMOVDQU(x, vectorOf(masks, i))
+	}
+	ADDQ(U32(masksSize), masks)
+	DECQ(rows)
+	JNE(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
 
 // The instructions that depend on the size of lanes:
 
@@ -192,7 +212,7 @@ func (s *avx2) pruneTest(c state, d pruneRules) survivors {
 		s.moveRight(row, c.right, x)
 		VPOR(l, x, x)
 		VPOR(c.cols, x, x)
-		VPANDN(s.mask(masksNextRows+operandSize*row), x, x)
+		VPANDN(s.mask(masksNextRows+row), x, x)
 		if d.columns {
 			VPOR(x, covered, covered)
 		}
@@ -203,7 +223,7 @@ func (s *avx2) pruneTest(c state, d pruneRules) survivors {
 	if d.last {
 		l, r := YMM(), YMM()
 		s.shiftLeft(s.mask(masksLastShift), c.left, l)
-		s.shiftRight(s.mask(masksLastShift+operandSize), c.right, r)
+		s.shiftRight(s.mask(masksLastShift+1), c.right, r)
 		s.least(s.free(c.cols, l, r, masksLast), v.least, v.least)
 	}
 	v.covered = covered
@@ -235,7 +255,7 @@ func (s *avx2) countLeaf(c state) {
 	first := s.free(c.cols, c.left, c.right, masksNextRows)
 	s.moveLeft(1, c.left, c.left, c.left)
 	s.moveRight(1, c.right, c.right)
-	second := s.free(c.cols, c.left, c.right, masksNextRows+operandSize)
+	second := s.free(c.cols, c.left, c.right, masksNextRows+1)
 
 	open, bad, beside := YMM(), YMM(), YMM()
 	VPANDN(s.mask(masksColumns), c.cols, open)

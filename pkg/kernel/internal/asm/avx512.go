@@ -22,16 +22,23 @@ const (
 // the step packs in a register and stores the whole register.
 type avx512 struct {
 	amd64
-	ones, row, last, columns, count vec
-	nextRows                        []vec
-	shifts                          []Op // shift counts; see rowMasks
-	lastShift                       Op
+	ones, count                   vec
+	row, last, columns, lastShift Op
+	nextRows, shifts              []Op // see rowMasks; shifts are counts
 }
 
 // newAVX512 returns the instructions for lanes of a size.
 func newAVX512(size laneSize, d pruneRules) *avx512 {
 	s := &avx512{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPSLLVW, VPSLLVD), shiftRight: size.choose(VPSRLVW, VPSRLVD)}}
-	s.shiftBy = func(i int) (left, right Op) { return s.shifts[i], s.shifts[i] }
+	s.shiftBy = func(i int) (left, right Op) {
+		by := s.shifts[i]
+		if IsMem(by) {
+			x := ZMM()
+			VPBROADCASTD(by, x)
+			by = x
+		}
+		return by, by
+	}
 	return s
 }
 
@@ -44,32 +51,32 @@ func (*avx512) store(x vec, m Mem) { VMOVDQU32(x, m) }
 func (s *avx512) idleLane() vec    { return s.ones }
 
 func (s *avx512) start(masks reg.Register, d pruneRules) {
-	constant := func(disp int) vec {
+	fewRegisters := d.gaps && d.nextRows > 3
+	operand := func(word int, inMemory bool) Op {
+		if inMemory && fewRegisters {
+			return wordOf(masks, word)
+		}
 		x := ZMM()
-		VMOVDQU32(Mem{Base: masks, Disp: disp}, x)
+		VPBROADCASTD(wordOf(masks, word), x)
 		return x
 	}
 	s.ones = ZMM()
 	VPTERNLOGD(U8(0xff), s.ones, s.ones, s.ones)
-	s.row = constant(masksRow)
+	s.row = operand(masksRow, true)
 	if d.leaf {
 		s.count = s.zeros()
 	}
 	for i := range d.nextRows {
-		s.nextRows = append(s.nextRows, constant(masksNextRows+operandSize*i))
-		switch shift := masksShifts + 2*operandSize*i; {
-		case !d.gaps:
-		case d.nextRows > 3 && i > 1:
-			s.shifts = append(s.shifts, Mem{Base: masks, Disp: shift}) // registers are few
-		default:
-			s.shifts = append(s.shifts, constant(shift))
+		s.nextRows = append(s.nextRows, operand(masksNextRows+i, d.columns && i > 1))
+		if d.gaps {
+			s.shifts = append(s.shifts, operand(masksShifts+2*i, i > 3))
 		}
 	}
 	if d.last {
-		s.last, s.lastShift = constant(masksLast), constant(masksLastShift)
+		s.last, s.lastShift = operand(masksLast, false), operand(masksLastShift, false)
 	}
 	if d.columns || d.leaf {
-		s.columns = constant(masksColumns)
+		s.columns = operand(masksColumns, false)
 	}
 }
 
@@ -127,10 +134,11 @@ func (s *avx512) selectSquare(v lanes, queue, index reg.Register) state {
 	s.expand(s.buffer(queue, index, left), idle, v.left)
 	s.expand(s.buffer(queue, index, right), idle, v.right)
 	fresh := s.unattacked(v.cols, v.left, v.right)
+	and := broadcasting(s.row, VPANDD, VPANDD_BCST)
 	if s.laneSize == 4 {
-		VPANDD(s.row, fresh, idle, v.free)
+		and(s.row, fresh, idle, v.free)
 	} else {
-		VPANDD(s.row, fresh, fresh)
+		and(s.row, fresh, fresh)
 		VMOVDQU16(fresh, idle, v.free)
 	}
 	s.advance(idle, index)
@@ -143,6 +151,14 @@ func (s *avx512) unattacked(cols, left, right vec) vec {
 	VMOVDQA32(cols, x)
 	VPTERNLOGD(U8(nor), left, right, x)
 	return x
+}
+
+// broadcasting returns the instruction for a mask in a register, or for one in memory.
+func broadcasting(mask Op, register, memory func(...Op)) func(...Op) {
+	if IsMem(mask) {
+		return memory
+	}
+	return register
 }
 
 // advance adds the number of lanes in a mask to an index.
@@ -158,7 +174,7 @@ func (s *avx512) advance(mask reg.OpmaskVirtual, index reg.Register) {
 }
 
 // narrow narrows the mask alive to the lanes in which x has a bit of the mask.
-func (s *avx512) narrow(alive reg.OpmaskVirtual, x, mask vec) reg.OpmaskVirtual {
+func (s *avx512) narrow(alive reg.OpmaskVirtual, x vec, mask Op) reg.OpmaskVirtual {
 	k := K()
 	if alive == nil {
 		s.test(mask, x, k)
@@ -191,7 +207,7 @@ func (s *avx512) pruneTest(c state, d pruneRules) survivors {
 				covered = ZMM()
 				VMOVDQA32(c.cols, covered)
 			}
-			VPTERNLOGD(U8(orAnd), mask, x, covered)
+			broadcasting(mask, VPTERNLOGD, VPTERNLOGD_BCST)(U8(orAnd), mask, x, covered)
 		}
 	}
 	if d.last {

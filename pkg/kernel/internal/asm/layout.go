@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The layout of package kernel's types queue and operands, in bytes. A test there compares
+// The layout of package kernel's types queue and rowMasks, in bytes. A test there compares
 // these constants with the Go types.
 const (
 	laneCount = 128  // lanes: states that a queue holds outside its buffers
@@ -15,15 +15,29 @@ const (
 	// states behind the last.
 	highWater = capacity - 2*laneCount
 
-	operandSize    = 64
-	operandCount   = 20
-	masksRow       = 0
-	masksNextRows  = operandSize
-	masksLast      = 6 * operandSize
-	masksColumns   = 7 * operandSize
-	masksShifts    = 8 * operandSize // pairs: left, right
-	masksLastShift = masksShifts + 5*2*operandSize
+	wordSize    = 4
+	wordCount   = 20
+	vectorsFrom = 128 // the vectors
+	vectorSize  = 64
+	masksSize   = vectorsFrom + wordCount*vectorSize
 )
+
+// The words of row masks.
+const (
+	masksRow       = 0
+	masksNextRows  = 1
+	masksLast      = 6
+	masksColumns   = 7
+	masksShifts    = 8 // pairs: left, right
+	masksLastShift = 18
+)
+
+// wordOf returns the place of a word of row masks, vectorOf that of its vector.
+func wordOf(masks reg.Register, word int) Mem { return Mem{Base: masks, Disp: wordSize * word} }
+
+func vectorOf(masks reg.Register, word int) Mem {
+	return Mem{Base: masks, Disp: vectorsFrom + vectorSize*word}
+}
 
 // The words of a state, in the order of a queue's buffers, and a lane's fourth word.
 const (

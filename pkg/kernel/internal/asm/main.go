@@ -67,6 +67,9 @@ func main() {
 		return
 	}
 	build.ConstraintExpr("!purego")
+	if readsVectors[*name] {
+		spread()
+	}
 	for _, size := range []laneSize{2, 4} {
 		prefix := fmt.Sprintf("%sx%d", *name, 8*size)
 		instructions := func(d pruneRules) isa {
@@ -80,7 +83,6 @@ func main() {
 			os.Exit(2)
 			return nil
 		}
-		spread(instructions(pruneRules{}), size, prefix+"Spread")
 		for _, d := range variants {
 			for _, d.gaps = range []bool{false, true} {
 				expand(instructions(d), size, prefix+d.name(), d)

@@ -35,8 +35,6 @@ type isa interface {
 	vec() vec
 	load(m Mem, x vec)
 	store(x vec, m Mem)
-	// broadcast loads a word into each lane.
-	broadcast(m Mem, x vec)
 	// idleLane returns a vector of all ones: the columns of a state that never has a free
 	// square.
 	idleLane() vec
@@ -71,9 +69,8 @@ type amd64 struct {
 	shiftBy               func(i int) (left, right Op)
 }
 
-func (s *amd64) broadcast(m Mem, x vec) { s.choose(VPBROADCASTW, VPBROADCASTD)(m, x) }
-func (s *amd64) add(x ...Op)            { s.choose(VPADDW, VPADDD)(x...) }
-func (s *amd64) sub(x ...Op)            { s.choose(VPSUBW, VPSUBD)(x...) }
+func (s *amd64) add(x ...Op) { s.choose(VPADDW, VPADDD)(x...) }
+func (s *amd64) sub(x ...Op) { s.choose(VPSUBW, VPSUBD)(x...) }
 
 // moveLeft sets y to left diagonals, moved down from the row to the next, or from the next row to
 // the i-th after it. Without gaps, before has them moved to the row before.
@@ -104,7 +101,7 @@ type survivors any
 // the next, until few states are left or the next queue is full. With flush it continues
 // until no state is left, neither in the buffers nor in the lanes.
 //
-//	func name(from, to *queue, masks *operands, flush bool) uint64
+//	func name(from, to *queue, masks *rowMasks, flush bool) uint64
 //
 // The function takes states at the front of a buffer and appends them at the back. So it
 // knows where a vector is refilled from before it knows which lanes are idle, and no round
@@ -196,28 +193,6 @@ func expand(is isa, size laneSize, name string, d pruneRules) {
 	}
 	VZEROUPPER()
 	Store(total, ReturnIndex(0))
-	RET()
-}
-
-// spread writes the function that sets the operands of rows.
-//
-//	func name(to *operands, from *rowMasks, rows int)
-func spread(is isa, size laneSize, name string) {
-	TEXT(name, NOSPLIT, "func(to, from *uint64, rows int)")
-	to := Load(Param("to"), GP64())
-	from := Load(Param("from"), GP64())
-	rows := Load(Param("rows"), GP64())
-	Label("row")
-	for i := range operandCount {
-		x := is.vec()
-		is.broadcast(Mem{Base: from, Disp: int(size) * i}, x)
-		is.store(x, Mem{Base: to, Disp: operandSize * i})
-	}
-	ADDQ(U32(int(size)*operandCount), from)
-	ADDQ(U32(operandSize*operandCount), to)
-	DECQ(rows)
-	JNE(LabelRef("row"))
-	VZEROUPPER()
 	RET()
 }
 
