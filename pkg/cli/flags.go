@@ -139,16 +139,16 @@ func Threads(flags *pflag.FlagSet, p *int, name string, low, high int, usage str
 // Duration registers a flag for a time of up to a hundred years, by default 0. The time may be in days.
 func Duration(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 	Checked(flags, name, "0", usage, func(text string) error {
-		unit := time.Duration(1)
+		times := int64(1)
 		number, isDays := strings.CutSuffix(text, "d")
 		if isDays {
-			number, unit = number+"h", 24
+			number, times = number+"h", 24
 		}
 		d, err := time.ParseDuration(number)
-		if err != nil || d < 0 || d > 100*365*24*time.Hour/unit {
+		if err != nil || d < 0 || int64(d) > int64(100*365*24*time.Hour)/times {
 			return fmt.Errorf("must be a time such as 90s, 5m, 12h or 30d, not %.80q", text)
 		}
-		*p = d * unit
+		*p = time.Duration(int64(d) * times)
 		return nil
 	})
 }

@@ -26,7 +26,7 @@ func newTestChecker(t *testing.T) *checker {
 }
 
 // honest returns the result of a machine that has counted all but the first and the last task of a chunk.
-func (s *checker) honest(chunk *queens.Chunk) queens.Result {
+func (c *checker) honest(chunk *queens.Chunk) queens.Result {
 	r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Counted: queens.Range{First: chunk.First + 1, Tasks: chunk.Tasks - 2}}
 	var hashes []uint64
 	for i := range r.Counted.Tasks {
