@@ -338,7 +338,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("a work request: %v", err)
 	}
 	err = refusal(t, Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: other.TLS(), Wait: true})
-	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "not the one of the token") {
+	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "the token has another certificate") {
 		t.Errorf("with the certificate of another server: %v", err)
 	}
 	address := server.Address()
@@ -346,7 +346,7 @@ func TestJoin(t *testing.T) {
 	startServer(t, natsserver.Config{Listen: address, TLS: otherConfig})
 	go func() { _ = worker.Wait(t.Context()) }()
 	for line := range log { // it says that another server has replaced the first
-		if strings.Contains(line, "refuses the connection") && strings.Contains(line, "not the one of the token") {
+		if strings.Contains(line, "refuses the connection") && strings.Contains(line, "the token has another certificate") {
 			return
 		}
 	}
