@@ -2,8 +2,8 @@ package coordinator
 
 import (
 	"bytes"
+	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +19,7 @@ import (
 
 // A request may list a range several times; it counts once.
 func TestRangesAreListedOnce(t *testing.T) {
-	s := newTestChecker(t)
+	s := newStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
 	held, forged := queens.Held{Range: given, Ticket: s.tickets.of("a", given)}, queens.Held{Range: other}
 	r := s.request(queens.Process{Machine: "a"}, queens.WorkRequest{Held: []queens.Held{held, forged, held, forged, held}}, nil)
@@ -63,34 +63,30 @@ func TestManyNames(t *testing.T) {
 
 // Messages that arrive faster than the coordinator handles them wait in the connection.
 func TestMessagesWait(t *testing.T) {
-	s := newCoordinator(Config{State: ledger.NewState(&ledger.Header{})})
-	request, err := bus.EncodeRequest(&queens.WorkRequest{Number: 1, Threads: 1, Searchers: 1})
-	if err != nil {
-		t.Fatal(err)
+	s := &Coordinator{pipeline: newPipeline(nil, nil), room: make(chan struct{}, mostMessages)}
+	s.ctx, s.cancel = context.WithCancel(t.Context())
+	for range mostMessages {
+		s.take(bus.Message{})
 	}
-	for range cap(s.inputs) + mostMessages { // some fill the inputs, the others wait with theirs
-		s.take(bus.Message{Data: request})
+	s.cancel() // without it, the next take would wait
+	s.take(bus.Message{})
+	if n := len(s.pipeline.jobs.take()); n != mostMessages {
+		t.Errorf("%d messages are being handled", n)
 	}
-	for len(s.inputs) < cap(s.inputs) {
-		runtime.Gosched()
-	}
-	if s.messages.TryGo(func() error { return nil }) {
-		t.Error("there is room for one more")
-	}
-	go s.cancel()
-	s.take(bus.Message{Data: request}) // it waits until then
-	_ = s.messages.Wait()
 }
 
 // Messages that can't be read fill only a few lines of the log in a minute, and make room for other messages.
 func TestUnreadableMessages(t *testing.T) {
 	var log bytes.Buffer
-	s := newCoordinator(Config{State: ledger.NewState(&ledger.Header{}), Logger: zerolog.New(zerolog.SyncWriter(&log))})
+	s := &Coordinator{pipeline: newPipeline(nil, nil), room: make(chan struct{}, mostMessages), warn: warner(zerolog.New(&log))}
+	s.ctx = t.Context()
 	for range 10 * mostMessages {
 		s.take(bus.Message{Data: []byte{0xff}})
+		for _, job := range s.pipeline.jobs.take() {
+			job(nil)
+		}
 	}
-	_ = s.messages.Wait()
-	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 2*warnings { // a minute may end meanwhile
+	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 2*warnings { // a new minute may begin during the test
 		t.Errorf("%d lines", lines)
 	}
 }

@@ -1,12 +1,9 @@
 package coordinator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/big"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -52,144 +49,130 @@ const (
 	intactInterval = 2 * time.Second
 	// snapshotInterval is the time between two snapshots.
 	snapshotInterval = time.Second
-	// lingerTime is how long a coordinator whose run has ended goes on answering, so that workers hear of the end.
-	lingerTime = 5 * time.Second
 	// mostMessages bounds the messages of workers that are being handled. More messages wait in the connection. It drops those
 	// for which it has no room, and their senders send them again.
 	mostMessages = 256
-	// mostWrites bounds the writes that wait for the disk. Beyond it the loop waits for the disk, too.
-	mostWrites = 4096
 	// warnings bounds the lines a minute that say what is wrong with messages.
 	warnings = 10
 )
 
 // Coordinator is the loop around a [Core]: it executes what the core commands, and its goroutine is the only one that uses
-// the core. Other goroutines decode and check messages, make replies, and write the log.
+// the core.
 type Coordinator struct {
 	Config
 	core     *Core
+	pipeline *pipeline
 	start    time.Time
-	ticks    *time.Ticker
 	warn     zerolog.Logger // see warner
-	checkers sync.Pool      // of *checker
-	messages errgroup.Group // of workers that are being handled
-	inputs   chan func(now time.Duration)
-	writes   chan write
-	failed   chan error // has the first error of the log
+	inputs   mailbox[func(now time.Duration)]
+	writes   mailbox[write]
+	failed   chan error    // has the error of the log
+	room     chan struct{} // has an element for each message of a worker that is being handled
 	latest   atomic.Pointer[queens.Snapshot]
-	group    sync.WaitGroup // of all other goroutines
-	ctx      context.Context
+	group    *errgroup.Group
+	ctx      context.Context // of recounts, totals and the pipeline
 	cancel   func()
-	stops    []func() // end the subscriptions
+	stop     func() // to take messages
 	end      *End
 }
 
 // Start makes the coordinator of a run, and begins to take messages. It records its start.
 func Start(cfg Config) (*Coordinator, error) {
-	s := newCoordinator(cfg)
+	s := &Coordinator{
+		Config: cfg, start: time.Now(), warn: warner(cfg.Logger),
+		pipeline: newPipeline(cfg.State.Header(), cfg.Index), inputs: newMailbox[func(time.Duration)](),
+		writes: newMailbox[write](), failed: make(chan error, 1),
+		room: make(chan struct{}, mostMessages), group: new(errgroup.Group),
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.Options.At, s.Options.ReplyBytes = s.start, replyBytes(s.Wire)
 	s.core = New(0, s.State, s.Options)
 	s.snapshot(0)
-	s.group.Go(s.write)
-	if err := s.serve(cfg.State.Header().Run); err != nil {
+	s.group.Go(func() error { s.pipeline.run(s.ctx); return nil })
+	s.group.Go(func() error { s.write(); return nil })
+	var err error
+	if s.stop, err = s.serve(cfg.State.Header().Run); err != nil {
+		s.stop = func() {}
 		s.Close()
-		return nil, err
 	}
-	return s, nil
+	return s, err
 }
 
-// newCoordinator returns a coordinator that has no core yet.
-func newCoordinator(cfg Config) *Coordinator {
-	s := &Coordinator{
-		Config: cfg, start: time.Now(), ticks: time.NewTicker(tickInterval), warn: warner(cfg.Logger),
-		inputs: make(chan func(time.Duration), mostMessages), writes: make(chan write, mostWrites), failed: make(chan error, 1),
-	}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.checkers.New = func() any { return newChecker(cfg.State.Header(), cfg.Index) }
-	s.messages.SetLimit(mostMessages)
-	return s
-}
-
-// Run counts to the end of the run, or until ctx ends: then the run stops so that it can be resumed. The end says how; its
-// error is also returned.
+// Run counts to the end of the run, or until ctx ends. The end says how; its error is also returned.
 func (s *Coordinator) Run(ctx context.Context) (End, error) {
-	cancelled := ctx.Done()
-	var looked, shown time.Duration
-	s.core.Tick(s.now()) // says at once that the run is there
-	for s.execute(); s.end == nil; {
-		if !s.turn(cancelled) {
-			cancelled = nil
-			s.core.Stop(s.now(), nil)
-			s.execute()
-		}
-		var err error
-		now := s.now()
-		select {
-		case err = <-s.failed:
-		default:
-			if now-looked >= intactInterval {
-				looked, err = now, s.Log.Intact()
-			}
-		}
-		if err != nil && s.end == nil {
-			s.end = &End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}
-			break
-		}
-		if now-shown >= snapshotInterval || s.end != nil {
-			shown = now
-			s.snapshot(now)
-		}
+	if err := s.loop(ctx); err != nil {
+		s.end = &End{State: queens.Stopped, Err: err}
 	}
 	return *s.end, s.end.Err
 }
 
+// lingerTime is how long a coordinator whose run has ended goes on answering, so that workers hear of the end.
+const lingerTime = 5 * time.Second
+
 // Linger goes on answering for 5 s after the end of a run where workers of other machines or processes are present, or until
 // ctx ends. It may be called after [Coordinator.Run].
 func (s *Coordinator) Linger(ctx context.Context, own string) {
-	isOther := func(w queens.Worker) bool { return w.Process != own }
-	if s.end == nil || !s.end.State.Ended() || !slices.ContainsFunc(s.latest.Load().WorkerList, isOther) {
+	others := 0
+	for _, w := range s.latest.Load().WorkerList {
+		if w.Process != own {
+			others++
+		}
+	}
+	if s.end == nil || !s.end.State.Ended() || others == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, lingerTime)
-	defer cancel()
-	for s.turn(ctx.Done()) {
+	ticks := time.NewTicker(tickInterval)
+	defer ticks.Stop()
+	over := time.After(lingerTime)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-over:
+			return
+		case <-s.inputs.ready:
+			for _, input := range s.inputs.take() {
+				input(time.Since(s.start))
+			}
+		case <-ticks.C:
+			s.core.Tick(time.Since(s.start))
+		}
+		s.execute()
 	}
 }
 
-// Close ends recounts, and returns when all goroutines have ended. It may be called when Run and Linger have returned.
+// Close stops to take messages, and ends recounts.
 func (s *Coordinator) Close() {
+	s.stop()
 	s.cancel()
-	s.ticks.Stop()
-	for _, stop := range s.stops {
-		stop()
-	}
-	close(s.writes)
-	_ = s.messages.Wait() // they return no error
-	s.group.Wait()
+	_ = s.group.Wait() // they return no error
 }
-
-// now returns the time for the core.
-func (s *Coordinator) now() time.Duration { return time.Since(s.start) }
 
 // replyBytes returns how many bytes the chunks of a reply may take: half of what the server takes.
 func replyBytes(w Wire) int { return w.MaxPayload() / 2 }
 
 // serve begins to take messages.
-func (s *Coordinator) serve(run string) error {
-	add := func(stop func(), err error) error {
-		if err == nil {
-			s.stops = append(s.stops, stop)
+func (s *Coordinator) serve(run string) (stop func(), err error) {
+	unsubscribe, err := s.Wire.Announcements(func(a queens.Announcement) {
+		if a.Run == run && a.Instance != s.Options.Instance {
+			s.inputs.put(func(now time.Duration) { s.core.HeardOther(now, a) })
 		}
-		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return cmp.Or(
-		add(s.Wire.Announcements(func(a queens.Announcement) {
-			if a.Run == run && a.Instance != s.Options.Instance {
-				s.input(func(now time.Duration) { s.core.HeardOther(now, a) })
-			}
-		})),
-		add(s.Wire.ServeWork(run, s.take)),
-		add(s.Wire.ServeStatus(run, s.latest.Load)))
+	stopWork, err := s.Wire.ServeWork(run, s.take)
+	if err != nil {
+		unsubscribe()
+		return nil, err
+	}
+	stopStatus, err := s.Wire.ServeStatus(run, s.latest.Load)
+	if err != nil {
+		stopWork()
+		unsubscribe()
+		return nil, err
+	}
+	return func() { stopStatus(); stopWork(); unsubscribe() }, nil
 }
 
 // warner returns a logger for what anybody can send: it takes some lines a minute.
@@ -197,58 +180,71 @@ func warner(log zerolog.Logger) zerolog.Logger {
 	return log.Sample(&zerolog.BurstSampler{Burst: warnings, Period: time.Minute})
 }
 
-// take handles a message of a worker, when there is room.
+// take takes a message of a worker, when there is room.
 func (s *Coordinator) take(m bus.Message) {
-	s.messages.Go(func() error {
-		if input := s.receive(m); input != nil {
-			s.input(input)
-		}
-		return nil
-	})
-}
-
-// receive decodes and checks a message, and returns the input for the core; nil if the message can't be read.
-func (s *Coordinator) receive(m bus.Message) func(now time.Duration) {
-	message, err := bus.DecodeFromWorker(m.Data)
-	if err != nil {
-		s.warn.Warn().Err(err).Str("machine", m.From.Machine).Msg("a message of a worker can't be read")
-		return nil
-	}
-	c := s.checkers.Get().(*checker)
-	defer s.checkers.Put(c)
-	if message.Request != nil {
-		request := c.request(m.From, *message.Request, m.Reply)
-		return func(now time.Duration) { s.core.WorkRequested(now, request) }
-	}
-	delivery := c.delivery(m.From, *message.Delivery, m.Reply)
-	return func(now time.Duration) { s.core.Delivered(now, delivery) }
-}
-
-// input gives the loop an input for the core, unless the coordinator is closed.
-func (s *Coordinator) input(input func(now time.Duration)) {
 	select {
-	case s.inputs <- input:
+	case s.room <- struct{}{}:
+		s.pipeline.jobs.put(func(at *station) { s.receive(at, m) })
 	case <-s.ctx.Done():
 	}
 }
 
-// turn waits for inputs or a tick, and does what follows. It returns false if done is closed.
-func (s *Coordinator) turn(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return false
-	case input := <-s.inputs:
-		input(s.now())
-		for range len(s.inputs) { // their records share a write
-			(<-s.inputs)(s.now())
-		}
-	case <-s.ticks.C:
-		s.core.Connected(s.now(), s.Wire.Connected())
-		s.core.options.ReplyBytes = replyBytes(s.Wire) // another server may have taken the place of the last one
-		s.core.Tick(s.now())
+// receive decodes and checks a message, for the loop.
+func (s *Coordinator) receive(at *station, m bus.Message) {
+	message, err := bus.DecodeFromWorker(m.Data)
+	switch {
+	case err != nil:
+		<-s.room
+		s.warn.Warn().Err(err).Str("machine", m.From.Machine).Msg("a message of a worker can't be read")
+	case message.Request != nil:
+		request := at.request(m.From, *message.Request, m.Reply)
+		s.inputs.put(func(now time.Duration) { <-s.room; s.core.WorkRequested(now, request) })
+	default:
+		delivery := at.delivery(m.From, *message.Delivery, m.Reply)
+		s.inputs.put(func(now time.Duration) { <-s.room; s.core.Delivered(now, delivery) })
 	}
+}
+
+// loop feeds the core until the run ends here. When ctx is cancelled, the run stops so that it can be resumed.
+func (s *Coordinator) loop(ctx context.Context) error {
+	ticks := time.NewTicker(tickInterval)
+	defer ticks.Stop()
+	cancelled := ctx.Done()
+	var looked, shown time.Duration
+	s.core.Tick(time.Since(s.start)) // says at once that the run is there
 	s.execute()
-	return true
+	for {
+		now := time.Since(s.start)
+		select {
+		case <-cancelled:
+			cancelled = nil
+			s.core.Stop(now, nil)
+		case err := <-s.failed:
+			return fmt.Errorf("%w: %w: free the disk, then resume the run", queens.ErrIncomplete, err)
+		case <-s.inputs.ready:
+			for _, input := range s.inputs.take() {
+				input(time.Since(s.start))
+			}
+		case <-ticks.C:
+			s.core.Connected(now, s.Wire.Connected())
+			s.core.options.ReplyBytes = replyBytes(s.Wire) // another server may have taken the place of the last one
+			s.core.Tick(now)
+			if now-looked >= intactInterval {
+				looked = now
+				if err := s.Log.Intact(); err != nil {
+					return fmt.Errorf("%w: %w", queens.ErrIncomplete, err)
+				}
+			}
+		}
+		if now-shown >= snapshotInterval {
+			shown = now
+			s.snapshot(now)
+		}
+		if ended := s.execute(); ended {
+			s.snapshot(time.Since(s.start))
+			return nil
+		}
+	}
 }
 
 // snapshot makes the latest snapshot. One with a total says what confirms it.
@@ -261,8 +257,8 @@ func (s *Coordinator) snapshot(now time.Duration) {
 	s.latest.Store(&latest)
 }
 
-// execute does what the core commands.
-func (s *Coordinator) execute() {
+// execute does what the core commands. It reports whether the run has ended here.
+func (s *Coordinator) execute() (ended bool) {
 	c := s.core.Take()
 	for _, line := range c.Log {
 		if line.Warn {
@@ -275,15 +271,13 @@ func (s *Coordinator) execute() {
 		s.append(&c)
 	}
 	for _, r := range c.Replies {
-		s.group.Go(func() {
-			c := s.checkers.Get().(*checker)
-			defer s.checkers.Put(c)
-			reply := c.reply(s.Options.Instance, &r)
+		s.pipeline.jobs.put(func(at *station) {
+			reply := at.reply(s.Options.Instance, &r)
 			s.answer(r.Origin)(bus.EncodeWorkReply(&reply))
 		})
 	}
 	if r := c.Recount; r != nil {
-		s.group.Go(func() { s.recount(*r) })
+		s.group.Go(func() error { s.recount(*r); return nil })
 	}
 	if c.Announce {
 		a := s.core.Announcement()
@@ -291,6 +285,7 @@ func (s *Coordinator) execute() {
 			s.Logger.Debug().Err(err).Msg("the announcement could not be published")
 		}
 	}
+	return s.end != nil
 }
 
 // write is records for the log, and what is called when they are on disk.
@@ -301,11 +296,16 @@ type write struct {
 
 // write writes all records that wait at once, until the coordinator is closed and none waits.
 func (s *Coordinator) write() {
-	for first := range s.writes {
-		writes, records := []write{first}, first.records
-		for range len(s.writes) {
-			next := <-s.writes
-			writes, records = append(writes, next), append(records, next.records...)
+	for open := true; open; {
+		select {
+		case <-s.writes.ready:
+		case <-s.ctx.Done():
+			open = false
+		}
+		writes := s.writes.take()
+		var records []ledger.Record
+		for _, w := range writes {
+			records = append(records, w.records...)
 		}
 		err := s.Log.Write(records...)
 		for _, w := range writes {
@@ -313,7 +313,7 @@ func (s *Coordinator) write() {
 		}
 		if err != nil {
 			select {
-			case s.failed <- fmt.Errorf("%w: free the disk, then resume the run", err):
+			case s.failed <- err:
 			default:
 			}
 		}
@@ -324,21 +324,20 @@ func (s *Coordinator) write() {
 func (s *Coordinator) append(c *Commands) {
 	receipts, total, end := c.Receipts, c.Total, c.End
 	onDisk := make(chan error, 1)
-	s.writes <- write{c.Records, func(err error) {
+	s.writes.put(write{c.Records, func(err error) {
 		onDisk <- err
 		if err != nil {
-			return // the loop ends; a worker without a receipt delivers again
+			return // the loop ends; who gets no receipt delivers again
 		}
 		for _, r := range receipts {
-			s.group.Go(func() {
-				reply := queens.DeliveryReply{Instance: s.Options.Instance, Receipts: r.Receipts}
-				s.answer(r.Origin)(bus.EncodeDeliveryReply(&reply))
+			s.pipeline.jobs.put(func(*station) {
+				s.answer(r.Origin)(bus.EncodeDeliveryReply(&queens.DeliveryReply{Instance: s.Options.Instance, Receipts: r.Receipts}))
 			})
 		}
 		if total {
-			s.group.Go(s.total)
+			s.group.Go(func() error { s.total(); return nil })
 		}
-	}}
+	}})
 	if end != nil {
 		if err := <-onDisk; err != nil {
 			end = &End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}
@@ -364,12 +363,16 @@ func (s *Coordinator) recount(r Recount) {
 	result := RecountResult{Recount: r}
 	task := s.Index.Range(r.Task, 1)[0] // the core names tasks of the run only
 	result.Count, result.Err = s.Config.Recount(s.ctx, task, r.Kernel, r.Deeper)
-	s.input(func(now time.Duration) { s.core.RecountDone(now, &result) })
+	if s.ctx.Err() == nil {
+		s.inputs.put(func(now time.Duration) { s.core.RecountDone(now, &result) })
+	}
 }
 
 // total goes through the log again.
 func (s *Coordinator) total() {
 	var result TotalResult
 	result.Total, result.Err = s.Total(s.ctx)
-	s.input(func(now time.Duration) { s.core.TotalDone(now, &result) })
+	if s.ctx.Err() == nil {
+		s.inputs.put(func(now time.Duration) { s.core.TotalDone(now, &result) })
+	}
 }

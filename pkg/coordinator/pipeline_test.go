@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// newTestChecker returns the checker of a run of side 8 with a task for each prefix.
-func newTestChecker(t *testing.T) *checker {
+// newStation returns a station of a run of side 8 with a task for each prefix.
+func newStation(t *testing.T) *station {
 	t.Helper()
 	classes, err := symmetry.Classes(8, queens.Full)
 	if err != nil {
@@ -22,11 +22,11 @@ func newTestChecker(t *testing.T) *checker {
 		t.Fatal(err)
 	}
 	h := &ledger.Header{Run: "n8-a", Manifest: m, Secret: ledger.Secret{1}}
-	return newChecker(h, index)
+	return &station{pipeline: newPipeline(h, index), tickets: newTickets(h)}
 }
 
 // honest returns the result of a machine that has counted all but the first and the last task of a chunk.
-func (c *checker) honest(chunk *queens.Chunk) queens.Result {
+func (s *station) honest(chunk *queens.Chunk) queens.Result {
 	r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Counted: queens.Range{First: chunk.First + 1, Tasks: chunk.Tasks - 2}}
 	var hashes []uint64
 	for i := range r.Counted.Tasks {
@@ -41,7 +41,7 @@ func (c *checker) honest(chunk *queens.Chunk) queens.Result {
 // other result is refused: from another machine, for another range or run, with other tasks or prefixes, or with a count too
 // few.
 func TestTicketsAndHashes(t *testing.T) {
-	s := newTestChecker(t)
+	s := newStation(t)
 	given := queens.Range{Tasks: 4}
 	reply := s.reply(1, &Reply{To: queens.Process{Machine: "a"}, Chunks: []queens.Range{given}})
 	chunk := &reply.Chunks[0]
@@ -87,7 +87,7 @@ func TestTicketsAndHashes(t *testing.T) {
 
 // A chunk that a worker lists with a wrong ticket is not held: it is in Invalid.
 func TestHeldTickets(t *testing.T) {
-	s := newTestChecker(t)
+	s := newStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
 	ticket := s.tickets.of("a", given)
 	r := s.request(queens.Process{Machine: "a"}, queens.WorkRequest{Held: []queens.Held{{Range: given, Ticket: ticket}, {Range: other, Ticket: ticket}}}, nil)

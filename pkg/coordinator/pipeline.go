@@ -1,0 +1,190 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
+)
+
+// pipeline does what needs no decision of the loop, on all cores: it checks tickets and hashes, and makes the prefixes of the
+// chunks of a reply. It has few goroutines: with one for each message, a fleet got half as many tasks a second.
+type pipeline struct {
+	header *ledger.Header
+	index  *split.Index
+	jobs   mailbox[func(*station)]
+}
+
+// station is what one goroutine of a pipeline needs for itself.
+type station struct {
+	*pipeline
+	tickets *tickets
+	hasher  queens.Hasher
+	hashes  []uint64
+}
+
+func newPipeline(h *ledger.Header, index *split.Index) *pipeline {
+	return &pipeline{header: h, index: index, jobs: newMailbox[func(*station)]()}
+}
+
+// run executes jobs until ctx ends.
+func (p *pipeline) run(ctx context.Context) {
+	var group errgroup.Group
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() error {
+			s := &station{pipeline: p, tickets: newTickets(p.header)}
+			for {
+				job, ok := p.jobs.next(ctx)
+				if !ok {
+					return nil
+				}
+				job(s)
+			}
+		})
+	}
+	_ = group.Wait() // they return no error
+}
+
+// request checks the tickets of a work request, and keeps one of the chunks that it lists several times.
+func (s *station) request(from queens.Process, r queens.WorkRequest, origin any) *Request {
+	checked := &Request{From: from, WorkRequest: r, Origin: origin}
+	listed := make(map[queens.Range]bool, len(r.Held))
+	checked.Held = slices.DeleteFunc(checked.Held, func(h queens.Held) bool {
+		if listed[h.Range] {
+			return true
+		}
+		listed[h.Range] = true
+		invalid := s.validRange(h.Range) != nil || !s.tickets.proves(from.Machine, h.Range, h.Ticket)
+		if invalid {
+			checked.Invalid = append(checked.Invalid, h.Range)
+		}
+		return invalid
+	})
+	return checked
+}
+
+// validRange returns an error unless a range has tasks of one class of the run.
+func (s *station) validRange(r queens.Range) error {
+	m := &s.header.Manifest
+	if err := r.Validate(m.Tasks); err != nil {
+		return err
+	}
+	if class := m.ClassOf(r.First); class != m.ClassOf(r.End()-1) {
+		return fmt.Errorf("tasks %v are of several classes", r)
+	}
+	return nil
+}
+
+// delivery checks the tickets and hashes of results.
+func (s *station) delivery(from queens.Process, d queens.Delivery, origin any) *Delivery {
+	checked := &Delivery{From: from, Origin: origin}
+	for _, r := range d.Results {
+		refused := ""
+		if err := s.check(from.Machine, &r); err != nil {
+			refused = err.Error()
+		}
+		checked.Results = append(checked.Results, CheckedResult{r, refused})
+	}
+	return checked
+}
+
+// check returns why a result is refused whatever else is known of it.
+func (s *station) check(machine string, r *queens.Result) error {
+	switch {
+	case s.validRange(r.Range) != nil:
+		return s.validRange(r.Range)
+	case !s.tickets.proves(machine, r.Range, r.Ticket):
+		return fmt.Errorf("tasks %v were not handed out to machine %s by this run", r.Range, machine)
+	case r.Counted.Tasks == 0 || !r.Range.Contains(r.Counted) || uint64(len(r.Counts)) != r.Counted.Tasks:
+		return fmt.Errorf("%d counts for tasks %v of the chunk %v", len(r.Counts), r.Counted, r.Range)
+	}
+	s.hashes = s.hashes[:0]
+	for _, task := range s.index.Range(r.Counted.First, int(r.Counted.Tasks)) {
+		s.hashes = append(s.hashes, s.hasher.Hash(&task))
+	}
+	if queens.HashOfRange(s.hashes) != r.Hash {
+		return fmt.Errorf("tasks %v were searched with other prefixes than this run has", r.Counted)
+	}
+	return nil
+}
+
+// reply makes the chunks of a reply.
+func (s *station) reply(instance uint64, r *Reply) queens.WorkReply {
+	full := queens.WorkReply{Number: r.Number, Instance: instance, Drop: r.Drop, Refused: r.Refused}
+	for _, chunk := range r.Chunks {
+		tasks := s.index.Range(chunk.First, int(chunk.Tasks))
+		prefixes := make([][]queens.Prefix, len(tasks))
+		for i := range tasks {
+			prefixes[i] = tasks[i].Prefixes
+		}
+		full.Chunks = append(full.Chunks, queens.Chunk{
+			Range: chunk, Ticket: s.tickets.of(r.To.Machine, chunk), Board: tasks[0].Board, Prefixes: prefixes,
+		})
+	}
+	return full
+}
+
+// mailbox is a queue without a bound: put never waits. It stays short, because few messages of workers are handled at a time.
+type mailbox[T any] struct {
+	mu    *sync.Mutex
+	items *[]T
+	ready chan struct{} // has an element while items may be there
+}
+
+func newMailbox[T any]() mailbox[T] {
+	return mailbox[T]{mu: new(sync.Mutex), items: new([]T), ready: make(chan struct{}, 1)}
+}
+
+func (m mailbox[T]) put(item T) {
+	m.mu.Lock()
+	*m.items = append(*m.items, item)
+	m.mu.Unlock()
+	m.signal()
+}
+
+func (m mailbox[T]) signal() {
+	select {
+	case m.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns all items; there may be none.
+func (m mailbox[T]) take() (items []T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	items, *m.items = *m.items, nil
+	return items
+}
+
+// next waits for the first item; false if ctx ended.
+func (m mailbox[T]) next(ctx context.Context) (item T, ok bool) {
+	for {
+		select {
+		case <-ctx.Done():
+			return item, false
+		case <-m.ready:
+		}
+		more := false
+		m.mu.Lock()
+		if queue := *m.items; len(queue) > 0 {
+			item, ok = queue[0], true
+			*m.items = queue[1:]
+			more = len(queue) > 1
+		}
+		m.mu.Unlock()
+		if more {
+			m.signal() // another goroutine takes the next
+		}
+		if ok {
+			return item, true
+		}
+	}
+}
