@@ -2,7 +2,6 @@ package bus
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/nats-io/nats.go"
 
@@ -17,8 +16,9 @@ type Message struct {
 	Reply func(data []byte) error
 }
 
-// ServeWork calls handle, one call at a time, with the messages of all workers for a run, until stop has returned.
-// Messages may come doubled and in any order. Up to 64 MiB of them wait; others are dropped, and their senders send them again.
+// ServeWork calls handle, one call at a time, with the messages of all workers for a run, until stop is called. A last call
+// may still run then. Messages may come doubled and in any order. Up to 64 MiB of them wait; others are dropped, and their
+// senders send them again.
 func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err error) {
 	return b.subscribe(workSubjects(run), func(m *nats.Msg) {
 		from, err := processOf(m.Subject)
@@ -30,7 +30,7 @@ func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err erro
 	})
 }
 
-// ServeStatus answers requests for the snapshot of a run, until stop has returned. It reads nothing in a request, so that a
+// ServeStatus answers requests for the snapshot of a run, until stop is called. It reads nothing in a request, so that a
 // person can ask with the tools of NATS.
 func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop func(), err error) {
 	return b.subscribe(statusSubject(run), func(m *nats.Msg) {
@@ -53,7 +53,7 @@ func (b *Bus) Announce(a *queens.Announcement) error {
 	return b.conn.Publish(announcementSubject, data)
 }
 
-// Announcements calls hear, one call at a time, with what coordinators say to all, until stop has returned. A message
+// Announcements calls hear, one call at a time, with what coordinators say to all, until stop is called. A message
 // of another version, or that can't be read, is logged once.
 func (b *Bus) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
 	return b.subscribe(announcementSubject, func(m *nats.Msg) {
@@ -66,25 +66,11 @@ func (b *Bus) Announcements(hear func(queens.Announcement)) (stop func(), err er
 	})
 }
 
-// subscribe calls handle, one call at a time, with the messages of a subject until stop has returned.
 func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), err error) {
-	var calls sync.Mutex
-	stopped := false
-	s, err := b.conn.Subscribe(subject, func(m *nats.Msg) {
-		calls.Lock()
-		defer calls.Unlock()
-		if !stopped {
-			handle(m)
-		}
-	})
+	s, err := b.conn.Subscribe(subject, handle)
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
 	b.flush(requestTimeout) // if this fails, the server hears of it at the next connection
-	return func() {
-		_ = s.Unsubscribe()
-		calls.Lock()
-		defer calls.Unlock()
-		stopped = true
-	}, nil
+	return func() { _ = s.Unsubscribe() }, nil
 }
