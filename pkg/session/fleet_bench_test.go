@@ -27,7 +27,8 @@ import (
 )
 
 // BenchmarkFleet measures how many tasks a second the real server, coordinator and ledger hand out and record. 1,000 workers
-// that count nothing are in a process of their own, each with its own connection. scripts/bench fleet runs this benchmark.
+// that count nothing are in a process of their own, each with its own connection and two searchers. scripts/bench fleet runs
+// this benchmark.
 func BenchmarkFleet(b *testing.B) {
 	var url, run string
 	var chunk float64
@@ -130,9 +131,9 @@ func fleet(b *testing.B, url, run string, chunk float64) {
 // searcher searched a chunk of the given number of tasks in 1.5 s. So the coordinator makes chunks of this size.
 func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk float64) {
 	var hasher queens.Hasher
-	request := queens.WorkRequest{Version: "fleet", Kernel: "none", Threads: 1, Searchers: 1}
+	request := queens.WorkRequest{Version: "fleet", Kernel: "none", Threads: 2, Searchers: 2}
 	if chunk > 0 {
-		request.Want = 1
+		request.Want = 2
 	}
 	for delivery := new(sync.WaitGroup); ; {
 		request.Number++
