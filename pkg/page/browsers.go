@@ -20,9 +20,6 @@ const (
 func (b *browsers) saw(address string, now time.Time, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.asked == nil {
-		b.asked = make(map[string]time.Time)
-	}
 	b.forget(now)
 	if delete(b.asked, address); !ended && len(b.asked) < maxBrowsers {
 		b.asked[address] = now

@@ -36,7 +36,7 @@ type Config struct {
 //	/metrics        the same for Prometheus
 //	/healthz        200, or 503 if the coordinator has made no snapshot for 30 s
 func Listen(cfg Config) (*Server, error) {
-	s := &Server{linger: cfg.Linger}
+	s := &Server{browsers: browsers{asked: map[string]time.Time{}}, linger: cfg.Linger}
 	routes := http.NewServeMux()
 	for path, name := range map[string]string{"/{$}": "page", "/fragment": "fragment"} {
 		routes.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.draw(w, r, &cfg, name) })

@@ -64,14 +64,10 @@ func (v *view) Say() string {
 
 // Silent returns a sentence if the snapshot is old, and "" otherwise.
 func (v *view) Silent() string {
-	if v.Snapshot == nil || !v.Live || v.State != queens.Running {
+	if v.Snapshot == nil || !v.Live || v.State != queens.Running || v.now.Sub(v.At) <= silentAfter {
 		return ""
 	}
-	old := v.now.Sub(v.At)
-	if old <= silentAfter {
-		return ""
-	}
-	return fmt.Sprintf("The coordinator has been silent for %s. The numbers are older than that.", humanize.Clock(old))
+	return fmt.Sprintf("The coordinator has been silent for %s. The numbers are older than that.", humanize.Clock(v.now.Sub(v.At)))
 }
 
 // Ended reports whether the page does not change any more.

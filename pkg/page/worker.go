@@ -21,10 +21,7 @@ func ListenWorker(address string, status func() Worker) (*Server, error) {
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		s := status()
-		connection := "connected"
-		if !s.Connected {
-			connection = "not connected"
-		}
+		connection := map[bool]string{true: "connected", false: "not connected"}[s.Connected]
 		text(w, "text/plain", fmt.Sprintf("worker %s/%s, kernel %s, version %s: %s, %s busy, %s counted, %s\n",
 			s.Machine, s.Process, s.Kernel, s.Version, humanize.Plural(s.Threads, "thread"), humanize.Int(s.Busy),
 			humanize.Plural(s.Tasks, "task"), connection))
