@@ -8,9 +8,12 @@ import (
 )
 
 const (
-	// workMargin widens the forecast at both ends, because the work of a task is an estimate. timeError widens it further
-	// while the measured time is short, because results come in groups.
-	workMargin = 0.07
+	// workMargin is the error of the estimated work, as a part of the run. An error of a part of the run is smaller by the square
+	// root of this part, so the relative error of what is left is workMargin divided by the square root of what is left.
+	// rateMargin is the relative error of the speed. timeError adds to it while the measured time is short, because results come
+	// in groups.
+	workMargin = 0.06
+	rateMargin = 0.07
 	timeError  = 500 * time.Millisecond
 	// smoothing is the time constant of the forecast. In this time it moves two thirds of the way to the value that the rates
 	// give, so no single task makes it jump.
@@ -49,7 +52,7 @@ func timeLeft(recent, older, latest *sample, threads int) (low, high float64) {
 	}
 	// At the end, a thread waits for the others for up to the time of a task.
 	task := (latest.threads - older.threads) / float64(latest.done-older.done)
-	margin := workMargin + timeError.Seconds()/(latest.at-older.at).Seconds()
+	margin := min(workMargin/math.Sqrt(work)+rateMargin+timeError.Seconds()/(latest.at-older.at).Seconds(), 1)
 	return work / fast * (1 - margin), work/slow*(1+margin) + task
 }
 

@@ -103,7 +103,7 @@ func TestSteadyWork(t *testing.T) {
 				r.wantRate(when, 10*float64(speed))
 				width := 2.5
 				if second >= 20 {
-					width = 0.25 + 2.6/math.Sqrt(min(float64(second), 30)*float64(speed))
+					width = 0.22 + 0.13/math.Sqrt(1-float64(r.s.WorkDone)) + 2.6/math.Sqrt(min(float64(second), 30)*float64(speed))
 				}
 				r.wantTimeToGo(when, r.left(float64(speed)), width)
 				if want := 2 * r.left(float64(speed)).Seconds(); math.Abs(r.s.Remaining-want) > 0.001*want {
@@ -121,7 +121,7 @@ func TestResumed(t *testing.T) {
 	r.wantTimeToGo("at the start", 0, 0)
 	r.work(20, 99*time.Second)
 	r.wantRate("later", 200)
-	r.wantTimeToGo("later", 400*time.Second, 0.35)
+	r.wantTimeToGo("later", 400*time.Second, 0.65)
 }
 
 // The forecast follows the number of threads at once: it multiplies the speed of a thread in the long window.
