@@ -132,7 +132,7 @@ func TestAddressInUse(t *testing.T) {
 func TestLastSnapshotWaits(t *testing.T) {
 	for after, seen := range map[time.Duration]bool{time.Second: true, lastSnapshot: false} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &Server{http: new(http.Server), ended: make(chan error, 1)}
+			s := &Server{http: new(http.Server), ended: make(chan error, 1), browsers: browsers{asked: map[string]time.Time{}}}
 			s.ended <- http.ErrServerClosed
 			begun := time.Now()
 			s.browsers.saw("a", begun, false)
@@ -182,7 +182,7 @@ func TestLinger(t *testing.T) {
 
 // A browser is expected back for 3 s after its last request. The number of remembered browsers is limited.
 func TestBrowsers(t *testing.T) {
-	var b browsers
+	b := browsers{asked: map[string]time.Time{}}
 	now := time.Now()
 	expect := func(when string, want bool) {
 		t.Helper()
