@@ -155,7 +155,7 @@ func (l *lab) metric(page, name string) int {
 	return value
 }
 
-// While its coordinator is paused, a worker counts what it holds. It delivers the counts when the coordinator continues.
+// While the coordinator is paused, a worker counts what it holds. It delivers the counts when the coordinator continues.
 func coordinatorPaused(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
@@ -218,8 +218,8 @@ func interrupted(l *lab) {
 	p.prints(longTotal)
 }
 
-// No search is lost when the coordinator, with or without the server, is killed and resumed: the worker counts each task
-// once.
+// No search is lost when the coordinator, with or without the server, is killed and the run is resumed: the worker counts each
+// task once.
 func adopted(l *lab) {
 	address, flags := l.nats()
 	l.server(address)

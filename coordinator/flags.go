@@ -29,10 +29,10 @@ func commonFlags(flags *pflag.FlagSet, server *bus.Flags, data *dataFlag) {
 	cli.Heading(flags, "Server and runs", "nats")
 }
 
-// open returns the store in that folder, which need not exist yet.
+// open returns the store in the folder of --data, which need not exist yet.
 func (d *dataFlag) open() (*runs.Store, error) { return runs.NewStore(d.path) }
 
-// command returns what to type to start a command of this program with the same folder.
+// command returns what to type to start a command of this program with the same --data.
 func (d *dataFlag) command(words ...string) string {
 	if d.path != "" {
 		words = append(words, "--data", d.path)
@@ -40,8 +40,8 @@ func (d *dataFlag) command(words ...string) string {
 	return commandLine(words...)
 }
 
-// find returns the store and the name of a run. args may have the name of the run, or the beginning of its name. Without
-// arguments it is the newest wanted run: see [runs.Store.Newest].
+// find returns the store and the name of a run: the run whose name, or the beginning of whose name, is in args. If args is
+// empty, it is the run that [runs.Store.Newest] returns.
 func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run) bool) (s *runs.Store, name string, err error) {
 	if s, err = d.open(); err != nil {
 		return nil, "", err
@@ -57,7 +57,7 @@ func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run)
 	return s, name, err
 }
 
-// completeRun completes the name of a run on this machine. It shows the states of the runs, the newest first.
+// completeRun completes the name of a run on this machine. It shows the runs with their states, the newest first.
 func (d *dataFlag) completeRun(_ *cobra.Command, _ []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	store, err := d.open()

@@ -90,13 +90,13 @@ func (l *lab) start(program string, args ...string) *process {
 	return p
 }
 
-// worker starts a worker with one slow thread, under the name of its own machine.
+// worker starts a worker with one slow thread on the named machine.
 func (l *lab) worker(machine string, args ...string) *process {
 	l.Helper()
 	return l.start("worker", append(args, "--machine", machine, "--threads", "1", "--kernel", "generic")...)
 }
 
-// server starts a nats-server.
+// server starts a nats-server and waits until it is ready.
 func (l *lab) server(address string, args ...string) *process {
 	l.Helper()
 	port := address[strings.LastIndex(address, ":")+1:]
@@ -168,7 +168,7 @@ func (p *process) says(text string) {
 	})
 }
 
-// await waits until a condition is true. It fails if the run seems to hang: no task has been done for a long time.
+// await waits until a condition is true. It fails if the run seems to hang: no task has been done for five minutes.
 func (l *lab) await(what string, condition func() bool) {
 	l.Helper()
 	const most = 5 * time.Minute
@@ -185,7 +185,7 @@ func (l *lab) await(what string, condition func() bool) {
 	}
 }
 
-// load returns the state of the run from its ledger, or nil if there is none.
+// load returns the state of the run from its ledger, or nil if there is no ledger that can be read.
 func (l *lab) load() *ledger.State {
 	store, err := runs.NewStore(l.data)
 	if err != nil {
@@ -209,7 +209,7 @@ func (l *lab) run() (state *ledger.State) {
 	return state
 }
 
-// progress waits until that many more tasks are done. It fails if the count ends before.
+// progress waits until the given number of further tasks is done. It fails if the count ends before that.
 func (l *lab) progress(count *process, tasks uint64) {
 	l.Helper()
 	before := l.run().NumberDone()

@@ -40,7 +40,7 @@ this machine with one command, or with workers on many. An interrupted count res
 	return root, app
 }
 
-// recountCommand is the command of the child process of a recount.
+// recountCommand is what the coordinator starts as a child process to recount a task.
 func recountCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: count.RecountCommand, Hidden: true, Args: cobra.NoArgs,
@@ -50,7 +50,7 @@ func recountCommand() *cobra.Command {
 	}
 }
 
-// healthCommand asks a process of this machine whether it is well.
+// healthCommand is coordinator health: it asks a process whether it is well.
 func healthCommand() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{

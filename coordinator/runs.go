@@ -145,7 +145,7 @@ func writeSnapshots(w io.Writer, snapshots []queens.Snapshot, asJSON bool) error
 	return report.WriteTable(w, rows, false)
 }
 
-// totalOf returns the total of a complete run, or else the part of the work that is done.
+// totalOf returns the total of a complete run, or else the part of the work that is done, or "?" for an unreadable run.
 func totalOf(s *queens.Snapshot, known bool) string {
 	switch {
 	case !known:
@@ -193,7 +193,7 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 	var group errgroup.Group
 	for _, name := range asked {
 		group.Go(func() error {
-			if s, err := b.Status(ctx, name); err == nil { // a run that has ended meanwhile is no error
+			if s, err := b.Status(ctx, name); err == nil { // runs that do not answer are left out
 				mu.Lock()
 				defer mu.Unlock()
 				snapshots = append(snapshots, *s)
@@ -201,7 +201,7 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 			return nil
 		})
 	}
-	_ = group.Wait() // they return no error
+	_ = group.Wait() // the functions return no error
 	slices.SortFunc(snapshots, func(a, b queens.Snapshot) int { return strings.Compare(a.Run, b.Run) })
 	return snapshots, nil
 }

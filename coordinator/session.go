@@ -126,8 +126,8 @@ func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bo
 	return r.InChild(ctx)
 }
 
-// logDelay is the time between the last line of the log and the total. With it the total is the last line, also if a
-// service manager such as Docker merges both streams.
+// logDelay is the time between the last line of the log and the total, with --nats or --join. The delay makes the total the
+// last line even where a service manager such as Docker merges both streams.
 const logDelay = 100 * time.Millisecond
 
 // opener opens the run of a command.
@@ -192,14 +192,14 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 	return err
 }
 
-// ui shows a run that counts to a person: on the display, in the log and on the page.
+// ui shows snapshots of a run on the display and in the log, and keeps the latest for the page.
 type ui struct {
 	app          *cli.App
 	display      *display.Display // nil if there is none
 	follower     report.Follower
 	begun        time.Time
 	latest       atomic.Pointer[queens.Snapshot]
-	counting     atomic.Pointer[queens.Snapshot] // the latest snapshot from the time when the run counted
+	counting     atomic.Pointer[queens.Snapshot] // the latest snapshot in the state running
 	unresponsive bool
 }
 

@@ -50,7 +50,7 @@ func newLink(l *lab, to string) (k *link, flags []string) {
 	return k, []string{"--nats", "nats://" + listener.Addr().String()}
 }
 
-// set cuts the link, lets nothing through, or heals it.
+// set cuts the link, makes it let nothing through, or heals it.
 func (k *link) set(down, stuck bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -103,7 +103,7 @@ func (k *link) copy(to io.Writer, from io.Reader) {
 	}
 }
 
-// part is a process of a soaked run, and the way to start it again.
+// part is a process of a run in TestSoak, and the way to start the process again.
 type part struct {
 	*process
 	name  string

@@ -79,7 +79,7 @@ func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON b
 		if asJSON {
 			text = boardJSON(columns, images)
 		}
-		if _, err := w.Write(text); err != nil { // one write each: hours may pass until the next board
+		if _, err := w.Write(text); err != nil { // one write for each board: hours may pass until the next
 			return written, err
 		}
 		if written++; written == limit {

@@ -86,7 +86,7 @@ func verification(v *audit.Verification) [][]string {
 	return append(rows, []string{"verified", map[bool]string{true: "yes", false: "no"}[v.Verified], "in " + took})
 }
 
-// logRecount returns a function that logs the progress of a recount every 10 s.
+// logRecount returns a function that logs the progress of a recount, at most every 10 s, unless --no-progress is set.
 func logRecount(app *cli.App) func(done, of uint64) {
 	var logged time.Time
 	return func(done, of uint64) {
@@ -136,7 +136,7 @@ func writeReport(ctx context.Context, path string, w io.Writer) error {
 	return out.Flush()
 }
 
-// writing completes a command that writes to stdout something from the ledger of a run.
+// writing completes a command that writes something about the ledger of a run to stdout.
 func writing(cmd *cobra.Command, write func(ctx context.Context, path string, w io.Writer) error) *cobra.Command {
 	var data dataFlag
 	cmd.Args, cmd.ValidArgsFunction = oneRun, data.completeRun

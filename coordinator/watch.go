@@ -18,7 +18,7 @@ import (
 	"nqueens/pkg/runs"
 )
 
-// watchCommand is coordinator watch: it follows a run that counts elsewhere.
+// watchCommand is coordinator watch: it follows a run that counts in another process.
 func watchCommand(app *cli.App) *cobra.Command {
 	var server bus.Flags
 	var data dataFlag
@@ -78,7 +78,7 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, a
 		}
 		for i := range snapshots {
 			if s := &snapshots[i]; strings.HasPrefix(s.Run, beginning) {
-				v.name = s.Run // the last in order of name is the newest run of its side
+				v.name = s.Run // the last by name: of the runs of one side, the newest
 			}
 		}
 		if v.name == "" {
@@ -107,7 +107,7 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, a
 	return nil
 }
 
-// ownToken returns how a process of the same user connects to a server of this machine.
+// ownToken returns how to connect to the server of a run of this machine: with the token in the folder data, if there is one.
 func ownToken(data, url string) (bus.Options, error) {
 	flags := bus.Flags{Options: bus.Options{URL: url}}
 	if path, there := join.Own(data); there {
@@ -149,10 +149,10 @@ func (v *watcher) snapshot(ctx context.Context) (*queens.Snapshot, error) {
 // watchInterval is the time between two snapshots.
 const watchInterval = time.Second
 
-// silentFor is how long watch waits for an answer of a coordinator on a server before it gives up.
+// silentFor is how long watch waits for the answer of a coordinator on a server before watch gives up.
 const silentFor = 30 * time.Second
 
-// follow shows snapshots until the run or ctx ends.
+// follow shows snapshots until the run or ctx ends, or no snapshot comes any more.
 func (v *watcher) follow(ctx context.Context) error {
 	v.ui.start()
 	ticks := time.NewTicker(watchInterval)

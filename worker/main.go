@@ -30,7 +30,7 @@ func newProgram() (*cobra.Command, *cli.App) {
 // defaultPage is the address of a page in examples, and the default of health.
 const defaultPage = "127.0.0.1:8080"
 
-// healthCommand asks a process of this machine whether it is well.
+// healthCommand is worker health: it asks a worker whether it is well.
 func healthCommand() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{

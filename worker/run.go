@@ -100,7 +100,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = p.Close(ctx) }() // the worker leaves anyway
+		defer func() { _ = p.Close(ctx) }() // the worker ends even if this fails
 	}
 	group.Go(func() error { return b.Wait(ctx) })
 	group.Go(func() error {

@@ -26,8 +26,8 @@ func (o *searchFlags) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("kernel", names) // fails only for unknown flags
 }
 
-// setKernel sets the kernel with a name. It loads no driver: the self-test of the kernel finds out whether the device
-// exists.
+// setKernel sets the kernel that has the given name. It loads no driver: whether a device exists is found out when its
+// kernel runs.
 func (o *searchFlags) setKernel(name string) (err error) {
 	switch {
 	case strings.HasPrefix(name, opencl.Prefix):
@@ -43,7 +43,7 @@ func (o *searchFlags) setKernel(name string) (err error) {
 	return err
 }
 
-// threadCount returns the number of threads to count with.
+// threadCount returns the number of threads to count with: the value of --threads, but 1 for a device.
 func (o *searchFlags) threadCount() int {
 	if strings.HasPrefix(o.kernel.Name, opencl.Prefix) {
 		return 1
