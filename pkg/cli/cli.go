@@ -20,7 +20,7 @@ import (
 
 // App is a program with subcommands.
 type App struct {
-	Log        zerolog.Logger // to stderr, once a subcommand runs
+	Log        zerolog.Logger // to stderr, once a command runs
 	NoProgress bool           // set by --no-progress and --quiet
 
 	root    *cobra.Command
@@ -30,10 +30,10 @@ type App struct {
 	format  string
 	color   string
 	quiet   bool
-	started bool // a subcommand has started: its flags are valid
+	started bool // a command has started: its flags are valid
 }
 
-// New adds what all programs have to a root command: the flags of the log, flags from the environment, and help.
+// New adds to a root command what both programs have: the flags of the log, flags from the environment, and help.
 func New(root *cobra.Command) *App {
 	a := &App{root: root, Log: zerolog.Nop()}
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -48,7 +48,7 @@ func New(root *cobra.Command) *App {
 	Heading(flags, "Flags of all commands", "log-level")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Name() == cobra.ShellCompRequestCmd {
-			return nil // it has the flags of the command to complete
+			return nil // completions log nothing, and no wrong variable prevents them
 		}
 		if err := fromEnvironment(cmd.Flags()); err != nil {
 			return err
@@ -83,8 +83,8 @@ const (
 	exitSignal        = 128 // plus the number of the signal
 )
 
-// Main runs the command line and returns the exit code. It reports a usage error as a plain line, and any other error in
-// the log. It reports nothing if nobody reads stdout any more, as with `| head`.
+// Main runs the command line and returns the exit code. It reports a usage error as a plain line, and other errors in the
+// log. It reports nothing if a signal is the only cause, or if nobody reads stdout any more, as with `| head`.
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()

@@ -25,8 +25,8 @@ func EnvVar(flag string) string {
 // setByEnv annotates a flag with the environment variable that set it.
 const setByEnv = "nqueens_set_by_env"
 
-// fromEnvironment sets each flag from its variable, unless the command line sets the flag. It never sets --help and
-// --version. An empty variable counts as unset, because Docker Compose passes unset variables as empty ones.
+// fromEnvironment sets each flag from its variable, unless the command line sets the flag. It never sets --help or
+// --version. An empty variable counts as unset, because Docker Compose makes ${NAME} empty if NAME is unset.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -42,15 +42,15 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return failed
 }
 
-// SetByEnvironment reports whether a variable has set a flag, and not the command line.
+// SetByEnvironment reports whether a variable, and not the command line, has set a flag.
 func SetByEnvironment(f *pflag.Flag) bool { return f.Annotations[setByEnv] != nil }
 
-// explain says what is wrong with a flag. The errors of pflag say how parsing failed.
+// explain returns an error that says what is wrong with a flag. The errors of pflag only say how parsing failed.
 func explain(err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
 		if letters := unknown.GetSpecifiedShortnames(); letters != "" && strings.Trim(letters, "0123456789") == "" {
-			return Usagef("N must be a whole number from 1 to %d, not -%s", queens.MaxN, letters) // it looks like a flag
+			return Usagef("N must be a whole number from 1 to %d, not -%s", queens.MaxN, letters) // -3 looks like a flag
 		}
 		return fmt.Errorf("%w: --help lists the flags", err)
 	}
@@ -68,8 +68,8 @@ func explain(err error) error {
 // valueNames says what the value of a flag must be, by its type in pflag.
 var valueNames = map[string]string{"bool": "true or false", "uint": "a whole number from 0"}
 
-// Checked registers a flag that calls set with its default value, and then with each value from the command line. set
-// stores the value. Its error says what the value must be.
+// Checked registers a flag. It calls the function set with the default value, and parsing calls it with each value that is
+// given. The function stores the value; its error says what the value must be.
 func Checked(flags *pflag.FlagSet, name, value, usage string, set func(text string) error) *pflag.Flag {
 	c := &checked{set: set}
 	_ = c.Set(value) // a default is valid
@@ -125,8 +125,8 @@ func wholeNumber(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// MaxThreads is the greatest number of threads that flags accept for a process. No machine has so many: a greater number is
-// a typing error.
+// MaxThreads is the greatest number of threads that flags accept for a process. A greater number is taken for a typing
+// error.
 const MaxThreads = 4096
 
 // Threads registers a flag for a number of threads, by default one for each core.
@@ -153,7 +153,7 @@ func Duration(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 	})
 }
 
-// Address registers a flag for a host:port, which may be empty. Errors contain the example.
+// Address registers a flag for a host:port. The value or its host may be empty. Errors contain the example.
 func Address(flags *pflag.FlagSet, p *string, name, value, usage, example string) {
 	Checked(flags, name, value, usage, func(text string) error {
 		host, port, err := net.SplitHostPort(text)
@@ -175,7 +175,7 @@ func ParseN(text string) (int, error) {
 	return n, nil
 }
 
-// Arguments returns a check that a command has from least to most arguments. The error says what it takes.
+// Arguments returns a function that checks the number of arguments against two bounds. Its error says what the command takes.
 func Arguments(least, most int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {

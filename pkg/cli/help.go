@@ -15,7 +15,7 @@ import (
 // Add adds commands to the program. Help lists them in this order below the title.
 func (a *App) Add(title string, commands ...*cobra.Command) {
 	a.root.AddGroup(&cobra.Group{ID: title, Title: title})
-	a.root.SetCompletionCommandGroupID(title) // the last group has that command
+	a.root.SetCompletionCommandGroupID(title) // the last group has the command completion
 	for _, c := range commands {
 		c.GroupID = title
 	}
@@ -25,7 +25,7 @@ func (a *App) Add(title string, commands ...*cobra.Command) {
 // headingOf annotates a flag with its heading in help.
 const headingOf = "nqueens_heading"
 
-// Heading makes help show a heading above the flag first and the flags that were registered after it.
+// Heading makes help show a heading above the named flag. The heading is for that flag and for those registered after it.
 func Heading(flags *pflag.FlagSet, heading, first string) {
 	flags.SortFlags = false
 	_ = flags.SetAnnotation(first, headingOf, []string{heading}) // fails only for unknown flags
@@ -87,8 +87,8 @@ func Version() string {
 	return cmp.Or(version, "devel")
 }
 
-// VersionCommand returns the command that prints what --version prints: the version of the program, and the formats that it
-// reads and writes.
+// VersionCommand adds the flag --version to the program, and returns the command version. Both print the version of the
+// program, and the formats that it reads and writes.
 func VersionCommand(app *App, formats string) *cobra.Command {
 	system := runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
 	text := fmt.Sprintf("%s version %s\n%s, %s\n", app.root.Name(), Version(), system, formats)

@@ -20,7 +20,7 @@ type logSwitch struct{ atomic.Pointer[io.Writer] }
 
 func (s *logSwitch) Write(line []byte) (int, error) { return (*s.Load()).Write(line) }
 
-// RedirectLog sends the log to a writer other than stderr, a whole line a call. A nil writer sends it to stderr again.
+// RedirectLog sends the log to a writer other than stderr, one whole line in each call. With nil, the log goes to stderr again.
 func (a *App) RedirectLog(to io.Writer) {
 	if to == nil {
 		to = a.stderr
@@ -45,7 +45,7 @@ func (a *App) openLog(stderr io.Writer) {
 // isForPeople reports whether the log is for people.
 func (a *App) isForPeople() bool { return a.format != "json" }
 
-// Tell writes lines as they are if the log is for people and has the level info. It reports whether it did.
+// Tell writes lines as they are, if the log is for people and logs the level info. It reports whether it wrote them.
 func (a *App) Tell(lines string) bool {
 	if !a.isForPeople() || a.Log.GetLevel() > zerolog.InfoLevel {
 		return false
@@ -57,7 +57,7 @@ func (a *App) Tell(lines string) bool {
 // forPeople returns a writer that makes lines for people of the lines of the log. If a line has the field
 // [humanize.LogField], its text takes the place of the message and, unless fieldsToo is set, of all other fields. The message
 // is sanitized, since it may repeat what came over the network; zerolog quotes the values of fields. A line has the date and
-// the zone, since a run takes days and its log is read elsewhere.
+// the zone, since a run may take days and its log may be read elsewhere.
 func forPeople(w io.Writer, color, fieldsToo bool) io.Writer {
 	out := zerolog.ConsoleWriter{Out: w, TimeFormat: "2006-01-02 15:04:05 -07:00", NoColor: !color}
 	always := []string{zerolog.MessageFieldName, zerolog.LevelFieldName, zerolog.TimestampFieldName}
@@ -84,8 +84,8 @@ func (a *App) TTY() *os.File {
 	return a.terminal()
 }
 
-// terminal returns stderr if it is a terminal that understands control sequences, or nil. The variable TERM tells. On
-// Windows it is not set, and the console understands them.
+// terminal returns stderr if it is a terminal that understands control sequences, or nil. A terminal understands them unless
+// the variable TERM is "dumb" or, on systems other than Windows, empty.
 func (a *App) terminal() *os.File {
 	f, ok := a.stderr.(*os.File)
 	kind := os.Getenv("TERM")
@@ -95,8 +95,8 @@ func (a *App) terminal() *os.File {
 	return f
 }
 
-// Colors reports whether text on stderr has colors. With --color auto it has them if the terminal shows colors and NO_COLOR
-// is not set: see https://no-color.org.
+// Colors reports whether text on stderr has colors. With --color auto, the text has them if stderr is a terminal that
+// understands control sequences, and NO_COLOR is empty: see https://no-color.org.
 func (a *App) Colors() bool {
 	if a.color != "auto" {
 		return a.color == "always"

@@ -23,7 +23,7 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 // Linux, and elsewhere a random name that is kept in the user's state folder.
 func MachineName(given string) (string, error) {
 	if given == "" {
-		state, _ := durable.StateFolder() // without one, a name can't be kept
+		state, _ := durable.StateFolder() // without a state folder, no random name can be kept
 		return machineName(bootID, state)
 	}
 	name := strings.ReplaceAll(given, ".", "-")

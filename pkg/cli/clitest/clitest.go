@@ -15,12 +15,12 @@ import (
 // Main runs the tests of a command. The test binary is on the PATH under the name of the command, so that scripts run the
 // real main.
 func Main(m *testing.M, name string, main func()) {
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")) // otherwise a process under the race detector sleeps for a second
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")) // without this, a process with the race detector ends a second later
 	testscript.Main(m, map[string]func(){name: main})
 }
 
-// Scripts runs the scripts of folder testdata, each with its own state folder. In addition to testscript's commands they
-// have
+// Scripts runs the scripts in the folder testdata, each with its own state folder. In addition to the commands of testscript,
+// they have
 //
 //	status CODE COMMAND...    the command ends with that exit code
 //	usage PATTERN COMMAND...  the command ends with exit code 2, nothing on stdout, and one line on stderr that matches

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal returns both ends of a pseudoterminal of that size: the end of a terminal emulator, and the end to which a
+// Terminal returns both ends of a pseudoterminal of the given size: the end of a terminal emulator, and the end to which a
 // process writes.
 func Terminal(t *testing.T, width, height uint16) (emulator, terminal *os.File) {
 	t.Helper()
