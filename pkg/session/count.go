@@ -20,8 +20,8 @@ import (
 	"nqueens/pkg/worker"
 )
 
-// count runs the coordinator and the worker of this process until the run ends or one of them fails. It returns the last
-// snapshot.
+// count runs the coordinator and the worker of this process until the run or ctx ends, or one of the two fails. It returns
+// the last snapshot.
 func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	last = audit.Snapshot(s.state)
 	if s.server, err = s.connect(); err != nil {
@@ -59,7 +59,7 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	group.Go(func() error {
 		defer stop()
 		select {
-		case <-listens: // the worker of this process hears the first announcement
+		case <-listens: // so the worker of this process hears the first announcement
 		case <-ctx.Done():
 		}
 		var err error
@@ -79,7 +79,7 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	return last, err
 }
 
-// coordinatorConfig returns what the coordinator needs. The coordinator's snapshots go to last.
+// coordinatorConfig returns what the coordinator needs. Its OnSnapshot also stores each snapshot in *last.
 func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	m := &s.state.Header().Manifest
 	taskBytes := make([]int, len(m.Classes))
@@ -114,7 +114,7 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	}
 }
 
-// work runs the worker of this process, which has its own connection. It calls listens when the worker hears announcements.
+// work runs the worker of this process, which has its own connection. It calls listens once the worker hears announcements.
 func (s *Session) work(ctx context.Context, listens func()) error {
 	b, err := s.server.connectWorker()
 	if err != nil {
@@ -124,9 +124,9 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 	s.process = worker.NewProcess(s.cfg.Machine)
 	err = worker.New(worker.Config{
 		Process: s.process, Version: s.cfg.Version, Kernel: s.cfg.Kernel, Threads: s.cfg.Threads, AtOnce: true,
-		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // the coordinator logs what it does
+		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // warnings only: the coordinator logs what the worker does
 	}, listener{b, listens}).Run(ctx)
-	if err != nil && ctx.Err() != nil { // the count ended first, and has a result
+	if err != nil && ctx.Err() != nil { // the count has ended or was interrupted before: this error changes nothing
 		s.cfg.Log.Warn().Err(err).Msg("the worker of this process ended with an error")
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 	return nil
 }
 
-// listener is the connection of a worker. It calls listens when the worker hears announcements.
+// listener is the connection of a worker. It calls listens once the worker hears announcements, or can't subscribe.
 type listener struct {
 	*bus.Bus
 	listens func()

@@ -35,7 +35,7 @@ func BenchmarkFleet(b *testing.B) {
 	if _, err := fmt.Sscan(os.Getenv("NQUEENS_FLEET"), &url, &run, &chunk); err == nil {
 		fleet(b, url, run, chunk)
 	}
-	for _, chunk := range []float64{1, 0, 16} { // about the tasks of a chunk; 0 for idle workers
+	for _, chunk := range []float64{1, 0, 16} { // about how many tasks a chunk has; 0: workers are idle
 		b.Run(fmt.Sprintf("chunk=%v", chunk), func(b *testing.B) { benchmarkFleet(b, chunk) })
 	}
 }
@@ -84,7 +84,7 @@ func benchmarkFleet(b *testing.B, chunk float64) {
 	if err := <-ended; err != nil {
 		b.Error(err)
 	}
-	_ = workers.Wait() // it was killed
+	_ = workers.Wait() // the end of ctx has killed the process
 }
 
 // startCoordinator starts the coordinator of a new run.

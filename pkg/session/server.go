@@ -20,7 +20,7 @@ type server struct {
 	join     string             // what to type to start a worker elsewhere; empty if no worker can join
 }
 
-// connect starts the embedded server, or connects to the outside one.
+// connect connects to the outside server, or starts the embedded one and connects to it.
 func (s *Session) connect() (*server, error) {
 	if s.cfg.Server != nil {
 		options := *s.cfg.Server
@@ -49,7 +49,7 @@ func (s *Session) connect() (*server, error) {
 	if v.embedded, err = natsserver.Start(config); err != nil {
 		return nil, err
 	}
-	if !v.alone { // now the port is known, also if it had to be a free one
+	if !v.alone { // now the port is known, even if --listen asked for any free port
 		path, err := token.Publish(s.cfg.Store.Path(), v.embedded.Addresses(s.cfg.Advertise))
 		if err != nil {
 			v.embedded.Stop()

@@ -44,7 +44,7 @@ type Config struct {
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
 	// OnStart is called once, with the name of the run, when counting starts.
 	OnStart func(run string)
-	// OnSnapshot is called with each snapshot from then on, the last one included. Calls do not overlap.
+	// OnSnapshot is called with each snapshot while the run counts, and with the last snapshot of a run. Calls do not overlap.
 	OnSnapshot func(*queens.Snapshot)
 	Log        zerolog.Logger
 }
@@ -56,7 +56,7 @@ type Job struct {
 	Placed     []queens.Square // queens placed beforehand, sorted; they need [queens.None]
 	Depth      int             // rows of all prefixes, with one prefix in each task; 0 for tasks of a good size
 	Redundancy int             // machines that must agree on each task, 1 to 3
-	SpotCheck  float64         // share of the tasks that one more machine counts, 0 to 1
+	SpotCheck  float64         // with a redundancy of 1, share of the tasks that a second machine counts, 0 to 1
 	New        bool            // start a new run, even if there are runs of the same count
 }
 
@@ -82,7 +82,7 @@ type Session struct {
 }
 
 // Count opens the run of a job. That is the newest unfinished run of the same count, or else the newest complete run, or
-// else a new one.
+// else a new one. With job.New, it is always a new one.
 func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	if !job.New {
 		r, err := cfg.Store.Of(runs.Count{
@@ -124,7 +124,7 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 // ErrAlone says that a run needs several machines, but no other machine can join.
 var ErrAlone = errors.New("no other machine can join: add --listen or --nats")
 
-// reaches returns an error unless enough machines for the redundancy can take part.
+// reaches returns an error if the redundancy needs other machines, and none can join.
 func (c *Config) reaches(redundancy int) error {
 	if c.Server == nil && c.Listen == "" && redundancy > 1 {
 		return fmt.Errorf("a redundancy of %d needs as many machines: %w", redundancy, ErrAlone)
@@ -133,7 +133,7 @@ func (c *Config) reaches(redundancy int) error {
 }
 
 // selfTest starts the self-test of the kernel, which runs while the count is prepared. It returns a function that waits for
-// the test.
+// the test and returns its error.
 func (c *Config) selfTest(ctx context.Context) (wait func() error) {
 	done := make(chan error, 1)
 	if c.Threads == 0 {
@@ -147,7 +147,7 @@ func (c *Config) selfTest(ctx context.Context) (wait func() error) {
 // slowAfter is how long preparations, which are usually quick, may take before the log mentions them.
 const slowAfter = time.Second
 
-// Resume opens a run of the store.
+// Resume opens the named run of the store, even if the run has ended.
 func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 	s := &Session{cfg: cfg, name: name, started: time.Now()}
 	reading := time.AfterFunc(slowAfter, func() { cfg.Log.Info().Str("run", name).Msg("reading the ledger") })
@@ -193,12 +193,11 @@ func (s *Session) Earlier() uint64 { return s.earlier }
 // Ended reports whether nothing is left to count. Then [Session.Run] only audits the run.
 func (s *Session) Ended() bool { return s.run == nil }
 
-// Empty reports whether the run is new and nothing was counted. Then Close removes it from the disk.
+// Empty reports whether the run is new, has no results and has not ended. Then Close removes it from the disk.
 func (s *Session) Empty() bool { return s.created && s.state.Results() == 0 && s.state.Ended() == "" }
 
-// Close closes the ledger, and ends the coordinator, which first tells workers that the run has ended. It removes an empty
-// run from the disk. If workers of other processes are present, it takes up to 5 s after the end of the run, or until ctx
-// ends.
+// Close ends the coordinator and closes the ledger. It removes an empty run from the disk. If the run has ended and workers of
+// other processes are present, the coordinator first goes on for 5 s, or until ctx ends, to tell them that the run has ended.
 func (s *Session) Close(ctx context.Context) error {
 	if s.coordinator != nil {
 		s.coordinator.Linger(ctx, s.process.Name)
@@ -232,7 +231,7 @@ func (s *Session) History() []progress.Point {
 	return s.history.Points()
 }
 
-// addToHistory adds the progress of the run, but only after somebody has asked for the history.
+// addToHistory adds a snapshot to the history, but only after somebody has asked for the history.
 func (s *Session) addToHistory(snapshot *queens.Snapshot) {
 	s.historyLock.Lock()
 	defer s.historyLock.Unlock()
@@ -243,8 +242,8 @@ func (s *Session) addToHistory(snapshot *queens.Snapshot) {
 	}
 }
 
-// Run counts until the run ends, or audits a run that has ended. The result is valid with any error, which wraps
-// [queens.ErrContradiction], [queens.ErrIncomplete], [queens.ErrNoConnection] or the cause of ctx's end.
+// Run counts until the run or ctx ends, or audits a run that has ended. The result is valid even with an error. The error may
+// wrap [queens.ErrContradiction], [queens.ErrIncomplete], [queens.ErrNoConnection] or context.Cause(ctx).
 func (s *Session) Run(ctx context.Context) (*report.Result, error) {
 	var last queens.Snapshot
 	var err error
@@ -273,8 +272,8 @@ func (s *Session) auditAgain(ctx context.Context) (queens.Snapshot, error) {
 	return last, err
 }
 
-// countUnique counts the fundamental solutions, if they were asked for. If it fails, the run gets no total either, because
-// the two numbers may contradict each other.
+// countUnique counts the fundamental solutions, if the configuration asks for them. If it fails, the result has no total
+// either, because the two numbers may contradict each other.
 func (s *Session) countUnique(ctx context.Context, last *queens.Snapshot) (*big.Int, error) {
 	if !s.cfg.Unique || last.Total == nil {
 		return nil, nil

@@ -148,7 +148,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A run that is interrupted before a task is done leaves nothing on disk. The error is the cause of the interruption.
+// A run that is interrupted before a task is done leaves nothing on disk. The error wraps the cause of the context.
 func TestInterrupted(t *testing.T) {
 	p := newPlace(t)
 	interrupt := errors.New("interrupted")
@@ -160,8 +160,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// A count succeeds on a server with the least max_payload that a connection accepts. The size of a chunk depends on the
-// prefixes that a task has, not on the greatest batch.
+// A count succeeds on a server with the least max_payload that a connection accepts. The size of a chunk is computed from the
+// prefixes that its tasks have, not from the greatest batch.
 func TestSmallServer(t *testing.T) {
 	small, err := natsserver.Start(natsserver.Config{Listen: testkit.Address(t), Authorization: "max_payload: 131072", Log: zerolog.Nop()})
 	if err != nil {
