@@ -13,7 +13,7 @@ import (
 	"nqueens/pkg/join"
 )
 
-// A token file that is cut or changed in any way is refused, and the error does not quote it.
+// A cut token file is refused, and so is any text that Text never returns, but for line ends. No error quotes the password.
 func TestParseToken(t *testing.T) {
 	want := join.Token{
 		Servers: []string{"192.0.2.1:4222", "[2001:db8::1]:4222"}, User: "worker", Password: "s3cr3t", Certificate: []byte("DER"),
@@ -154,7 +154,7 @@ func listening(data, listen, address string) (t join.Token, config *tls.Config, 
 	return t, config, path, err
 }
 
-// A second call of Keys keeps all secrets and changes only the addresses. With renew all secrets are new.
+// A second call of Keys keeps all secrets and changes only the addresses. If renew is set, all secrets are new.
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	load := func() (tokens map[string]join.Token) {

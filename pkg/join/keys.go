@@ -13,9 +13,9 @@ import (
 const DefaultPort = "4222"
 
 // Keys writes the files of a server that is not embedded: nats.conf, its certificate, and a token file for each user. hosts
-// are the names or addresses under which clients reach the server, with a port or without. Existing passwords and
-// certificates stay valid, and the token files get the new addresses. With renew all of them are made again, and old tokens
-// no longer work. Keys returns the paths of the files.
+// are the names or addresses under which clients reach the server, with a port or without. Existing passwords and the
+// certificate stay valid, and the token files get the new addresses. If renew is set, all passwords and the certificate are
+// made again, and old tokens no longer work. Keys returns the paths of the token files and of nats.conf.
 func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	pair, err := certificate(dir, renew)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // certificate. It makes them once, and then reads them. On loopback there is no TLS.
 func Listening(data, listen string) (t Token, config *tls.Config, err error) {
 	path, _ := Own(data)
-	if t, err = loadOrMake(path, Worker, false); err != nil { // it is not replaced: workers elsewhere may have a copy
+	if t, err = loadOrMake(path, Worker, false); err != nil { // a damaged token stays: workers elsewhere may have a good copy
 		return t, nil, err
 	}
 	host, _, err := net.SplitHostPort(listen)
@@ -48,10 +48,10 @@ func (t *Token) Publish(data string, addresses []string) (path string, err error
 	return path, t.Save(path)
 }
 
-// certificateFile is the file with the certificate of a server and its key. Only the server reads its folder.
+// certificateFile is the name of the file with the certificate of a server and its key. Clients never read that file.
 const certificateFile = "server.pem"
 
-// certificate returns the certificate in a folder and its key. If there are none, or with renew, it makes them.
+// certificate returns the certificate in a folder and its key. It makes them if there are none, or if renew is set.
 func certificate(dir string, renew bool) (tls.Certificate, error) {
 	path := filepath.Join(dir, certificateFile)
 	pair, err := tls.LoadX509KeyPair(path, path)

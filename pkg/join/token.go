@@ -18,7 +18,7 @@ import (
 	"nqueens/pkg/durable"
 )
 
-// FileName is the name of the token file of workers. It is the only file in its folder.
+// FileName is the name of the token file of workers. For an embedded server, it is the only file in its folder.
 const FileName = "join.token"
 
 // The users of a server. Each has only the permissions that it needs: see [Permissions].
@@ -50,7 +50,7 @@ func (t *Token) Text() []byte {
 	return append(text, "end\n"...)
 }
 
-// Parse parses the content of a token file. It accepts exactly what [Token.Text] writes, also with the line ends of
+// Parse parses the content of a token file. It accepts exactly what [Token.Text] returns, and the same with the line ends of
 // Windows. The error does not quote the content.
 func Parse(text []byte) (t Token, err error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
@@ -78,7 +78,7 @@ func Load(path string) (t Token, err error) {
 	return t, nil
 }
 
-// loadOrMake reads a token file. If there is none, or with renew, it returns a token with a new password.
+// loadOrMake reads a token file. If there is none, or if renew is set, it returns a token with a new password.
 func loadOrMake(path, user string, renew bool) (Token, error) {
 	t, err := Load(path)
 	if renew || errors.Is(err, fs.ErrNotExist) {
@@ -111,8 +111,8 @@ func (t *Token) URLs() string {
 	return scheme + strings.Join(t.Servers, ","+scheme)
 }
 
-// TLS returns the configuration of a client that accepts only the pinned certificate, with any names in it. It returns nil
-// for a token without a certificate.
+// TLS returns the configuration of a client that accepts only the pinned certificate, whatever names are in it. For a token
+// without a certificate, TLS returns nil.
 func (t *Token) TLS() *tls.Config {
 	if t.Certificate == nil {
 		return nil
