@@ -122,7 +122,7 @@ func (p *tab) text(selector string) (text string) {
 }
 
 // looks checks that the page fits the windows of a phone and of a computer, and that its texts have the contrast of WCAG AA,
-// light and dark. It writes the pictures.
+// in light and in dark colors. It writes the pictures of TestPage.
 func (p *tab) looks(state string) {
 	p.Helper()
 	for _, screen := range []struct {

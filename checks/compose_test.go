@@ -286,7 +286,7 @@ func TestGPU(t *testing.T) {
 	}
 }
 
-// The commands in deploy/hosts.yml open the server to a worker on another network, which has a copy of join.token.
+// The commands in deploy/hosts.yml open the server to a worker that is on another network and has a copy of join.token.
 func TestHosts(t *testing.T) {
 	c := newCluster(t, "deploy/hosts.yml")
 	elsewhere := c.project + "-elsewhere"

@@ -210,7 +210,7 @@ func TestAutoscale(t *testing.T) {
 	}
 }
 
-// Every flag and variable that the manifest gives to a pod is a flag of the pod's command.
+// The command of a pod has each flag that the manifest gives it, and a flag for each of its variables NQUEENS_*.
 func TestPodsUseFlagsThatExist(t *testing.T) {
 	_, pods := manifest(t)
 	for name, words := range map[string][]string{"coordinator": {"count", "--help"}, "worker": {"--help"}} {

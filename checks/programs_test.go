@@ -1,6 +1,6 @@
-// Package checks tests how the program is deployed: the manifests of Kubernetes with Kubernetes' own types, the unit of
-// systemd, the files of coordinator keys with a real nats-server, the live page in a real browser and, with the build tag
-// cluster, docker-compose.yml with a Docker engine. The tests run the commands as a person does.
+// Package checks tests how the program is deployed: the manifests of Kubernetes with Kubernetes' own types, the files of
+// coordinator keys with a real nats-server, the live page in a real browser and, with the build tag cluster, the unit of
+// systemd, and docker-compose.yml with a Docker engine. The tests run the commands as a person does.
 package checks
 
 import (

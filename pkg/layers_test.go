@@ -1,4 +1,4 @@
-// Package pkg_test holds the layers of the program.
+// Package pkg_test tests that each package imports only packages of lower layers.
 package pkg_test
 
 import (
@@ -17,7 +17,7 @@ var layers = strings.Fields(`
 	pkg/kernel/opencl pkg/kernel/opencl/internal/cl pkg/kernel pkg/enumerate
 	pkg/cli pkg/humanize pkg/queens pkg/durable pkg/parallel`)
 
-// apart lists packages that no layer imports: packages for tests, and programs that are not part of the product.
+// apart lists packages that no package in layers imports: packages for tests, and programs that are not part of the product.
 var apart = strings.Fields(`
 	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit pkg/testkit/liar
 	docs/check/cover`)

@@ -26,8 +26,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// newRand returns a random number generator. It logs its seed; the environment variable
-// SEED repeats a seed.
+// newRand returns a random number generator, and logs its seed. The environment variable SEED sets the seed.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()

@@ -75,9 +75,9 @@ func check(export io.Reader) (symmetry string, classes, prefixes int, err error)
 	return symmetry, len(all), prefixes, nil
 }
 
-// match compares the listed boards with the wanted classes, and returns the wanted classes. A listed class is returned in its
-// listed image. Each listed board must be an image of a wanted class with the same weight, and no two boards may be images of
-// the same class.
+// match compares the listed boards with the classes of a symmetry, and returns these classes. A class with a listed board is
+// returned as that board. Each listed board must be an image of a class with the same weight, and no two boards may be images
+// of the same class.
 func match(listed map[string]class, want []class) (found []class, ok bool) {
 	found = slices.Clone(want)
 	taken := make([]bool, len(want))
@@ -113,7 +113,7 @@ func images(allow []uint32) (all [][]uint32) {
 }
 
 // cover places queens row by row in every way, and stops at each listed prefix. It takes that prefix off the list once,
-// because different placements may lead to the same prefix. It reports whether each solution below s has a listed prefix.
+// because different placements may lead to the same prefix. It reports whether each solution below state s has a listed prefix.
 func cover(allow []uint32, listed map[state]int, s state) bool {
 	if listed[s] > 0 {
 		listed[s]--
@@ -181,7 +181,7 @@ func full(n int) (classes []class) {
 				continue
 			}
 			allow := empty(n)
-			for i := a; i <= last-a; i++ { // squares at distance a or more; tied queens get theirs below
+			for i := a; i <= last-a; i++ { // forbids squares at distance a or more; tied queens are placed below
 				allow[i] &^= 1 | 1<<last
 				allow[last] &^= 1 << i
 			}

@@ -1,5 +1,5 @@
-// Command liar is a worker that adds one to every fourth count. Tests use it to show that wrong counts of a worker do not
-// make a total wrong. It has the flags --join, --nats, --machine, --threads and --kernel of the worker.
+// Command liar is a worker each of whose searchers adds one to every fourth count. Tests show with it that wrong counts of a
+// worker do not make a total wrong. It has the worker's flags for servers, and --machine, --threads and --kernel.
 package main
 
 import (
