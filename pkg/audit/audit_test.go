@@ -62,7 +62,7 @@ func countRun(t *testing.T, s queens.Symmetry, placed ...queens.Square) *counted
 	return c
 }
 
-// write writes a ledger with the results and then more records, and returns its path.
+// write writes a ledger with the results and then the given records, and returns its path.
 func (c *counted) write(t *testing.T, more ...ledger.Record) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), c.header.Run, ledger.File)
@@ -145,7 +145,7 @@ func (c *counted) wrong() *ledger.Result {
 	return &r
 }
 
-// recount returns a recount of the first task that differs by that much from the first count.
+// recount returns a recount of the first task. Its count is the first count plus the given number.
 func (c *counted) recount(kernel string, by uint64) *ledger.Recount {
 	return &ledger.Recount{Task: 0, Count: c.results[0].Counts[0] + by, Machine: "home", Kernel: kernel, Why: ledger.Dispute, At: at}
 }

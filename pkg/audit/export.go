@@ -13,9 +13,9 @@ import (
 )
 
 // Export writes all tasks of the ledger at path, in order, each as a line of JSON: see [queens.ExportedTask]. A task that
-// is not done has no count. While a coordinator counts, Export writes what the ledger has when Export begins. An error
-// comes from [ledger.Load] or w, or is the cause of ctx's end, or says that this program does not make the tasks of the
-// manifest.
+// is not done has no count. While a coordinator counts, Export writes what the ledger has when Export begins. If ctx
+// ends, Export returns context.Cause(ctx). Other errors come from [ledger.Load] or w, or say that this program does not
+// make the tasks of the manifest.
 func Export(ctx context.Context, path string, w io.Writer) error {
 	s, _, err := ledger.Load(path)
 	if err != nil {
@@ -51,8 +51,8 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 	})
 }
 
-// countOf returns a record that gives a task's count, and whether the task is done. It prefers the count of a worker to a
-// recount.
+// countOf returns a recorded count, not void, that equals the outcome of a task, and whether the task is done. It prefers
+// the count of a worker to a recount.
 func countOf(s *ledger.State, task uint64) (count ledger.Count, done bool) {
 	o := s.Task(task)
 	for _, c := range s.Counts(task) {
@@ -63,7 +63,8 @@ func countOf(s *ledger.State, task uint64) (count ledger.Count, done bool) {
 	return count, done
 }
 
-// secondsOf returns, for each task, the time of the search by the machine and kernel that [countOf] returns.
+// secondsOf returns the search time of each task: an equal part of the time of the result that has the count of
+// [countOf].
 func secondsOf(path string, s *ledger.State) ([]float32, error) {
 	seconds := make([]float32, s.Header().Manifest.Tasks)
 	return seconds, ledger.Read(path, func(r ledger.Record) error {

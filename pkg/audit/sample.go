@@ -18,10 +18,10 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Sample says which part of the tasks that are done to count again, and how. The tasks are drawn at random, each with the
-// same chance. Each is counted by another kernel than before: see [kernel.Differing].
+// Sample says how many of the done tasks to count again, and how. The tasks are drawn at random, each with the same
+// chance. Each is counted by another kernel than before if there is one: see [kernel.Differing].
 type Sample struct {
-	Share   float64 // share of the tasks that are done, 0 to 1; at least one task is counted
+	Share   float64 // share of the done tasks, 0 to 1; at least one task is counted if any is done
 	Threads int     // at least 1
 	// OnProgress is called when the recount begins and after each task, one call at a time, with the number of tasks that
 	// were counted again and the number of tasks in the sample.
@@ -56,8 +56,8 @@ const maxDifferences = 100 // in Recounts
 const namedInError = 10    // of these
 
 // recount counts a sample of a ledger's tasks again. It goes on after a difference. If there is one, the error wraps
-// [queens.ErrContradiction] and names tasks, even if ctx has ended. Otherwise it may be the cause of ctx's end. With any
-// error, recount also returns what was counted until then.
+// [queens.ErrContradiction] and names tasks, even if ctx has ended. If there is none and ctx ends, the error is
+// context.Cause(ctx). With any error, recount also returns what was counted until then.
 func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recounts, err error) {
 	m, done := &s.Header().Manifest, s.NumberDone()
 	index, err := split.NewIndex(ctx, m.Classes, split.MaxTasks)
@@ -95,7 +95,7 @@ func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recount
 	return found, cmp.Or(found.err(), err)
 }
 
-// draw returns a number of tasks that are done, in random order.
+// draw returns the given number of done tasks, drawn at random, in random order.
 func draw(s *ledger.State, number uint64) (tasks []uint64) {
 	for task := range s.Header().Manifest.Tasks {
 		if s.Task(task).Done {

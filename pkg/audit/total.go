@@ -15,12 +15,14 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Total computes the total of the ledger at path in two ways, which must agree with each other, with the mark of a complete
-// run, and with the published total. One way is the fold. The other way splits the count again, which must give the tasks
-// of the manifest. Then it checks that each result is of these tasks, and adds up the counts in the records.
+// Total computes the total of the ledger at path in two ways, which must agree with each other, with the mark of a
+// complete run, and with the published total, if there is one. One way is the fold. The other way splits the count again,
+// which must give the tasks of the manifest. Then it checks that each result is of these tasks, and adds up the counts in
+// the records.
 //
 // The error wraps [queens.ErrIncomplete] if a task is not done or needs a recount, and [queens.ErrContradiction] if there
-// is a contradiction. Other errors come from [ledger.Load], or are the cause of ctx's end.
+// is a contradiction. If ctx ends, Total returns context.Cause(ctx). Other errors come from [ledger.Load], or say that
+// another version of the program must audit the run.
 func Total(ctx context.Context, path string) (*big.Int, error) {
 	s, _, err := ledger.Load(path)
 	if err != nil {
@@ -89,7 +91,7 @@ func checkDone(s *ledger.State) error {
 	return nil
 }
 
-// again computes the total in the second way: see [Total]. From the fold it takes only which machines are banned.
+// again computes the total in the second way: see [Total]. It takes nothing from the fold but the banned machines.
 func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
 	m := &s.Header().Manifest
 	var hashes []uint64

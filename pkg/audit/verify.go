@@ -18,8 +18,8 @@ type Verification struct {
 	Run               string            `json:"run"`              // name of the run
 	N                 int               `json:"n"`                // side of the board
 	Placed            []queens.Square   `json:"placed,omitempty"` // squares of the queens placed beforehand, each [row,column]
-	Verified          bool              `json:"verified"`         // the run is complete and nothing contradicts
-	Total             *queens.Decimal   `json:"total"`            // null unless "verified", or "stopped" and not contradicted
+	Verified          bool              `json:"verified"`         // the run is complete and nothing contradicts it
+	Total             *queens.Decimal   `json:"total"`            // null unless "verified", or "stopped" and nothing contradicts it
 	Known             queens.Comparison `json:"known"`            // how the total compares with the published one
 	Done              uint64            `json:"done"`             // tasks that are done
 	Tasks             uint64            `json:"tasks"`            // all tasks
@@ -28,13 +28,12 @@ type Verification struct {
 	Whole             string            `json:"whole,omitempty"`  // symmetry of a second count of the board, or "mirror-image"
 	Seconds           float64           `json:"seconds"`          // time that this command took
 	Recounts                            // of the sample
-	*queens.Confirmed                   // by the workers; nil without a total. This command's recounts do not count
+	*queens.Confirmed                   // by the ledger; nil without a total. This command's recounts are not in it
 }
 
-// Verify computes the total of the ledger at path, counts a sample of its tasks again, and counts a small board again as a
-// whole. Without a total it still counts the sample, which may show which count is wrong. If the error wraps
-// [queens.ErrIncomplete], [queens.ErrContradiction] or the cause of ctx's end, the verification has what was found. Any
-// other error says why nothing was found.
+// Verify computes the total of the ledger at path, counts a sample of its tasks again, and counts a small board again as
+// a whole. Without a total it still counts the sample, which may show which count is wrong. With an error it returns what
+// was found until then; if [ledger.Load] fails, that is nothing.
 func Verify(ctx context.Context, path string, sample Sample) (Verification, error) {
 	begun := time.Now()
 	s, notes, err := ledger.Load(path)
@@ -71,8 +70,9 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 // maxRecountN is the greatest side of a board that is counted again as a whole, which takes seconds.
 const maxRecountN = 16
 
-// recountAll counts a small board again by another symmetry than the run, and returns how it counted. With queens placed
-// beforehand it counts the mirror image of the board. The error wraps [queens.ErrContradiction] if the totals differ.
+// recountAll counts a small board again by another symmetry than the run, and returns which. With queens placed
+// beforehand it counts the mirror image of the board. It returns "" for a large board. The error wraps
+// [queens.ErrContradiction] if the totals differ.
 func recountAll(ctx context.Context, m *queens.Manifest, total *big.Int, threads int) (string, error) {
 	if m.N > maxRecountN {
 		return "", nil

@@ -99,7 +99,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// A log with a damaged byte drops a result and notes it, or cuts the last frame, or is refused. It never has another total.
+// The fold of a log with a damaged byte lacks a result, lacks the last frame, or fails. It never has another total.
 func TestFlipEveryByte(t *testing.T) {
 	records := smallRun(t)
 	log, ends := encode(t, records...)
@@ -137,7 +137,7 @@ func TestFlipEveryByte(t *testing.T) {
 	}
 }
 
-// Damage that is longer than the largest group is no torn group.
+// Damage at the end that is longer than the largest group is no torn group.
 func TestMuchDamageIsNotTorn(t *testing.T) {
 	log, _ := encode(t, smallRun(t)...)
 	if _, notes, err := foldBytes(append(bytes.Clone(log), make([]byte, maxGroup)...)); err != nil || notes.Torn != maxGroup {

@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// facts hold the counts and recounts of each task, in any order. A task takes 16 bytes, and each count after the first
-// takes 16 more.
+// facts hold the counts and recounts of all tasks, in any order, and the bans. A task takes 16 bytes, and each count
+// after its first takes 16 more.
 type facts struct {
 	redundancy int
 	first      []fact   // the first count of each task; source 0 if there is none
@@ -34,12 +34,12 @@ type fact struct {
 type source struct {
 	*machine
 	kernel  string
-	recount bool // the machine's coordinator makes it, as a [Recount]
+	recount bool // a coordinator on the machine makes the count, as a [Recount]
 	deeper  bool // see [Recount]
 }
 
-// isLike reports whether equal counts by two sources prove no more than one of them. That holds for two recounts by the
-// same search, which may repeat an error, and for two counts by the same machine.
+// isLike reports whether two sources that find the same count prove no more than one of them alone. That holds for two
+// recounts by the same search, which may repeat an error, and for workers on the same machine.
 func (s source) isLike(t source) bool {
 	if s.recount {
 		return t.recount && s.kernel == t.kernel && s.deeper == t.deeper
@@ -59,7 +59,7 @@ func newFacts(h *Header) facts {
 	}
 }
 
-// source returns the id of a source on the machine of that name.
+// source returns the id of a source on the machine with the given name. It gives a new source the next id.
 func (f *facts) source(name string, s source) uint32 {
 	m := f.machines[name]
 	if m == nil {
@@ -75,7 +75,7 @@ func (f *facts) source(name string, s source) uint32 {
 	return id
 }
 
-// add adds a count of a task, and reports whether it is new.
+// add adds a count of a task. It returns false if the source has already made the same count.
 func (f *facts) add(task uint64, source uint32, count uint64) bool {
 	c := &f.first[task]
 	for ; c.source != 0; c = &f.more[c.next] {
@@ -97,11 +97,11 @@ func (f *facts) add(task uint64, source uint32, count uint64) bool {
 // Outcome is what the records of a task say.
 type Outcome struct {
 	Count        uint64 // valid if Done or Agree > 0
-	Agree        int    // machines, not banned, that agree on Count; 0 if counts differ and there is no verdict
+	Agree        int    // machines, not banned, that agree on Count; 0 if counts that are not void differ without a verdict
 	Done         bool
 	Verdict      bool
-	NeedsRecount bool // machines that are not banned differ, or a recount needs an equal second one
-	Differed     bool // counts differ, void ones included
+	NeedsRecount bool // there is no verdict, but machines that are not banned differ, or there is a recount
+	Differed     bool // counts or recounts differ, void ones included
 }
 
 // Checked reports whether the task is done by more than one count.
@@ -119,8 +119,8 @@ func (f *facts) Task(task uint64) (o Outcome) {
 		}
 		return o
 	}
-	var recounted, agreed side    // the side with the most recounts, and the last that is not void
-	var recounts, twice, left int // sides with a recount, with two or more, and sides that are not void
+	var recounted, agreed side    // the side with the most recounts, and the last side that is not void
+	var recounts, twice, left int // sides with a recount, sides with several, and sides that are not void
 	against := false              // two machines agree on a count that no recount has
 	sides := f.sides(make([]side, 0, 4), task)
 	for _, s := range sides {
@@ -185,9 +185,9 @@ func (f *facts) sides(sides []side, task uint64) []side {
 	return sides
 }
 
-// judge derives which machines are banned, and why. A ban record gives the reason. Without one, a machine is banned if one
-// of its counts or recounts contradicts a verdict, and the reason is the first task with such a contradiction. Verdicts do
-// not depend on bans. judge reports whether the set of void counts has changed.
+// judge derives which machines are banned, and why. A ban record gives the reason. Without one, a machine is banned if
+// one of its counts or recounts contradicts a verdict, and the reason is the lowest task with a contradiction. Verdicts
+// do not depend on bans. judge reports whether the set of void counts has changed.
 func (f *facts) judge() (changed bool) {
 	f.bans = make(map[string]queens.Ban, len(f.records))
 	for _, task := range f.recounted {
@@ -207,7 +207,7 @@ func (f *facts) judge() (changed bool) {
 	return changed
 }
 
-// keepFirst adds a ban. If a machine has several bans, it keeps the one with the lowest task.
+// keepFirst adds a ban. Of several bans of a machine, only the one with the lowest task is kept.
 func keepFirst(bans map[string]queens.Ban, b queens.Ban) {
 	if other, known := bans[b.Machine]; !known || compareBans(b, other) < 0 {
 		bans[b.Machine] = b

@@ -1,14 +1,14 @@
 package ledger
 
-// The fold says what follows from the records of a log. It is a pure function of the set of records: order and repetition
-// change nothing except which mark is the last one.
+// The fold says what follows from the records of a log. It depends on the set of records. Repetition changes only the number
+// of results, and order changes only which mark is the last one, and whether it ends the log.
 //
-//	done(task) = it has a verdict, or R machines agree on it and no count differs
+//	done(task) = it has a verdict, or R machines or more agree on it and no count differs
 //
-// (The coordinator decides how many counts it asks for: R, and one more for a spot check.)
+// (R is the redundancy. The coordinator decides how many counts it asks for: R, and one more for a spot check.)
 //
-//  1. Every differing count opens a dispute, also of a task that is done. A task in dispute is not done.
-//     (TestRule1)
+//  1. A count that differs opens a dispute, even if its task is done, unless the task has a verdict. A task in dispute is
+//     not done. (TestRule1)
 //  2. A verdict is a count that the coordinator's recounts have established. It depends only on the records of its task,
 //     including the records of banned machines. A recount that equals no count, or that contradicts two or more machines
 //     that agree, needs an equal second recount by another search: by another kernel, or one row deeper. If recounts
@@ -20,7 +20,7 @@ package ledger
 //     done. (TestRule4)
 //  5. A task is checked if it is done and two machines agree on it, or it has a verdict. (TestRule5)
 //
-// Two processes, or two kernels, of a machine are one machine. (TestOneMachine)
+// Two processes, or two kernels, of a machine count as one machine. (TestOneMachine)
 
 import (
 	"nqueens/pkg/queens"
@@ -38,12 +38,12 @@ type State struct {
 	results   uint64
 	processes map[queens.Process]bool // the workers that have counted
 	last      *Mark
-	isLast    bool // the last record is the mark
+	isLast    bool // the last record is this mark
 
 	changed []uint64 // the tasks of a [Change]
 }
 
-// totals are sums over all tasks of their outcomes.
+// totals are sums of the outcomes of all tasks.
 type totals struct {
 	done, checked, unsettled, differed uint64
 	doneOf                             []uint64 // done tasks of each class
@@ -53,7 +53,7 @@ type totals struct {
 // Change says what a record changed.
 type Change struct {
 	Tasks  []uint64     // tasks with a new count or recount; valid until the next record
-	Banned []queens.Ban // new bans, sorted by machine: if there are any, every task may have changed
+	Banned []queens.Ban // new bans, sorted by machine. If there are any, or a ban has ended, any task may have changed
 }
 
 // NewState returns the state of a log that has a header only.
@@ -105,7 +105,7 @@ func (s *State) apply(r Record) {
 	_, s.isLast = r.(*Mark)
 }
 
-// add adds a count of a task to the facts, and keeps the totals right.
+// add adds a count of a task to the facts, and updates the totals or marks them as stale.
 func (s *State) add(task uint64, source uint32, count uint64) {
 	before := s.Task(task)
 	if !s.facts.add(task, source, count) {
@@ -123,7 +123,7 @@ func (s *State) add(task uint64, source uint32, count uint64) {
 	}
 }
 
-// sum adds the outcome of a task to the totals, or subtracts it if times is -1. The task is of that class.
+// sum adds the outcome of a task of the given class to the totals, or subtracts it if times is -1.
 func (s *State) sum(class int, o *Outcome, times int) {
 	t, n := &s.totals, uint64(times)
 	if o.NeedsRecount {

@@ -26,7 +26,7 @@ func newHeader(t testing.TB, redundancy int) *Header {
 	return &Header{Format: Format, Run: "n7-a", Manifest: m, Redundancy: redundancy, SpotCheck: 0.01, Created: time.UnixMilli(1e12).UTC()}
 }
 
-// result returns a result. by is the machine, or machine/kernel; without a kernel it is generic.
+// result returns a result by a source, which is "machine" or "machine/kernel". Without a kernel it is generic.
 func result(by string, first uint64, counts ...uint64) *Result {
 	machine, kernel, named := strings.Cut(by, "/")
 	if !named {

@@ -6,13 +6,13 @@ import (
 	"hash/crc32"
 )
 
-// A log is a sequence of frames, one record each:
+// A log is a sequence of frames, each with one record:
 //
 //	kind and length   4 bytes, little endian: kind<<24 | length of the payload
 //	checksum          CRC-32C of these 4 bytes
 //	payload
 //	checksum          CRC-32C of the payload
-//	kind and length   again, so that the file can be walked from its end
+//	kind and length   again, so that the file can be read backward from its end
 const (
 	headSize = 8
 	tailSize = 8
@@ -44,18 +44,18 @@ func AppendFrame(b []byte, r Record) ([]byte, error) {
 	return order.AppendUint32(order.AppendUint32(b, checksum(payload)), word), nil
 }
 
-// A frame is what its head says, and where its payload is.
+// frame has the kind of a frame, and its payload.
 type frame struct {
 	kind    kind
 	payload []byte
-	checks  bool // the payload has its checksum
+	checks  bool // the payload matches its checksum
 }
 
 // size returns the number of bytes of the frame.
 func (f *frame) size() int64 { return int64(frameSize + len(f.payload)) }
 
-// parseFrame returns the frame at the start of b. b is the rest of a file, or at least as long as the largest frame. ok
-// says that head and tail are whole; the payload may be damaged.
+// parseFrame returns the frame at the start of b. b must be the rest of a file, or at least as long as the largest frame.
+// ok says that the frame begins and ends with the same kind and length; its payload may be damaged.
 func parseFrame(b []byte) (f frame, ok bool) {
 	if len(b) < frameSize {
 		return f, false
@@ -70,7 +70,7 @@ func parseFrame(b []byte) (f frame, ok bool) {
 	return f, order.Uint32(b[end+4:]) == word
 }
 
-// parseLast returns the frame at the end of b. ok says that all of it is whole.
+// parseLast returns the frame at the end of b. ok says that the whole frame is undamaged.
 func parseLast(b []byte) (f frame, ok bool) {
 	if len(b) < frameSize {
 		return f, false
@@ -83,5 +83,5 @@ func parseLast(b []byte) (f frame, ok bool) {
 	return f, ok && f.size() == int64(size) && f.checks
 }
 
-// payloadLength returns the length of the payload from the word of kind and length.
+// payloadLength returns the length of a payload from the number that has its kind and length.
 func payloadLength(word uint32) int { return int(word & (1<<24 - 1)) }

@@ -15,14 +15,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Holder is the process that has a log open for writing, as its lock file names it.
+// Holder is the process that holds the lock of a run's folder, as the lock file says.
 type Holder struct {
 	PID    int    `json:"pid"`
 	Host   string `json:"host"`
-	Server string `json:"server,omitempty"` // address of the run's server; empty if it accepts no connections
+	Server string `json:"server,omitempty"` // address of the run's NATS server; empty if no other process can connect to it
 }
 
-// LockedError says that another process has a log open for writing.
+// LockedError says that another process holds the lock of a run's folder: see [Lock].
 type LockedError struct {
 	Folder string
 	Holder Holder // zero if it is not known
@@ -38,7 +38,7 @@ func (e *LockedError) Error() string {
 
 const (
 	lockFile = "lock"
-	// lockWait is how long a writer waits: processes that list runs hold the lock for a moment.
+	// lockWait is how long a writer waits for the lock: processes that list runs hold the lock for a moment.
 	lockWait = 300 * time.Millisecond
 	lockPoll = 10 * time.Millisecond
 	// maxHolder is the greatest number of bytes that are read from a lock file.
@@ -49,7 +49,7 @@ const (
 type FolderLock struct{ file *os.File }
 
 // Lock locks the folder of a run. A process needs the lock to write the log or to remove the run. Lock waits a moment for
-// it. The error is a [LockedError] if another process holds the lock.
+// it. The error wraps a [LockedError] if another process holds the lock.
 func Lock(folder string) (*FolderLock, error) {
 	for wait := lockWait; ; wait -= lockPoll {
 		file, err := openLock(folder, os.O_RDWR|os.O_CREATE, true)
@@ -65,11 +65,12 @@ func Lock(folder string) (*FolderLock, error) {
 	}
 }
 
-// Held returns a [LockedError] if a process has the log in a folder open for writing, and nil if no process has.
+// Held returns an error that wraps a [LockedError] if a process holds the lock of a folder, and nil if none holds it. Any
+// other error says why that is not known.
 func Held(folder string) error {
 	file, err := openLock(folder, os.O_RDONLY, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // the folder is a copy, which has no lock file
+		return nil // no process has locked it: it may be a copy
 	}
 	if err == nil {
 		err = file.Close()
@@ -97,8 +98,8 @@ func openLock(folder string, flags int, exclusive bool) (*os.File, error) {
 	return file, nil
 }
 
-// ownFile returns an error if a path is something else than a file. A folder that came from elsewhere may have a link
-// there, and a process that writes through the link would overwrite another file of its user.
+// ownFile returns an error if a path has something other than a regular file. A folder that came from elsewhere may have
+// a link at the path, and a process that writes through the link would overwrite another file.
 func ownFile(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -107,8 +108,8 @@ func ownFile(path string) error {
 	return nil
 }
 
-// publish writes who holds the lock. It ignores errors: the file only informs people, and writing the log reveals a failing
-// disk.
+// publish writes to the lock file who holds the lock. It ignores errors: no count depends on this file, and writing the
+// log reveals a failing disk.
 func (l *FolderLock) publish(server string) {
 	host, _ := os.Hostname()
 	text, err := json.Marshal(Holder{os.Getpid(), cmp.Or(host, "this machine"), server})
@@ -123,7 +124,7 @@ func (l *FolderLock) Release() error {
 	return l.file.Close()
 }
 
-// readHolder reads the holder from a lock file. It has a meaning only while a process holds the lock.
+// readHolder reads the holder from a lock file. The holder has a meaning only while a process holds the lock.
 func readHolder(file *os.File) (h Holder) {
 	if json.NewDecoder(io.NewSectionReader(file, 0, maxHolder)).Decode(&h) != nil {
 		return Holder{}

@@ -20,7 +20,7 @@ const File = "ledger.log"
 var (
 	// ErrFailed says that a write failed: nothing more is written.
 	ErrFailed = errors.New("the ledger can't be written any more")
-	// ErrGone says that the file at the path is no longer the file that the log writes.
+	// ErrGone says that the log was cut, or that the file of the log or of its lock is no longer at its path.
 	ErrGone = errors.New("the ledger was deleted or replaced while it was written, or its folder is hidden")
 )
 
@@ -35,7 +35,7 @@ type Log struct {
 	buffer []byte // of the last group
 }
 
-// file is what a log needs of its file. Tests replace it by one that fails.
+// file is what a log needs of its file. Tests use one that fails.
 type file interface {
 	io.WriterAt
 	io.Closer
@@ -72,8 +72,8 @@ func Create(path string, h Header) (*Log, error) {
 	return l, err
 }
 
-// Open opens the log of a run for writing, and folds it. It cuts off a torn group. The error is a [LockedError] if another
-// process has the log open for writing, and wraps [ErrDamaged] if the log is damaged.
+// Open opens the log of a run for writing, and folds it. It cuts off a torn group. The error wraps a [LockedError] if
+// another process holds the lock, and [ErrDamaged] if the log is damaged.
 func Open(path string) (l *Log, state *State, notes Notes, err error) {
 	lock, err := Lock(filepath.Dir(path))
 	if err != nil {
@@ -105,7 +105,7 @@ func Open(path string) (l *Log, state *State, notes Notes, err error) {
 }
 
 // Write adds records to the log, and returns when they are on disk. After an error, which wraps [ErrFailed], nothing more
-// is written. An invalid record is such an error too.
+// is written. An invalid record gives such an error too.
 func (l *Log) Write(records ...Record) error {
 	group := l.buffer[:0]
 	for _, r := range records {
@@ -126,7 +126,7 @@ func (l *Log) Write(records ...Record) error {
 }
 
 // writeGroup writes frames at once. If that fails, it truncates the file to the part that is certainly on disk, and nothing
-// more is written: after a failed sync the kernel may drop the data that it could not write, and may report that only once.
+// more is written: after a failed sync the system may drop the data that it could not write, and may report that only once.
 func (l *Log) writeGroup(frames []byte) error {
 	if l.err != nil {
 		return l.err
@@ -152,8 +152,8 @@ func (l *Log) fail(err error) error {
 // SetServer publishes the address of the run's server, for processes that list runs. Any goroutine may call it.
 func (l *Log) SetServer(address string) { l.lock.publish(address) }
 
-// Intact returns an error unless the file at the path is still the one that the log writes, and has everything that was
-// written. The error wraps [ErrGone], or says why nobody can know, such as a missing permission. Any goroutine may call it.
+// Intact returns an error unless the log and its lock are still at their paths, and the log has all that was written. The
+// error wraps [ErrGone], or says why that is not known, such as a missing permission. Any goroutine may call it.
 func (l *Log) Intact() error {
 	size := l.size.Load()
 	type statter interface{ Stat() (fs.FileInfo, error) }

@@ -174,7 +174,7 @@ func TestCreateWriteRead(t *testing.T) {
 	}
 }
 
-// Opening a log for writing cuts off a torn group, and new records follow the last whole one.
+// Opening a log for writing cuts off a torn group, and new records follow the last whole record.
 func TestOpenCutsTornGroup(t *testing.T) {
 	path, l := newRun(t)
 	if err := l.Write(result("a", 0, 1)); err != nil {

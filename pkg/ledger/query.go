@@ -34,8 +34,8 @@ func (s *State) Counts(task uint64) (counts []Count) {
 	return counts
 }
 
-// Counters returns the names of two machines, not banned, that have counted a task, in order. If there are fewer, the rest
-// is "".
+// Counters returns the names, sorted, of the first two machines that have counted a task and are not banned. A name is ""
+// if there is no such machine.
 func (s *State) Counters(task uint64) (names [2]string) {
 	n := 0
 	for c := &s.first[task]; c.source != 0 && n < len(names); c = &s.more[c.next] {
@@ -48,7 +48,7 @@ func (s *State) Counters(task uint64) (names [2]string) {
 	return names
 }
 
-// Unsettled returns the tasks that need a recount, in order. If there are any, it looks at all tasks.
+// Unsettled returns the tasks that need a recount, in order. It looks at all tasks up to the last of these.
 func (s *State) Unsettled() (tasks []uint64) {
 	for task := uint64(0); uint64(len(tasks)) < s.totals.unsettled; task++ {
 		if s.Task(task).NeedsRecount {
@@ -71,13 +71,13 @@ func (s *State) DoneByClass() []uint64 { return slices.Clone(s.totals.doneOf) }
 // Checked returns the number of tasks that are done by more than one count: see [Outcome.Checked].
 func (s *State) Checked() uint64 { return s.totals.checked }
 
-// Disputes returns the number of tasks whose counts differ or differed.
+// Disputes returns the number of tasks whose counts or recounts differ, with or without a verdict.
 func (s *State) Disputes() uint64 { return s.totals.differed }
 
-// Results returns the number of results, void ones included.
+// Results returns the number of results, void and repeated ones included.
 func (s *State) Results() uint64 { return s.results }
 
-// Recounts returns the number of recounts.
+// Recounts returns the number of recounts, without repetitions.
 func (s *State) Recounts() uint64 { return uint64(len(s.recounted)) }
 
 // Workers returns the number of worker processes that have counted, without the processes of banned machines.

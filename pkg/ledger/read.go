@@ -14,13 +14,13 @@ import (
 
 // Notes say what a reader has found in a log besides records.
 type Notes struct {
-	Size    int64   // of the whole frames at the start of the log, in bytes
-	Dropped []int64 // offsets of results whose payload is damaged: their tasks are counted again
-	Torn    int64   // bytes after the whole frames: a group that was not written as a whole
+	Size    int64   // of the log without a torn group, in bytes; after an error, the offset of the bad frame
+	Dropped []int64 // offsets of results whose payload is damaged: they are left out
+	Torn    int64   // bytes of a group at the end that was not written as a whole
 }
 
 // ErrDamaged says that a log can't be read because of damage. A torn group at the end and results with a damaged payload
-// are not such damage: see [Notes]. It is wrapped with file and offset.
+// are not such damage: see [Notes]. The error names file and offset.
 var ErrDamaged = errors.New("damaged")
 
 // Reasons for ErrDamaged.
@@ -30,8 +30,9 @@ var (
 	errHeader = errors.New("it does not begin with one header")
 )
 
-// Load reads and folds the log of a run. It needs no lock: while another process writes, Load reads what the file had when
-// Load began. The error wraps [ErrDamaged], comes from the file system, or says that the log belongs to another run.
+// Load reads and folds the log of a run. It needs no lock: while another process writes, Load reads what the file had
+// when Load began. The error wraps [ErrDamaged] or [ErrFormat], comes from the file system, or says that the folder has
+// another name than the run.
 func Load(path string) (s *State, n Notes, err error) {
 	err = view(path, func(log *io.SectionReader) error {
 		if s, n, err = Fold(log, path); err != nil {
@@ -42,8 +43,9 @@ func Load(path string) (s *State, n Notes, err error) {
 	return s, n, err
 }
 
-// Read calls each with every record of a log, the header first. The records have been validated; the next one overwrites a
-// record. Read returns the error of each, or the same errors as [Load]. It does not check the name of the folder.
+// Read calls a function with every record of a log, the header first. The records have been validated; a result
+// overwrites the result before it. Read stops at an error of the function, and returns it. Other errors are like those of
+// [Load], but the folder may have any name.
 func Read(path string, each func(Record) error) (err error) {
 	unread := view(path, func(log *io.SectionReader) error {
 		_, err := scan(log, path, func(r Record) bool {
@@ -78,7 +80,7 @@ func checkFolder(path string, h *Header) error {
 	return err
 }
 
-// Fold folds a log that need not be in the folder of its run. Errors contain the name.
+// Fold folds a log, whose folder may have any name. Errors call the log by the given name.
 func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 	var s *State
 	n, err := scan(log, name, func(r Record) bool {
@@ -100,7 +102,7 @@ func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 // largest is the size of the largest frame.
 const largest = frameSize + maxPayload
 
-// scan calls each with the records of a log until each returns false. No other function decides what damage of a log means.
+// scan calls a function with each record of a log until it returns false. Only scan and judge say what damage means.
 func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, err error) {
 	size := log.Size()
 	in := bufio.NewReaderSize(log, int(min(2*largest, size)))
@@ -140,9 +142,9 @@ func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, 
 	}
 }
 
-// judge notes what a frame with a wrong checksum means, and returns an error if nothing more may be read. If the log does
-// not end with a whole frame, the bytes from this frame on are a torn group, which was not written as a whole. Otherwise a
-// damaged result is left out, and any other damaged frame is an error.
+// judge decides what a damaged frame means, and returns an error if nothing more may be read. If no whole frame ends the
+// log, its rest is a torn group, but an error if it has the header or is longer than the largest group. If a whole frame
+// does, a result with a damaged payload is left out, and any other damaged frame is an error.
 func (n *Notes) judge(log *io.SectionReader, f *frame, whole bool) error {
 	left := log.Size() - n.Size
 	end, err := tail(log, min(left, largest))
@@ -165,7 +167,7 @@ func (n *Notes) judge(log *io.SectionReader, f *frame, whole bool) error {
 	return nil
 }
 
-// tail returns the last bytes of a log.
+// tail returns the given number of bytes at the end of a log.
 func tail(log *io.SectionReader, size int64) ([]byte, error) {
 	b := make([]byte, size)
 	_, err := io.ReadFull(io.NewSectionReader(log, log.Size()-size, size), b)
@@ -175,7 +177,7 @@ func tail(log *io.SectionReader, size int64) ([]byte, error) {
 // Last has the header and the last mark of a log.
 type Last struct {
 	Header *Header
-	// Mark is the last mark. It is nil if there is none in the last million bytes, such as in a new log.
+	// Mark is the last mark. It is nil if there is none in the last MiB, such as in a new log.
 	Mark *Mark
 	// State is the state of the mark if the log ends with the mark, else [queens.Running].
 	State queens.State

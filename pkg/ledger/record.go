@@ -21,7 +21,7 @@ import (
 // Format is the version of the log that this program reads and writes.
 const Format = 1
 
-// ErrFormat says that a log was written by another version of the program.
+// ErrFormat says that a log has another format: another version of the program wrote it.
 var ErrFormat = errors.New("use the version of the program that wrote it")
 
 // Record is one of *[Header], *[Start], *[Result], *[Recount], *[Ban] and *[Mark].
@@ -73,7 +73,7 @@ type Start struct {
 type Result struct {
 	Machine, Process, Kernel string
 	queens.Range
-	Hash     uint64        // see [queens.HashOfRange], of the range
+	Hash     uint64        // of the range: see [queens.HashOfRange]
 	Counts   []uint64      // solutions below each task
 	Searched time.Duration // whole microseconds
 	At       time.Time     // whole milliseconds
@@ -85,7 +85,7 @@ type Recount struct {
 	Count   uint64    `json:"count"`
 	Machine string    `json:"machine"` // of the coordinator
 	Kernel  string    `json:"kernel"`
-	Deeper  bool      `json:"deeper,omitempty"` // it searched prefixes of one row more
+	Deeper  bool      `json:"deeper,omitempty"` // its prefixes had one row more than the task's
 	Why     Why       `json:"why"`
 	At      time.Time `json:"at"`
 }
@@ -100,14 +100,14 @@ const (
 	LostWorkers Why = "lost workers" // three workers lost the task
 )
 
-// Ban says that nothing of a machine is accepted any more. It is written with the recount, so that the ban stands even if
-// the machine's results are damaged later.
+// Ban says that nothing of a machine is accepted any more. It is written with the record from which it follows, so that
+// the ban stands even if the machine's results are damaged later.
 type Ban struct {
 	queens.Ban
 	At time.Time `json:"at"`
 }
 
-// Mark says how far the run is; the last one says how it ended.
+// Mark says how far the run is, and in which state. If a run has ended, its last mark says how.
 type Mark struct {
 	State     queens.State    `json:"state"`
 	At        time.Time       `json:"at"`
@@ -118,7 +118,7 @@ type Mark struct {
 	Total     *queens.Decimal `json:"total"`     // null unless State is [queens.Complete]
 }
 
-// validate returns the first thing that is wrong with a record of a run with that many tasks.
+// validate returns an error if a record can't belong to a run with the given number of tasks.
 func validate(r Record, tasks uint64) error {
 	oneTask := func(task uint64) error { return queens.Range{First: task, Tasks: 1}.Validate(tasks) }
 	switch r := r.(type) {
@@ -195,15 +195,15 @@ func (r *Result) encode() (b []byte, err error) {
 	return b, nil
 }
 
-// decoder decodes the records of a log. It keeps each name once. A result overwrites the one before it.
+// decoder decodes the records of a log. It keeps each name once. Each result overwrites the result before it.
 type decoder struct {
-	header  *Header // the last one
+	header  *Header // the last header
 	names   map[string]string
 	numbers []uint64
 	result  Result
 }
 
-// newDecoder returns a decoder of a log whose header is not known yet. Until then, records may name any task.
+// newDecoder returns a decoder of a log. Until it has decoded the header, records may name any task.
 func newDecoder() *decoder {
 	return &decoder{header: &Header{Manifest: queens.Manifest{Tasks: math.MaxUint64}}, names: make(map[string]string)}
 }

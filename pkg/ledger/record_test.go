@@ -104,7 +104,7 @@ func TestInvalidRecords(t *testing.T) {
 	changed("a long name", false, func(r *Result) { r.Kernel = long })
 }
 
-// A payload is decoded only if encoding the record again gives the same payload.
+// Payloads that are cut or have impossible numbers are not decoded, and neither is JSON that encoding would not give.
 func TestInvalidPayloads(t *testing.T) {
 	refused := func(k kind, payload []byte) error {
 		_, err := decode(k, payload)
@@ -179,7 +179,7 @@ func TestLargestFrame(t *testing.T) {
 	if none, err := AppendFrame(nil, result("a", 0, make([]uint64, most+1)...)); err == nil || len(none) > 0 {
 		t.Errorf("%d bytes are written, error %v", len(none), err)
 	}
-	// The last word says how large the last frame is. Here a smaller frame begins where that frame would begin.
+	// The last 4 bytes say how large the last frame is. Here a smaller frame begins where that frame would begin.
 	small, _ := AppendFrame(nil, mark(queens.Running))
 	if _, ok := parseLast(binary.LittleEndian.AppendUint32(small, uint32(len(small)+4-frameSize))); ok {
 		t.Error("bytes after a frame are a part of it")

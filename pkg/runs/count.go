@@ -33,8 +33,8 @@ func (c *Count) equals(d *Count) bool {
 		c.Depth == d.Depth && c.Redundancy == d.Redundancy
 }
 
-// Of returns the newest unfinished run of a count, or else the newest complete run, or nil. If there is no unfinished run,
-// and a run of the same side can't be read, the error wraps [ErrUnreadable]. It may also wrap [ErrFolder].
+// Of returns the newest unfinished run of a count, or else its newest complete run, or nil. If there is no unfinished
+// run, and a run of the same side can't be read, the error wraps [ErrUnreadable]. It may also wrap [ErrFolder].
 func (s *Store) Of(c Count) (*Run, error) {
 	list, err := s.List()
 	if err != nil {
@@ -65,7 +65,8 @@ func (s *Store) Of(c Count) (*Run, error) {
 const removedPrefix = ".removed-"
 
 // Remove removes a run and returns the size of its files in bytes; with dryRun it removes nothing. It also removes what
-// interrupted calls have left. The error is a [ledger.LockedError] if a process works on the run, or wraps [ErrNoRun].
+// interrupted calls have left. The error wraps a [ledger.LockedError] if a process works on the run, or [ErrNoRun], or
+// comes from the file system.
 func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
 	if err := s.check(name); err != nil {
 		return 0, err

@@ -37,8 +37,8 @@ var (
 // Store is the folder of the runs on this machine.
 type Store struct{ path string }
 
-// NewStore returns the store in a folder, which need not exist yet. If path is "", it is in [durable.StateFolder]. The
-// error wraps [ErrFolder].
+// NewStore returns the store in a folder, which need not exist yet. If path is "", the folder is [durable.StateFolder].
+// The error wraps [ErrFolder].
 func NewStore(path string) (*Store, error) {
 	if path == "" {
 		var err error
@@ -83,7 +83,7 @@ func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger
 	}
 }
 
-// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], or comes from [ledger.Open].
+// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], or comes from the file system or [ledger.Open].
 func (s *Store) Open(name string) (*ledger.Log, *ledger.State, ledger.Notes, error) {
 	if err := s.check(name); err != nil {
 		return nil, nil, ledger.Notes{}, err
@@ -91,7 +91,8 @@ func (s *Store) Open(name string) (*ledger.Log, *ledger.State, ledger.Notes, err
 	return ledger.Open(s.Ledger(name))
 }
 
-// Load reads and folds the ledger of a run, without a lock. The error wraps [ErrNoRun], or comes from [ledger.Load].
+// Load reads and folds the ledger of a run, without a lock. The error wraps [ErrNoRun], or comes from the file system or
+// [ledger.Load].
 func (s *Store) Load(name string) (*ledger.State, ledger.Notes, error) {
 	if err := s.check(name); err != nil {
 		return nil, ledger.Notes{}, err
@@ -99,7 +100,7 @@ func (s *Store) Load(name string) (*ledger.State, ledger.Notes, error) {
 	return ledger.Load(s.Ledger(name))
 }
 
-// check returns an error unless the store has a ledger of that run.
+// check returns an error unless the store has a ledger of the run.
 func (s *Store) check(name string) error {
 	if err := queens.ValidateRun(name); err != nil {
 		return err
@@ -156,7 +157,7 @@ func (s *Store) Find(text string) (string, error) {
 		return text, nil
 	}
 	found := slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, text) })
-	const most = 8 // are named
+	const most = 8 // names in the error
 	switch {
 	case len(found) == 0:
 		return "", fmt.Errorf("%w %.80s in %s", ErrNoRun, queens.Sanitize(text), s.path)
@@ -188,9 +189,9 @@ func (s *Store) List() ([]Run, error) {
 	return list, nil
 }
 
-// Newest returns the name of the newest run that is wanted. It tries the functions in wanted one after the other, and
-// passes over runs that can't be read. The error wraps [ErrFolder] or [ErrNoRun]. It contains the purpose, such as "to
-// resume".
+// Newest returns the name of the newest run that the first of the given functions accepts. If it accepts none, Newest
+// tries the next function. It passes over runs that can't be read. If no function accepts a run, the error wraps
+// [ErrNoRun] and contains the purpose, such as "to resume". It may also wrap [ErrFolder].
 func (s *Store) Newest(purpose string, wanted ...func(*Run) bool) (string, error) {
 	list, err := s.List()
 	for _, holds := range wanted {
@@ -208,8 +209,8 @@ type Run struct {
 	Name   string
 	Header *ledger.Header // nil with Err
 	Mark   *ledger.Mark   // the last mark; nil if there is none
-	// State is the state of the mark that ends the ledger. If no mark ends it, State is [queens.Running]: then the run was
-	// interrupted if Active is nil.
+	// State is the state of the mark that ends the ledger, or [queens.Running] if no mark ends it. A running run without
+	// Active was interrupted.
 	State    queens.State
 	Active   *ledger.LockedError // names the process that works on the run; nil if there is none
 	Modified time.Time           // when the ledger was written last
@@ -275,7 +276,7 @@ func (r *Run) Status() string {
 	return string(r.State)
 }
 
-// IsUnfinished reports whether something is left to count.
+// IsUnfinished reports whether the run can be read and has not ended.
 func (r *Run) IsUnfinished() bool { return r.Err == nil && !r.State.Ended() }
 
 // Created returns the time at which the run was created. For a run that can't be read it takes the time from the name.

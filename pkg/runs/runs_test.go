@@ -26,7 +26,7 @@ func newStore(t testing.TB) *runs.Store {
 	return s
 }
 
-// header returns the header of a run that was created at that hour of a fixed day.
+// header returns the header of a run that was created at the given hour of a fixed day.
 func header(t testing.TB, n, hours int) ledger.Header {
 	t.Helper()
 	classes, err := symmetry.Classes(n, queens.Full)
@@ -118,7 +118,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// If any byte of a ledger is damaged, its run is listed as unreadable or interrupted.
+// If any byte of its header or of its last mark is damaged, a run is listed as unreadable or interrupted.
 func TestListBelievesWhatChecks(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 6, 1)
