@@ -8,16 +8,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// generic is the reference kernel: a portable depth-first search over bitmasks, written to be
-// read. It places a queen only where the next two rows keep a free square each.
-// docs/symmetry.md explains it step by step.
+// generic is the reference kernel: a portable depth-first search over bitmasks, written to be read. docs/symmetry.md explains
+// it step by step. One thing is added: on the last pollRows rows, a queen that leaves one of the next two rows without a free
+// square is dropped.
 //
 // References: [Richards] M. Richards, "Backtracking algorithms in MCPL using bit
 // patterns and recursion", University of Cambridge TR 433, 1997.
 var generic = Kernel{Name: "generic", New: func() (Counter, error) { return new(genericCounter), nil }}
 
-// pollRows is the number of last rows that are searched without polling the context. They are few enough to take well under a
-// millisecond, and so many that the time for polling is negligible.
+// The last pollRows rows are searched without a poll of the context. They are few enough to take well under a millisecond, and
+// so many that the time for polls is negligible.
 const pollRows = 10
 
 type genericCounter struct {

@@ -1,5 +1,5 @@
-// Package kernel counts the completions of prefixes. It has the implementations of the search, and chooses between them. It
-// knows boards and prefixes, but nothing of symmetry, tasks or transport.
+// Package kernel counts the completions of prefixes. It has the kernels that run on the CPU, and chooses between them. It knows
+// boards and prefixes, but nothing of symmetry, runs or transport.
 //
 // Every kernel passes the suite of package kerneltest.
 package kernel
@@ -20,15 +20,16 @@ type Kernel struct {
 	// Name selects the kernel.
 	Name string
 	// New returns a Counter with the buffers and devices that it needs. Each thread makes its own Counter, and closes it. The
-	// error says what the machine lacks; it need not name the kernel. See [Kernel.WithCounter].
+	// error says what the machine lacks or what failed; it need not name the kernel. See [Kernel.WithCounter].
 	New func() (Counter, error)
-	// AtOnce is 0 unless New returns a [BatchCounter]. Then it is the number of tasks that keep the Counter busy for about a
-	// second.
+	// AtOnce is the number of tasks of a large run that keep a [BatchCounter] busy for about a second. It is 0 if New returns
+	// any other Counter.
 	AtOnce int
 }
 
-// WithCounter calls use with a new Counter, and then closes the Counter, all on the goroutine of the caller. If New fails, it
-// does not call use. It returns the errors of New, use and Close, joined. An error of New or Close names the kernel.
+// WithCounter makes a Counter, calls the function use with it, and closes it, even if use panics, all on the goroutine of the
+// caller. If New fails, use is not called. The error joins those of New, use and Close. An error of New or Close names the
+// kernel.
 func (k Kernel) WithCounter(use func(Counter) error) (err error) {
 	c, err := k.New()
 	if err != nil {
@@ -44,12 +45,13 @@ func (k Kernel) WithCounter(use func(Counter) error) (err error) {
 
 // Counter counts with one kernel. Only one of its methods may run at a time.
 type Counter interface {
-	// Count returns the number of completions of all the prefixes of board b. A completion adds one queen on each remaining
-	// row. Count does not allocate. It does not check the sum for overflow: no batch that can be counted in a lifetime has
-	// 2^64 completions.
+	// Count returns how many completions the prefixes of board b have together. A completion puts a queen on an allowed square
+	// of each remaining row, so that no queen attacks another. A Count without an error does not allocate. It does not check
+	// the sum for overflow: no batch that can be counted in a lifetime has 2^64 completions.
 	//
-	// While Count searches, it increments pulse, so that an observer can tell a running search from a stuck one. When ctx is
-	// cancelled, Count returns the count 0 and the cause of ctx within 50 ms.
+	// While Count searches, it increments pulse, so that an observer can tell a running search from a stuck one. If ctx ends
+	// first, Count returns 0 and context.Cause(ctx) within 50 ms. The only other errors are those of a device; see
+	// [ErrDeviceLost].
 	//
 	// The board and the prefixes must be valid; see their Validate methods.
 	Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
@@ -58,10 +60,10 @@ type Counter interface {
 	Close() error
 }
 
-// Auto is the name that selects the fastest kernel of this machine.
+// Auto is the name that selects the fastest kernel of this machine's CPU.
 const Auto = "auto"
 
-// Available returns the kernels that this machine can run, the fastest first.
+// Available returns the kernels that this machine's CPU can run, the fastest first.
 func Available() []Kernel {
 	return append(vectorKernels(), generic)
 }
@@ -94,8 +96,8 @@ func Choose(name string) (Kernel, error) {
 	return Kernel{}, fmt.Errorf("no kernel %q on this machine: it has %s", name, strings.Join(Names()[1:], ", "))
 }
 
-// Differing returns the fastest kernel of this machine that is not one of the named kernels, or the reference kernel if all
-// are named. A recount uses it, so that a count and its recount share little code.
+// Differing returns the fastest kernel of this machine that is not one of the named kernels, or the reference kernel if all are
+// named. A search by this kernel shares little code with searches by the named kernels.
 func Differing(names ...string) Kernel { return differing(Available(), names) }
 
 // differing is [Differing] for a machine with the given kernels, the fastest first.

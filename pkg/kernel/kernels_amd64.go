@@ -42,8 +42,8 @@ func instructionSets() (sets []lanes) {
 	return sets
 }
 
-// compressPerm and expandPerm are permutations for VPERMD, one for each mask m of lanes. compressPerm[m] moves the lanes in m
-// to the front. expandPerm[m] moves lanes from the front to the lanes in m. Their other entries don't matter.
+// compressPerm and expandPerm have a permutation for VPERMD for each mask m of lanes. compressPerm[m] moves the lanes in m to
+// the front. expandPerm[m] moves lanes from the front to the lanes in m. The other entries of a permutation don't matter.
 var compressPerm, expandPerm [256][8]uint32
 
 func init() {

@@ -83,7 +83,7 @@ func (c *vectorCounter) isNarrow(p *Problem, states []State) bool {
 	return c.wide == nil || c.narrow != nil && c.outerColumns(p, states) <= maxOuter
 }
 
-// cancelled removes all states and returns the cause of the context.
+// cancelled removes all states from the queues and returns context.Cause of the context.
 func (c *vectorCounter) cancelled() error {
 	if c.narrow != nil {
 		c.narrow.clear()

@@ -6,14 +6,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel, also in other packages, searches problems. A problem is what is left of a batch after each row with a single
-// allowed square has got its queen.
+// Every kernel, also that of package opencl, searches problems. A problem is what is left to search for prefixes of one depth
+// after each row with a single allowed square has got its queen.
 
 // State is the state of a search: the columns attacked in one row, as in [queens.Prefix]. Left may have bits beyond the
 // board; no [Row] allows a square there.
 type State struct{ Cols, Left, Right uint32 }
 
-// Below returns the state moved down by a number of rows, without new queens.
+// Below returns the state moved down by 0 to 31 rows, without new queens.
 func (s State) Below(rows int) State {
 	return State{s.Cols, s.Left << (rows & 31), s.Right >> (rows & 31)}
 }
@@ -21,18 +21,18 @@ func (s State) Below(rows int) State {
 // Problem is what is left to search for prefixes of one depth: the rows that still need a
 // queen, and the squares that these rows allow.
 type Problem struct {
-	allow  [queens.MaxN]uint32 // for each row, the allowed squares that no placed queen attacks
+	allow  [queens.MaxN]uint32 // for each open row, the allowed squares that the queens of filled do not attack
 	open   uint32              // the rows that need a queen, one bit each
 	Depth  int                 // the row of the states, which is the number of rows of the prefixes
 	filled uint32              // columns of the queens that were placed on rows from Depth on
 }
 
-// newProblem returns the problem of the rows of b from depth on.
+// newProblem returns the problem in which all rows of b from row depth on are open.
 func newProblem(b *queens.Board, depth int) Problem {
 	return Problem{allow: b.Allow, open: uint32(1<<uint(b.N) - 1<<uint(depth)), Depth: depth}
 }
 
-// place puts a queen on an open row. It reports whether every other open row keeps a square.
+// place puts a queen on an open row. It reports whether every other open row keeps an allowed square.
 func (p *Problem) place(row int, square uint32) bool {
 	p.open &^= 1 << row
 	p.filled |= square
@@ -46,8 +46,8 @@ func (p *Problem) place(row int, square uint32) bool {
 	return solvable
 }
 
-// placeForced puts queens on the rows that allow a single square, until no such row is left. It moves the states that attack
-// none of these queens to the front, and returns them. It returns none if a row has no square left.
+// placeForced puts queens on the open rows that allow a single square, until no such row is left. It moves the states that
+// attack none of these queens to the front, and returns them. It returns none if an open row allows no square.
 func (p *Problem) placeForced(states []State) []State {
 	for again := true; again; {
 		again = false
@@ -67,14 +67,14 @@ func (p *Problem) placeForced(states []State) []State {
 	return states
 }
 
-// compatible moves the states that do not attack a square to the front, and returns their
+// compatible reorders the states so that those that do not attack the given square of a row come first. It returns their
 // number.
 func (p *Problem) compatible(states []State, row int, square uint32) int {
 	left, right := square>>((row-p.Depth)&31), square<<((row-p.Depth)&31)
 	return partition(states, func(s State) bool { return s.Cols&square|s.Left&left|s.Right&right == 0 })
 }
 
-// partition moves the states that meet a condition to the front, and returns their number.
+// partition reorders the states so that those that meet the condition come first, and returns their number.
 func partition(states []State, condition func(State) bool) int {
 	n := 0
 	for i, s := range states {
@@ -89,7 +89,7 @@ func partition(states []State, condition func(State) bool) int {
 // Row is an open row of a problem: it needs a queen.
 type Row struct {
 	Allow uint32 // the columns where the queen may stand
-	Gap   uint32 // the distance to the next open row, 1 to 31; 0 for the last one
+	Gap   uint32 // the distance to the next open row, 1 to 31; 0 for the last open row
 }
 
 // Rows appends the open rows to a slice, from the top down.
@@ -106,7 +106,7 @@ func (p *Problem) Rows(to []Row) []Row {
 	return to
 }
 
-// First returns the number of rows from the states' row to the first open row.
+// First returns the number of rows from the states' row to the first open row. If no row is open, the number means nothing.
 func (p *Problem) First() int { return bits.TrailingZeros32(p.open) - p.Depth }
 
 // Problems splits a batch of prefixes into problems. All prefixes of a problem have the same depth. Each row with a single
@@ -127,7 +127,8 @@ func (q *Problems) Start(b *queens.Board, prefixes []queens.Prefix) {
 	}
 }
 
-// Take returns the next problem and its states, at most [queens.MaxBatch]. After the last problem it returns no states.
+// Take returns the next problem and its states, at most [queens.MaxBatch]. The states are valid until the next call. After the
+// last problem it returns no states.
 func (q *Problems) Take() (Problem, []State) {
 	for q.depths != 0 {
 		depth := bits.TrailingZeros64(q.depths)

@@ -13,16 +13,17 @@ import (
 // SelfTestN is the side of the largest full board whose total [SelfTest] compares with the published one.
 const SelfTestN = 12
 
-// selfTestSides has the large boards that [SelfTest] counts. For each it has the side, the number of rows that prefixes of
-// the full board leave, and the number of prefixes of the gapped board. There are two, because a kernel may use different
-// functions for wide and for very wide boards.
+// selfTestSides has the sides of the large boards that [SelfTest] counts: two, because a kernel may use different functions for
+// wide and for very wide boards. With each side stand the number of rows that the prefixes of the full board leave, and the
+// greatest number of prefixes of the gapped board.
 var selfTestSides = []struct{ n, left, gapped int }{{20, 9, 3}, {28, 12, 40}}
 
 // SelfTest counts boards with kernel k. It compares the totals of small full boards with the published ones, and all other
 // counts with counts of the reference kernel. The boards have few and many columns, few and many open rows, and rows with and
-// without gaps, so that every function of the kernel runs. SelfTest takes milliseconds. A process calls it before it counts,
-// because its machine or its build may be broken although the test suite passed. The error for a wrong count names the
-// kernel, the side and both numbers. Other errors are the cause of ctx, or come from [Kernel.WithCounter].
+// without gaps, so that every function of the kernel runs. On a CPU, SelfTest takes milliseconds. A worker or coordinator calls
+// it before it counts a run, because its machine or its build may be broken although the test suite passed. The error for a
+// wrong count names the kernel, the side and both numbers. Other errors come from [Kernel.WithCounter] or [CountTasks], such as
+// context.Cause(ctx).
 func SelfTest(ctx context.Context, k Kernel) error {
 	return k.WithCounter(func(c Counter) error {
 		for n := 1; n <= SelfTestN; n++ {
@@ -47,11 +48,11 @@ func SelfTest(ctx context.Context, k Kernel) error {
 	})
 }
 
-// alone is the number of prefixes of a board that [SelfTest] also counts one by one.
+// alone is the number of prefixes of a board that [SelfTest] also counts in tasks of their own.
 const alone = 4
 
-// compare counts a few prefixes of a board, each in a task of its own, and then all prefixes in one task, and compares the
-// counts. Up to side SelfTestN, the prefixes must be all prefixes of the full board with some number of rows.
+// compare counts the first prefixes of a board, each in a task of its own, and all prefixes in one more task. It returns an
+// error if a count is wrong. Up to side SelfTestN, it needs the full board and all prefixes with some number of rows.
 func compare(ctx context.Context, name string, c Counter, board *queens.Board, prefixes []queens.Prefix) error {
 	var tasks [][]queens.Prefix
 	for i := range min(alone, len(prefixes)) {
@@ -99,8 +100,8 @@ func compare(ctx context.Context, name string, c Counter, board *queens.Board, p
 // gappedRows is the number of rows that prefixes leave on a gapped board. Three of them allow a single square.
 const gappedRows = 16
 
-// gappedBoard returns a board on which three of the last rows allow a single square. Such a row gets its queen first, so each
-// step of a search meets the gap that it leaves. The other rows allow no square that these queens attack.
+// gappedBoard returns a board on which three of the last rows allow a single square. These rows get their queens first and
+// leave gaps, so that a kernel uses every function for rows with gaps. The other rows allow no square that these queens attack.
 func gappedBoard(n int) queens.Board {
 	p := newProblem(new(queens.FullBoard(n)), 0)
 	for i, fromLast := range []int{2, 8, 13} {
@@ -110,8 +111,8 @@ func gappedBoard(n int) queens.Board {
 	return queens.Board{N: n, Allow: p.allow}
 }
 
-// deepPrefixes returns prefixes of a board that leave the given number of rows. There are at most as many as most. They are
-// always the same.
+// deepPrefixes returns random prefixes of a board that leave the given number of rows. It tries as many seeds as most says;
+// each gives at most one prefix. Equal arguments give equal prefixes.
 func deepPrefixes(b *queens.Board, left, most int) (prefixes []queens.Prefix) {
 	for seed := range uint64(most) {
 		rng := rand.New(rand.NewPCG(seed, 0))

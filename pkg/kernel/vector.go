@@ -10,16 +10,17 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The vector kernels search depth first, but they step many states at once. Each row has a queue of states that need a queen
-// in that row. A step takes states from the queue of one row into the lanes of vectors, and appends their children to the
-// queue of the next row. A lane that has tried all squares of its state takes the next state, so no lane idles. The search
-// always steps from the deepest queue that holds at least minBatch states. That bounds the length of the queues.
+// The vector kernels search depth first, but with many states at once. Each row has a queue of states that need a queen in that
+// row. A step takes states from the queue of one row into the lanes of vectors, and appends their children to the queue of the
+// next row. A lane that has tried all squares of its state takes the next state, so lanes idle only at the end of a flush. The
+// search steps from the deepest queue that holds at least minBatch states, which bounds the length of the queues. If no queue
+// holds that many, it flushes the topmost queue that has states: it steps until none is left there.
 
 const (
 	// laneCount is the greatest number of states that a queue keeps in lanes between two steps.
 	laneCount = 128
-	// capacity is the number of states in a queue's buffers. It is chosen so that the three buffers of a queue begin at
-	// different offsets modulo 4096 bytes, and the queues in use fit into the L2 cache.
+	// capacity is the number of states for which each buffer of a queue has room. It is chosen so that the three buffers of a
+	// queue begin at different offsets modulo 4096 bytes, and the queues in use fit into the L2 cache.
 	capacity = 4064
 	// highWater is the greatest length of a queue to which a step appends another round of children. A round makes at most
 	// laneCount children, and a flush writes up to laneCount idle states behind the last state.
@@ -57,8 +58,8 @@ type rowMasks struct {
 	nextRows [5]uint32 // squares allowed in the rows after it
 	last     uint32    // squares allowed in the last row
 	columns  uint32    // all columns of the board that the lanes hold
-	// shifts[0] moves diagonals from the row to the next, shifts[i] from the next row to the
-	// i-th after it, and shifts[5] from the next row to the last.
+	// shifts[0] moves diagonals from the row to the next, shifts[i] for i from 1 to 4 from the next row to the i-th after it,
+	// and shifts[5] from the next row to the last.
 	shifts [6]shift
 	_      [48]byte // fills the cache line
 	// vectors has each of these words in all lanes, for the steps of instruction sets with a function spread.
@@ -73,13 +74,13 @@ func newShift[T word](left, right int) shift {
 	return shift{repeat[T](uint32(left)), repeat[T](uint32(right))}
 }
 
-// repeat returns a word with a mask or an operand in each of its lanes.
+// repeat returns a 32-bit word in which each lane has the mask or operand x.
 func repeat[T word](x uint32) uint32 { return uint32(T(x)) * (math.MaxUint32 / uint32(^T(0))) }
 
 // step is a function in assembly. It takes states from one queue and appends their children to the next, except children that
-// can't have completions. It ends when the next queue is full or few states are left; with flush, when the next queue is full
-// or no state is left. It returns 0. The step for a row with two rows below appends nothing and returns the number of
-// completions.
+// its tests drop (see docs/kernels.md). It ends when the next queue holds more than highWater states. Before that, a flush ends
+// only when no state is left, and any other step when too few are left to refill every lane. It returns 0. The step for a row
+// with two rows below appends nothing and returns the number of completions.
 //
 // A step takes at most about 0.1 ms: the states of a queue and its lanes have at most 32 squares each, and every round of the
 // loop tries one square in each lane.
@@ -88,18 +89,19 @@ type step[T word] func(from, to *queue[T], masks *rowMasks, flush bool) uint64
 // instructionSet has the functions of an instruction set for lanes of type T, and their constants. For AVX2 and AVX-512,
 // internal/asm generates it (run scripts/generate); for NEON it is written by hand.
 type instructionSet[T word] struct {
-	// steps[i] are the steps for a row with i rows below it. The last element is also for rows with more rows below.
+	// steps[i] are the steps for a row with i rows below it, from i = 2 on. The last element is also for rows with more rows
+	// below.
 	steps []steps[T]
 	// shifts[i] moves diagonals i rows down. shifts[0] is not used.
 	shifts [queens.MaxN]shift
-	// spread is a function in assembly that sets the vectors of rows, at least one. It writes the part that the vectors of the
-	// instruction set read. It is nil if the steps broadcast the words themselves.
+	// spread is a function in assembly that sets the vectors of a number of rowMasks, at least one. It writes the part of each
+	// vector that the steps read. It is nil if the steps broadcast the words themselves.
 	spread func(masks *rowMasks, rows int)
 }
 
 // steps are the steps for rows with the same number of rows below.
 type steps[T word] struct {
-	ahead int     // number of rows below that a step looks at, besides the last row
+	ahead int     // number of rows below the row at which a step looks, besides the last row
 	dense step[T] // if no gap is between the row and the last of these rows
 	gaps  step[T] // otherwise
 }
@@ -112,11 +114,12 @@ type call struct {
 	ticks uint   // ticks so far
 }
 
-// pollInterval is the number of ticks between two polls of the context. Each step, each queen placed in an outer column and
-// each residue is a tick, so a tick takes at most about 0.1 ms.
+// pollInterval is the number of ticks between two polls of the context. Each step, each queen placed in an outer column, each
+// residue and each call of searchFew is a tick, so a tick takes at most about 0.1 ms.
 const pollInterval = 64
 
-// tick is called for each small part of the search. It returns false if the context has ended.
+// tick is called for each small part of the search. In every pollInterval-th call it increments the pulse, and returns false if
+// the context has ended.
 func (c *call) tick() bool {
 	if c.ticks++; c.ticks%pollInterval != 0 {
 		return true
@@ -155,9 +158,9 @@ func (s *search[T]) clear() {
 // view says which columns of the board the lanes hold, and where the search starts.
 type view struct {
 	low     int    // the first column
-	columns uint32 // the columns that the board has from low on; low is bit 0
+	columns uint32 // the columns of the board in the lanes; bit 0 is column low
 	filled  uint32 // the columns of the board whose queens the states do not include
-	first   int    // the number of rows from the row of the states down to the first row
+	first   int    // the number of rows from the row of the states down to the first open row
 }
 
 // count adds the number of completions of the states to found. There are at least three rows. Bit 0 of their Allow is the
@@ -221,8 +224,8 @@ func hasGaps(rows []Row) bool {
 	return false
 }
 
-// process steps from the deepest queue with at least minBatch states, until all queues from row top down are shorter. The
-// queues below the given row must be shorter already. process returns false if the context ended first.
+// process steps from the deepest queue with at least minBatch states, until every queue from that of row top downward has
+// fewer. The queues below that of the given row must have fewer already. process returns false if the context ended first.
 func (s *search[T]) process(top, row int) bool {
 	for row >= top {
 		if s.queues[row].n < minBatch {

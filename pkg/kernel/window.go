@@ -8,14 +8,14 @@ import "math/bits"
 // every possible way. After that, the rows of these queens are no longer open, the other rows allow no square that these
 // queens attack, and only columns in the window need a queen.
 //
-// A diagonal that leaves the window never returns. But a diagonal of a prefix may still be outside the window and enter it on
-// a row below. Such diagonals are the residue of a state. States with the same residue are searched together, on rows without
-// the squares that the residue attacks. docs/kernels.md draws it.
+// A diagonal that leaves the window never returns. But a diagonal of a prefix may still be outside the window and enter it on a
+// row below. Such diagonals are the residue of a state. States with the same residue are searched together, on rows without the
+// squares that the residue attacks. docs/kernels.md draws the window.
 
 // windowColumns is the number of columns that 16-bit lanes hold.
 const windowColumns = 16
 
-// outerColumns returns the number of columns in which placeOuter would place a queen.
+// outerColumns returns how many outer columns need a queen in at least one of the states.
 func (c *vectorCounter) outerColumns(p *Problem, states []State) int {
 	low, high, outer := 0, c.board.N, 0
 	filled := p.filled | common(states)
@@ -29,8 +29,8 @@ func (c *vectorCounter) outerColumns(p *Problem, states []State) int {
 }
 
 // placeOuter counts the completions of the states. It places queens in the outer ones of the columns low..high-1, until the
-// columns that need a queen fit a window. Columns outside low..high-1 must not need a queen. It returns false if the context
-// has ended.
+// columns that need a queen fit into a window. Columns outside low..high-1 must not need a queen. It returns false if the
+// context has ended.
 func (c *vectorCounter) placeOuter(p *Problem, states []State, low, high int) bool {
 	filled := p.filled | common(states)
 	for high-low > windowColumns {
@@ -42,9 +42,9 @@ func (c *vectorCounter) placeOuter(p *Problem, states []State, low, high int) bo
 	return c.searchWindow(p, states, low, high)
 }
 
-// placeColumn counts the completions of the states. It places a queen in the column with the given bit, on each row in turn
-// that allows it, and then calls placeOuter for the remaining columns low..high-1. States that have a queen in the column get
-// no other one there. It returns false if the context has ended.
+// placeColumn counts the completions of the states. On each open row that allows the column with the given bit, it places a
+// queen there and calls placeOuter for the remaining columns low..high-1. For states that already have a queen in the column,
+// it only calls placeOuter. It returns false if the context has ended.
 func (c *vectorCounter) placeColumn(p *Problem, states []State, square uint32, low, high int) bool {
 	n := partition(states, func(s State) bool { return s.Cols&square != 0 })
 	if n > 0 && !c.placeOuter(p, states[:n], low, high) {
@@ -99,8 +99,8 @@ func common(states []State) uint32 {
 	return cols
 }
 
-// searchWindow counts the completions of the states in 16-bit lanes. Columns outside low..high-1 must not need a queen. It
-// returns false if the context has ended.
+// searchWindow counts the completions of the states in 16-bit lanes. low..high-1 are at most windowColumns columns; the others
+// must not need a queen. It returns false if the context has ended.
 func (c *vectorCounter) searchWindow(p *Problem, states []State, low, high int) bool {
 	rows, first := p.Rows(c.rows[:0]), p.First()
 	if len(rows) < 3 {

@@ -6,13 +6,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx2 implements the step for AVX2. Shuffles pack children and spread states over idle lanes;
-// package kernel's tables hold the shuffle for each mask of eight lanes: for VPERMD in 32-bit
-// lanes, for VPSHUFB in each half of a vector of 16-bit lanes. AVX2 can't shift 16-bit lanes by
-// numbers of their own, so it multiplies them by powers of two instead. Two vectors would fit in
-// registers, and are too few to hide how long a vector waits for its own previous round; so a round
-// loads four from the queue and stores them again. The step reads row masks from memory. (avo would
-// use registers from 16 on, which only AVX-512 has; a test of package kernel checks that.)
+// avx2 implements the step for AVX2. Shuffles pack children and spread states over idle lanes. Tables of package kernel hold
+// the shuffle for each mask of eight lanes: for VPERMD in 32-bit lanes, for VPSHUFB in each half of a vector of 16-bit lanes.
+// AVX2 can't shift 16-bit lanes by numbers of their own, so the step multiplies these lanes by powers of two. Two vectors would
+// fit into the registers, but are too few to hide how long a vector waits for its own previous round. So a round loads four
+// vectors from the queue and stores them again. The step reads row masks from memory. If it needed more than 16 registers, avo
+// would use registers that only AVX-512 has; a test of package kernel checks that it does not.
 type avx2 struct {
 	amd64
 	zero, count      vec
@@ -20,7 +19,7 @@ type avx2 struct {
 	masks            reg.Register
 }
 
-// newAVX2 returns the instructions for lanes of a size.
+// newAVX2 returns the instructions for lanes of the given size.
 func newAVX2(size laneSize, d pruneRules) *avx2 {
 	s := &avx2{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPMULLW, VPSLLVD), shiftRight: size.choose(VPMULHUW, VPSRLVD)}}
 	s.shiftBy = func(i int) (left, right Op) {
@@ -67,10 +66,10 @@ func (s *avx2) start(masks reg.Register, d pruneRules) {
 	}
 }
 
-// mask returns the place of a vector of the row masks.
+// mask returns the memory operand of the vector that has the given word of the row masks in all lanes.
 func (s *avx2) mask(word int) Mem { return vectorOf(s.masks, word) }
 
-// spread writes the function that sets the vectors of rows.
+// spread writes the function that sets the vectors of row masks.
 //
 //	func avx2Spread(masks *rowMasks, rows int)
 func spread() {
@@ -98,15 +97,13 @@ func (s *avx2) equal(x ...Op) { s.choose(VPCMPEQW, VPCMPEQD)(x...) }
 // shuffle packs lanes or spreads them.
 type shuffle struct {
 	order vec
-	index reg.Register // of the queue's states that are loaded or stored
-	// In 16-bit lanes each half of the vector has its own states: the high half those from here
-	// on.
+	index reg.Register // the index of the first state that is loaded or stored
+	// In 16-bit lanes, the index of the first state in the high half of the vector.
 	half reg.Register
 	end  reg.Register // the index after the last state
 }
 
-// shuffle loads the shuffle for some lanes from a table: those that are all ones, or with inverted
-// those that are zero.
+// shuffle loads from a table the shuffle for the lanes that are all ones or, if inverted, for the lanes that are zero.
 func (s *avx2) shuffle(table reg.Register, lanes vec, inverted bool, index reg.Register) shuffle {
 	n, order := GP32(), YMM()
 	entry := func(offset reg.GPVirtual) Mem { return Mem{Base: table, Index: offset.As64(), Scale: 1} }
@@ -181,7 +178,7 @@ func (s *avx2) selectSquare(v lanes, queue, index reg.Register) state {
 	return c
 }
 
-// free returns the columns that a row mask allows and none of the three masks attacks.
+// free returns the columns that a word of the row masks allows and that none of the three masks attacks.
 func (s *avx2) free(cols, left, right vec, disp int) vec {
 	x := YMM()
 	VPOR(cols, left, x)
@@ -190,7 +187,8 @@ func (s *avx2) free(cols, left, right vec, disp int) vec {
 	return x
 }
 
-// pruned says which lanes are pruned: those with 0 in least, and unless it is nil those without all columns in covered.
+// pruned says which children are dropped: those with 0 in least and, unless covered is nil, those without all columns in
+// covered.
 type pruned struct{ least, covered vec }
 
 func (s *avx2) pruneTest(c state, d pruneRules) survivors {
@@ -260,7 +258,7 @@ func (s *avx2) countLeaf(c state) {
 	open, bad, beside := YMM(), YMM(), YMM()
 	VPANDN(s.mask(masksColumns), c.cols, open)
 	VPOR(first, second, bad)
-	VPXOR(open, bad, bad) // open columns free in neither row
+	VPXOR(open, bad, bad) // open columns that are free in neither row
 	s.moveLeft(1, open, open, beside)
 	VPAND(open, beside, beside)
 	VPOR(beside, bad, bad) // a queen in one of the two open columns attacks the other

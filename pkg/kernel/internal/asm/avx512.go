@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Truth tables for VPTERNLOGD: bit 4d+2a+b is the value of the expression for bit d of the
-// destination, a of the second and b of the first operand, in the order of Go's assembler.
+// Truth tables for VPTERNLOGD: bit 4d+2a+b is the value of the expression for bit d of the destination, bit a of the operand
+// before it and bit b of the operand before that, in the order of Go's assembler.
 const (
 	nor      = 0x01 // ^(d | a | b)
 	orAnd    = 0xf8 // d | a&b
@@ -27,7 +27,7 @@ type avx512 struct {
 	nextRows, shifts              []Op // see rowMasks; shifts are counts
 }
 
-// newAVX512 returns the instructions for lanes of a size.
+// newAVX512 returns the instructions for lanes of the given size.
 func newAVX512(size laneSize, d pruneRules) *avx512 {
 	s := &avx512{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPSLLVW, VPSLLVD), shiftRight: size.choose(VPSRLVW, VPSRLVD)}}
 	s.shiftBy = func(i int) (left, right Op) {
@@ -87,7 +87,7 @@ func (s *avx512) testNone(x ...Op) { s.choose(VPTESTNMW, VPTESTNMD)(x...) }
 
 func (s *avx512) equal(x ...Op) { s.choose(VPCMPEQW, VPCMPEQD)(x...) }
 
-// expand loads values from m on into the lanes of a mask, and leaves the other lanes of x.
+// expand loads consecutive values at m into the lanes of x that a mask has, and does not change the other lanes of x.
 func (s *avx512) expand(m Mem, mask, x Op) {
 	if s.laneSize == 4 {
 		VPEXPANDD(m, mask, x)
@@ -105,8 +105,8 @@ func (s *avx512) compress(mask, x Op) {
 	vbmi2("VPCOMPRESSW", []string{"Z"}, x, mask, x)
 }
 
-// vbmi2 appends an instruction that avo lacks: its operands, where an operand that is read and
-// written stands twice at the end.
+// vbmi2 appends an instruction of three operands that avo lacks. The instruction writes the last operand. If it also reads that
+// operand, the caller passes it twice.
 func vbmi2(opcode string, suffixes []string, operands ...Op) {
 	output := operands[len(operands)-1]
 	Instruction(&ir.Instruction{
@@ -153,7 +153,7 @@ func (s *avx512) unattacked(cols, left, right vec) vec {
 	return x
 }
 
-// broadcasting returns the instruction for a mask in a register, or for one in memory.
+// broadcasting returns the instruction that takes the given mask: one for a mask in a register, or one for a word in memory.
 func broadcasting(mask Op, register, memory func(...Op)) func(...Op) {
 	if IsMem(mask) {
 		return memory
@@ -173,7 +173,7 @@ func (s *avx512) advance(mask reg.OpmaskVirtual, index reg.Register) {
 	ADDQ(n.As64(), index)
 }
 
-// narrow narrows the mask alive to the lanes in which x has a bit of the mask.
+// narrow returns the lanes of alive, or of the whole vector if alive is nil, in which x and mask have a common bit.
 func (s *avx512) narrow(alive reg.OpmaskVirtual, x vec, mask Op) reg.OpmaskVirtual {
 	k := K()
 	if alive == nil {
@@ -246,7 +246,7 @@ func (s *avx512) countLeaf(c state) {
 	open, bad := ZMM(), ZMM()
 	VPANDND(s.columns, c.cols, open)
 	VMOVDQA32(first, bad)
-	VPTERNLOGD(U8(xorOfOr), second, open, bad) // open columns free in neither row
+	VPTERNLOGD(U8(xorOfOr), second, open, bad) // open columns that are free in neither row
 	beside := ZMM()
 	s.moveLeft(1, open, open, beside)
 	VPTERNLOGD(U8(orAnd), beside, open, bad) // a queen in one of the two open columns attacks the other

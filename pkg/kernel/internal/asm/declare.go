@@ -6,8 +6,7 @@ import (
 	"go/format"
 )
 
-// shiftTables has the functions of package kernel that return the operands with which the steps of
-// an instruction set shift lanes of a size.
+// shiftTables has, for an instruction set and a size of lanes, the call of package kernel that returns the operands of shifts.
 var shiftTables = map[string]map[laneSize]string{
 	"avx512": {2: "shiftCounts[uint16]()", 4: "shiftCounts[uint32]()"},
 	"avx2":   {2: "factors()", 4: "shiftCounts[uint32]()"},
@@ -48,7 +47,7 @@ func goFile(isa string) ([]byte, error) {
 	return format.Source(text.Bytes())
 }
 
-// serving returns the variant for a row with that many rows below it.
+// serving returns the variant for a row with the given number of rows below it.
 func serving(below int) pruneRules {
 	for i := len(variants) - 1; i > 0; i-- {
 		if variants[i].below <= below {

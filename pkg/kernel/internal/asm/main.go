@@ -1,9 +1,9 @@
-// Command asm writes the vector kernels of package kernel for amd64: avx512_amd64.s and avx2_amd64.s, and beside each a Go file of
-// the same name that declares its functions. It is a module of its own, so that the program does not depend on the generator.
+// Command asm writes the vector kernels of package kernel for amd64: avx512_amd64.s and avx2_amd64.s, and beside each a Go file
+// of the same name that declares its functions. It is a module of its own, so that the programs do not depend on the generator.
 //
-// step.go writes the step of the search once, in terms of the interface isa; avx512.go and
-// avx2.go implement that interface, each for lanes of 16 and of 32 bits. declare.go writes the Go files. The generated functions differ
-// in their instruction set, in the width of their lanes, and in how they prune children; see pruneRules.
+// step.go writes the step of the search once, in terms of the interface isa; avx512.go and avx2.go implement that interface,
+// each for lanes of 16 and of 32 bits. declare.go writes the Go files. The generated functions differ in their instruction set,
+// in the width of their lanes, and in how they prune children; see pruneRules.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 
 // pruneRules says which children of a state survive.
 type pruneRules struct {
-	// below is the least number of rows below the row that the function serves.
+	// below is the least number of rows below a row for which the function is used.
 	below int
 	// nextRows is the number of rows, from the child's own row on, in which the child must
 	// have a free square.
@@ -29,13 +29,12 @@ type pruneRules struct {
 	columns bool
 	// leaf counts the completions of a child with two rows left instead of storing it.
 	leaf bool
-	// gaps says that one of the next rows may have a queen already. Without it, the rows that a
-	// step looks at follow each other on the board, except the last row.
+	// gaps says that one of the next rows may have a queen already. Without gaps, the rows at which a step looks follow each
+	// other on the board, except the last row.
 	gaps bool
 }
 
-// variants are the functions of each kernel. Measurements decided the choice: a rule pays where few
-// children meet it.
+// variants are the functions of each kernel. Measurements decided the choice: a rule pays off where few children meet it.
 var variants = []pruneRules{
 	{below: 2, leaf: true, nextRows: 2},
 	{below: 3, nextRows: 3},

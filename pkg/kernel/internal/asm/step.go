@@ -12,8 +12,8 @@ type vec = reg.VecVirtual
 // state is a vector of states of one row: the columns attacked in that row.
 type state struct{ cols, left, right vec }
 
-// lanes is a vector of states between steps, and their free squares that are still to be
-// tried. A lane with no square left takes the next state of the queue.
+// lanes is a vector of states, and their free squares that are still to be tried. A lane without such a square takes the next
+// state of the queue.
 type lanes struct {
 	state
 	free vec
@@ -24,11 +24,11 @@ func (v lanes) words() []vec { return []vec{v.cols, v.left, v.right, v.free} }
 
 // isa is what the step needs of an instruction set.
 type isa interface {
-	// width is the number of lanes in a vector, vectors the number of vectors in use.
+	// width is the number of lanes in a vector, vectors the number of vectors of a round.
 	width() int
 	vectors() int
-	// resident says that the vectors stay in registers during a step. Otherwise they are loaded
-	// and stored again in each round.
+	// resident says that the vectors stay in registers during a step. If they do not, each round loads them and stores them
+	// again.
 	resident() bool
 	// start loads the constants that the rules need from the row masks.
 	start(masks reg.Register, d pruneRules)
@@ -38,16 +38,14 @@ type isa interface {
 	// idleLane returns a vector of all ones: the columns of a state that never has a free
 	// square.
 	idleLane() vec
-	// selectSquare takes the lowest free square of each lane and returns the children that
-	// queens on these squares make. It refills lanes without a square left with the states of
-	// the queue from index on, and advances index.
+	// selectSquare takes the lowest free square of each lane and returns the children that queens on these squares make, in the
+	// next row. It refills lanes without another free square with the states of the queue from index on, and advances index.
 	selectSquare(v lanes, queue, index reg.Register) state
 	// pruneTest finds the children that meet the rules.
 	pruneTest(child state, d pruneRules) survivors
 	// countLeaf adds the number of completions of children with two rows left.
 	countLeaf(child state)
-	// storeSurvivors appends the children that meet the rules to the queue at index, and
-	// advances index.
+	// storeSurvivors appends to the queue, at index, the children that meet the rules, and advances index.
 	storeSurvivors(child state, v survivors, queue, index reg.Register)
 	// zeros returns a vector of zeros.
 	zeros() vec
@@ -55,7 +53,7 @@ type isa interface {
 	or(x, y vec)
 	// any sets the flags to "not equal" if any lane of a vector is not 0.
 	any(x vec)
-	// sum returns the completions that countLeaf counted.
+	// sum sets total to the number of completions that countLeaf has added.
 	sum(total reg.GPVirtual)
 }
 
@@ -63,8 +61,7 @@ type isa interface {
 type amd64 struct {
 	laneSize
 	rules pruneRules
-	// shiftLeft and shiftRight shift each lane by a number of its own, and shiftBy returns these numbers: by
-	// shifts[i] of the row masks.
+	// shiftLeft and shiftRight shift each lane by its own operand. shiftBy returns the operands for shifts[i] of the row masks.
 	shiftLeft, shiftRight func(...Op)
 	shiftBy               func(i int) (left, right Op)
 }
@@ -72,8 +69,8 @@ type amd64 struct {
 func (s *amd64) add(x ...Op) { s.choose(VPADDW, VPADDD)(x...) }
 func (s *amd64) sub(x ...Op) { s.choose(VPSUBW, VPSUBD)(x...) }
 
-// moveLeft sets y to left diagonals, moved down from the row to the next, or from the next row to
-// the i-th after it. Without gaps, before has them moved to the row before.
+// moveLeft sets y to the left diagonals x, moved down from the row to the next if i is 0, else from the next row to the i-th
+// after it. before has these diagonals in the row above that of y; only steps without gaps read it.
 func (s *amd64) moveLeft(i int, x, before, y vec) {
 	if s.rules.gaps {
 		by, _ := s.shiftBy(i)
@@ -83,7 +80,7 @@ func (s *amd64) moveLeft(i int, x, before, y vec) {
 	}
 }
 
-// moveRight does the same for right diagonals.
+// moveRight sets y to the right diagonals x, moved down as by moveLeft.
 func (s *amd64) moveRight(i int, x, y vec) {
 	if s.rules.gaps {
 		_, by := s.shiftBy(i)
@@ -97,21 +94,21 @@ func (s *amd64) moveRight(i int, x, y vec) {
 // the instruction set.
 type survivors any
 
-// expand writes a function that takes states from one queue and appends their children to
-// the next, until few states are left or the next queue is full. With flush it continues
-// until no state is left, neither in the buffers nor in the lanes.
+// expand writes a function that takes states from one queue and appends their children to the next. The function ends when the
+// next queue is full or, unless it flushes, when too few states are left for a round. A flush goes on until no state is left,
+// neither in the buffers nor in the lanes.
 //
 //	func name(from, to *queue, masks *rowMasks, flush bool) uint64
 //
-// The function takes states at the front of a buffer and appends them at the back. So it
-// knows where a vector is refilled from before it knows which lanes are idle, and no round
-// waits for the one before. At the end it moves the remaining states to the front.
+// The function takes states at the front of a buffer, and appends children at the back of another. So it knows where it refills
+// a vector before it knows which lanes are idle, and no round waits for the one before. At the end it moves the remaining
+// states to the front.
 func expand(is isa, size laneSize, name string, d pruneRules) {
 	TEXT(name, NOSPLIT, "func(from, to, masks *uint32, flush bool) uint64")
 	from := Load(Param("from"), GP64())
 	to := Load(Param("to"), GP64())
 	masks := Load(Param("masks"), GP64())
-	front, back, end := GP64(), GP64(), GP64() // of from, of to, of from
+	front, back, end := GP64(), GP64(), GP64() // in from, to and from
 	XORL(front.As32(), front.As32())
 	MOVQ(size.length(from), end)
 	MOVQ(size.length(to), back)
@@ -123,8 +120,8 @@ func expand(is isa, size laneSize, name string, d pruneRules) {
 		}
 	}
 
-	taken := is.width() * is.vectors() // most states taken in a round
-	enough := GP64()                   // the last front with states enough for a round
+	taken := is.width() * is.vectors() // the most states that a round takes
+	enough := GP64()                   // the greatest front behind which there are enough states for a round
 	LEAQ(Mem{Base: end, Disp: -taken}, enough)
 	flush := NewParamAddr("flush", 24)
 	CMPB(flush, U8(0))
@@ -196,7 +193,7 @@ func expand(is isa, size laneSize, name string, d pruneRules) {
 	RET()
 }
 
-// loadLanes returns the i-th vector of a queue.
+// loadLanes loads the i-th vector of a queue's lanes.
 func loadLanes(is isa, size laneSize, queue reg.Register, i int) lanes {
 	v := lanes{state{is.vec(), is.vec(), is.vec()}, is.vec()}
 	for word, x := range v.words() {
@@ -205,15 +202,14 @@ func loadLanes(is isa, size laneSize, queue reg.Register, i int) lanes {
 	return v
 }
 
-// storeLanes stores the i-th vector of a queue.
+// storeLanes stores the i-th vector of a queue's lanes.
 func storeLanes(is isa, size laneSize, queue reg.Register, i int, v lanes) {
 	for word, x := range v.words() {
 		is.store(x, size.lane(queue, word, i*is.width()))
 	}
 }
 
-// moveToFront moves the states front..end of a queue to the front of its buffers and stores
-// their number.
+// moveToFront moves the states front..end-1 of a queue to the front of its buffers and stores their number.
 func moveToFront(is isa, size laneSize, queue reg.Register, front, end reg.GPVirtual) {
 	SUBQ(front, end)
 	MOVQ(end, size.length(queue))
