@@ -4,10 +4,10 @@ module nqueens/scripts/tools
 
 go 1.26.0
 
-// Only actionlint imports it, and that version; a linter names a later one.
+// Only actionlint imports this module, and needs this version. A linter requires a later one.
 replace go.yaml.in/yaml/v4 => go.yaml.in/yaml/v4 v4.0.0-rc.3
 
-// Compose needs that version; buf names a later one, and builds with both.
+// Compose needs this version. buf requires a later one, and builds with both.
 replace github.com/docker/cli => github.com/docker/cli v28.5.1+incompatible
 
 tool (
