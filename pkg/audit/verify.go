@@ -19,7 +19,7 @@ type Verification struct {
 	N                 int               `json:"n"`                // side of the board
 	Placed            []queens.Square   `json:"placed,omitempty"` // squares of the queens placed beforehand, each [row,column]
 	Verified          bool              `json:"verified"`         // the run is complete and nothing contradicts it
-	Total             *queens.Decimal   `json:"total"`            // null unless "verified", or "stopped" and nothing contradicts it
+	Total             *queens.Decimal   `json:"total"`            // null unless "verified", or "stopped" and not contradicted
 	Known             queens.Comparison `json:"known"`            // how the total compares with the published one
 	Done              uint64            `json:"done"`             // tasks that are done
 	Tasks             uint64            `json:"tasks"`            // all tasks

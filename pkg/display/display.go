@@ -1,5 +1,5 @@
 // Package display shows a running count at a terminal: a live display on the last lines, with the log above it. It writes
-// to the terminal, and asks only for its size. It shows snapshots, and computes nothing about a run.
+// to the terminal, and reads nothing from it. It shows snapshots, and computes nothing about a run.
 package display
 
 import (
@@ -37,15 +37,15 @@ const (
 	// the edge of a window, the terminal rewraps its lines. Some terminals, such as tmux, report the new size up to 250 ms
 	// later. A drawing in between would leave parts of the old display on the screen.
 	settleTime = 500 * time.Millisecond
-	// If nothing was drawn for suspendedAfter, Ctrl-Z has suspended this process, and the shell may have written to the
-	// terminal.
+	// If nothing was drawn for suspendedAfter, this process was probably suspended, as by Ctrl-Z, and the shell may have
+	// written to the terminal.
 	suspendedAfter = 3 * time.Second
 	// closeTimeout is how long Close waits for the terminal. A person may have stopped the output with Ctrl-S.
 	closeTimeout = 2 * time.Second
 )
 
-// New returns a display on the last lines of a terminal. It draws nothing before the first Show. If out can't show a
-// display, only the log is written to it.
+// New returns a display on the last lines of a terminal. Only the log is written before the first Show, or if out can't
+// show a display.
 func New(out *os.File, color bool) *Display {
 	if !enableVT(out) {
 		return &Display{screen: &screen{out: out}, closed: true}
@@ -77,8 +77,8 @@ func (d *Display) Show(s *queens.Snapshot) {
 	d.snapshot = s
 }
 
-// Write takes a whole line of the log. The next drawing writes it above the display. After Close, Write writes the line at
-// once.
+// Write takes a whole line of the log. The next drawing writes it above the display. Once the display is closed, Write
+// writes the line at once.
 func (d *Display) Write(line []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -90,7 +90,7 @@ func (d *Display) Write(line []byte) (int, error) {
 }
 
 // Close writes the rest of the log, removes the display and returns true. It returns false if the terminal accepts no
-// output. Then the display stays, and later lines of the log are lost.
+// output for 2 s. Then the display stays, and later lines of the log are lost.
 func (d *Display) Close() bool {
 	if d.stop == nil {
 		return true
@@ -137,7 +137,7 @@ func (d *Display) draw(final bool) (closed bool) {
 	var lines []line
 	foreground := d.screen.isForeground()
 	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
-		d.screen.forget() // other programs have written below the display
+		d.screen.forget() // other programs may have written below the display
 	}
 	if foreground && !final && snapshot != nil {
 		lines = layout(snapshot, width, height, d.screen.color)

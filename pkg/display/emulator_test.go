@@ -13,7 +13,7 @@ type emulator struct {
 	t             *testing.T
 	width, height int
 	reflows       bool
-	rows          []emulatedRow // all rows so far; the last ones, up to height, are on the screen
+	rows          []emulatedRow // all rows so far; the rows from top on are on the screen
 	top           int           // the first row on the screen
 	x, y          int           // the cursor; y counts from the first of all rows
 }

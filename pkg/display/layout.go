@@ -16,8 +16,9 @@ import (
 // wrap when the terminal becomes narrower.
 const maxWidth = 100
 
-// layout returns the lines of the display for a terminal of that size, the most important ones first. No line is wider than
-// the terminal. There are at most half as many lines as the terminal has rows, or three if it has at least four rows.
+// layout returns the lines of the display for a terminal of the given size, the most important ones first. No line is
+// wider than the terminal. The lines take at most half of its rows. If it has fewer than six rows, they take up to three,
+// but leave one row to the log if there are two.
 func layout(s *queens.Snapshot, width, height int, color bool) []line {
 	width = min(width, maxWidth)
 	room := max(1, min(max(3, height/2), height-1))
@@ -60,8 +61,8 @@ func titleRow(s *queens.Snapshot, width int) line {
 		segment{1, line{{narrow(string(s.State)), cmp.Or(styles[s.State], notice)}}})
 }
 
-// progressRow has the bar, the elapsed time and the time to go. The bar takes a fixed part of the width, so that its length
-// does not depend on the texts beside it. On narrow terminals it is shorter.
+// progressRow has the bar, the percentage, the elapsed time and the time to go. The bar takes a fixed part of the width,
+// so that its length does not depend on the texts beside it. On narrow terminals it is shorter or missing.
 func progressRow(s *queens.Snapshot, width int, color bool) line {
 	const gap, minBar = 2, 8
 	percent, done := report.Share(s), s.Done == s.Tasks
@@ -100,7 +101,7 @@ func barOf(share float64, done bool, width int, color bool) line {
 	return append(bar, span{strings.Repeat(empty, width-(fill+7)/8), track})
 }
 
-// resultsRow has the solutions found so far, and the disputes.
+// resultsRow has the solutions found so far, the rate, the disputes and the tasks.
 func resultsRow(s *queens.Snapshot, width int) line {
 	segments := []segment{
 		{0, line{{humanize.Big((*big.Int)(s.Solutions)), bold}, {" solutions", plain}}},
@@ -118,7 +119,7 @@ func resultsRow(s *queens.Snapshot, width int) line {
 // row joins the segments that fit on a line.
 func row(width int, segments ...segment) line { return join(segments, width, span{separator, faint}) }
 
-// workerRows returns a line for each worker, in columns. If there are more than room allows, a last line counts the others.
+// workerRows returns a line for each worker, in columns, if there is room. If not, the last line counts the others.
 func workerRows(s *queens.Snapshot, width, room int) []line {
 	list, all := s.WorkerList, max(len(s.WorkerList), s.Workers)
 	if all > room {
@@ -149,7 +150,7 @@ func workerRows(s *queens.Snapshot, width, room int) []line {
 	return lines
 }
 
-// workerRow returns the columns of a worker. Its name takes at most room cells.
+// workerRow returns the columns of a worker. Its name takes at most the given number of cells.
 func workerRow(w *queens.Worker, room int) []segment {
 	rate := line{{"-", faint}}
 	held := line{{humanize.Plural(w.Held, "task"), faint}}

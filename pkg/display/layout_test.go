@@ -151,7 +151,7 @@ func TestBarGrowsByEighths(t *testing.T) {
 	}
 }
 
-// The display leaves half of the terminal to the log, and says how many workers it does not show.
+// The display leaves half of the terminal to the log, or less if it is low, and says how many workers it does not show.
 func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 	more := regexp.MustCompile(`and ([0-9,]+) more workers?`)
 	for _, workers := range []int{1, 2, 12, 256, 1000} {

@@ -17,7 +17,7 @@ type screen struct {
 	reflows      bool // whether the terminal wraps lines again when it becomes narrower
 
 	drawn []string // the lines on the screen
-	lines []line   // the same, not rendered
+	lines []line   // the same lines, not rendered
 	width int      // of the terminal when they were drawn
 }
 
@@ -77,7 +77,7 @@ func (s *screen) rows(width int) int {
 }
 
 // reflows reports whether the terminal reflows, according to its environment. All common terminals do, except xterm and GNU
-// screen. Programs in tmux are reflowed, also inside these two.
+// screen. tmux reflows too, even inside these two.
 func reflows(getenv func(string) string) bool {
 	return getenv("TMUX") != "" || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
 }

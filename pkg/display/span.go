@@ -7,7 +7,7 @@ import (
 )
 
 // style is the look of a text: the parameters of an SGR sequence (ECMA-48, 8.3.117), or "" for plain. The theme of the
-// terminal defines all colors except the empty part of the bar.
+// terminal defines all colors except that of the empty part of the bar.
 type style string
 
 const (
@@ -24,7 +24,7 @@ const (
 // separator stands between two texts on a line, and ellipsis where a text is cut off.
 const separator, ellipsis = " · ", "…"
 
-// narrow replaces each letter that may not take exactly one cell with a question mark.
+// narrow replaces each letter that might take more or less than one cell with a question mark.
 func narrow(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 0x300 { // from here on, letters are combined, wide or right to left
@@ -46,7 +46,7 @@ func spaces(n int) span { return span{strings.Repeat(" ", max(0, n)), plain} }
 // line is a row of the display.
 type line []span
 
-// cells returns how many cells of a terminal a text takes up.
+// cells returns how many cells of a terminal a text takes.
 func cells(text string) int { return utf8.RuneCountInString(text) }
 
 func (l line) width() (width int) {
@@ -91,8 +91,8 @@ type segment struct {
 	text     line
 }
 
-// join puts the segments that fit into a width side by side, with a gap between them. The last segment stays, of any
-// length.
+// join puts the segments that fit into a width side by side, with a gap between them. The most important segment stays,
+// however long it is.
 func join(segments []segment, width int, gap span) line {
 	for {
 		var joined line

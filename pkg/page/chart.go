@@ -24,7 +24,7 @@ type mark struct{ At, Label string }
 
 const fewestSteps, maxSteps = 3, 150 // of the path
 
-// newChart returns the chart of a history, or nil if there are not enough points.
+// newChart returns the chart of a history, or nil if there are too few points, or no solutions.
 func newChart(points []progress.Point) *chart {
 	every := (len(points)-1)/maxSteps + 1
 	var times []time.Duration

@@ -15,7 +15,7 @@ const metricsType = "text/plain; version=0.0.4"
 // metrics is text in the format of Prometheus.
 type metrics struct{ strings.Builder }
 
-// add adds a metric with one value. It is a counter if its name ends in _total. labels has names and values in turn.
+// add adds a metric with one value. It is a counter if its name ends in _total. labels are names and values in turn.
 func (m *metrics) add(name, help string, value float64, labels ...string) {
 	kind := "gauge"
 	if strings.HasSuffix(name, "_total") {

@@ -18,8 +18,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "page.html"))
 
-// Config says what a page shows. Its functions are called each time the page is drawn, from any goroutine, and must be
-// quick.
+// Config says what a page shows. Its functions are called for requests, from any goroutine, and must be quick.
 type Config struct {
 	Address  string                  // host:port; port 0 selects a free one
 	Version  string                  // of the program
@@ -34,7 +33,7 @@ type Config struct {
 //	/fragment       what a browser with scripts fetches each second
 //	/snapshot.json  the snapshot; 503 before the first
 //	/metrics        the same for Prometheus
-//	/healthz        200, or 503 if the coordinator has made no snapshot for 30 s
+//	/healthz        200, or 503 if the run counts and its last snapshot is older than 30 s
 func Listen(cfg Config) (*Server, error) {
 	s := &Server{browsers: browsers{asked: map[string]time.Time{}}, linger: cfg.Linger}
 	routes := http.NewServeMux()

@@ -39,7 +39,7 @@ func running() queens.Snapshot {
 	}
 }
 
-// troubled returns running with everything that a page rarely shows.
+// troubled returns the snapshot of running, with everything that a page rarely shows.
 func troubled() queens.Snapshot {
 	s := running()
 	s.Notice, s.Disputes, s.Recounts, s.Recounting, s.Refused, s.Lost = `the disk of "/<b>" is nearly full: free some space`, 2, 1, 1, 7, 3
@@ -48,7 +48,7 @@ func troubled() queens.Snapshot {
 	return s
 }
 
-// complete returns running at the end of the run.
+// complete returns the snapshot of running at the end of the run.
 func complete() queens.Snapshot {
 	s := running()
 	s.Done, s.WorkDone, s.TimeToGo = 308, 1, nil

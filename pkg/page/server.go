@@ -1,6 +1,6 @@
-// Package page serves a run to browsers, programs and Prometheus on one address: a page, its snapshot as JSON, metrics, and
-// the health of the process. This package draws the page. A browser with scripts fetches a new fragment each second, and a
-// browser without scripts loads the page again. The package shows snapshots, and computes nothing about a run.
+// Package page serves a run to browsers, programs and Prometheus on one address: its page, its snapshot as JSON, metrics,
+// and the health of the process. The server draws the page. A browser with scripts fetches a part of it each second, and
+// one without scripts loads the page again. The package shows snapshots, and computes nothing about a run.
 package page
 
 import (
@@ -26,12 +26,12 @@ type Server struct {
 	linger   time.Duration
 }
 
-// requestTimeout limits the time of a request, so that a slow or silent client holds no connection for longer.
+// requestTimeout limits the time of a request, so that a slow client holds no connection for longer.
 const requestTimeout = 5 * time.Second
 
-// listen opens a host:port, and answers requests. If only this machine can reach the address, listen answers only requests
-// whose Host is this machine. Otherwise a page of another site could read this one, if the name of that site resolves to
-// this address (DNS rebinding).
+// listen opens a host:port, and answers requests. If only this machine can reach the address, listen answers only
+// requests whose Host is this machine. Without this rule, a page of another site could read this one, if the name of that
+// site resolves to this address (DNS rebinding).
 func (s *Server) listen(address string, routes http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -77,7 +77,7 @@ func (s *Server) URL() string {
 	return "http://" + address + "/"
 }
 
-// lastSnapshot is how long a closing page waits for browsers that have asked lately, so that they show how the run ended.
+// lastSnapshot limits how long a closing page waits for browsers that have asked lately, so that they show the end.
 const lastSnapshot = 3 * time.Second
 
 // Close stops answering requests. If browsers have asked lately, it first waits until all of them have the last snapshot,
@@ -106,7 +106,7 @@ func text(w http.ResponseWriter, kind, body string) {
 	_, _ = io.WriteString(w, body) // fails if the client has gone
 }
 
-// Probe asks the process at an address whether it is well. The error contains the answer.
+// Probe asks the process at an address whether it is well. If it is not, the error contains its answer.
 func Probe(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -33,7 +33,7 @@ func serve(t *testing.T, linger time.Duration) (*Server, *testRun) {
 	return s, r
 }
 
-// get asks for a path, with that Host in the request.
+// get asks for a path, with the given Host in the request.
 func get(t *testing.T, s *Server, path, host string) (status int, body string, header http.Header) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, nil)

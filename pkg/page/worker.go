@@ -15,8 +15,8 @@ type Worker struct {
 	Connected                         bool   // to a NATS server
 }
 
-// ListenWorker opens an address for a worker. It answers / with a line for people, /metrics with the metrics, and /healthz
-// with 200. That is so even without a connection to a server, since the worker goes on searching and must not be killed.
+// ListenWorker opens an address for a worker. It answers / with a line for people, /metrics with the metrics, and
+// /healthz with 200, even without a connection to a server: the worker goes on searching then, and must not be killed.
 func ListenWorker(address string, status func() Worker) (*Server, error) {
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {

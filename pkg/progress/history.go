@@ -2,7 +2,7 @@ package progress
 
 import "time"
 
-// Point is how far a run was at some time. All fields grow, except after a ban.
+// Point is how far a run was at some time. No field falls, except Work and Solutions in a dispute or after a ban.
 type Point struct {
 	Elapsed   time.Duration // how long coordinators had worked on the run, without pauses
 	Work      float64       // share of the estimated work that was done, 0 to 1
@@ -13,7 +13,7 @@ type Point struct {
 const MaxPoints = 400
 
 // History keeps at most [MaxPoints] points of a run. When there are more, it drops every other point, and from then on keeps
-// points that are twice as far apart. The zero value is empty.
+// points that are about twice as far apart. The zero value is empty.
 type History struct {
 	points  []Point
 	between time.Duration // least time between two kept points

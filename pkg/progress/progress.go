@@ -21,13 +21,13 @@ const (
 const (
 	// firstForecast is how long a run is measured before the first forecast.
 	firstForecast = 2 * time.Second
-	// sampleInterval is the least time between two stored samples. The latest sample may be nearer.
+	// sampleInterval is the least time between two stored samples. Only the latest may come sooner.
 	sampleInterval = time.Second
 )
 
-// Meter measures a run from a start of its coordinator to its end. The zero value is ready.
+// Meter measures a run from a start of its coordinator to the end of the run. The zero value is ready.
 type Meter struct {
-	samples  []sample // the first begins the long window, or is the first since the start
+	samples  []sample // the first one begins the long window, or the measurement if that is shorter
 	counting bool     // a result came after the first sample
 	perWork  float64  // thread-seconds for all the work of the run, as measured last; 0 before the first measurement
 	forecast forecast
@@ -39,13 +39,13 @@ type sample struct {
 	done      uint64
 	work      float64
 	solutions float64
-	threads   float64 // thread-seconds since the first sample of the meter
+	threads   float64 // thread-seconds since the meter began, or began again
 }
 
-// Measure fills Rate, TimeToGo and Remaining of a snapshot from its Done, Tasks, WorkDone, Solutions, Elapsed, Threads and
-// State. It keeps WorkDone below 1 while a task is left. It is called about once a second. Its clock is Elapsed, in which
-// pauses do not count. Nor does the time without threads and before the first result: the windows begin after it. Remaining
-// uses what was measured last, so it is also known without threads.
+// Measure fills Rate, TimeToGo and Remaining of a snapshot from its Done, Tasks, WorkDone, Solutions, Elapsed, Threads
+// and State. It keeps WorkDone below 1 while a task is left. It is called about once a second. Its clock is Elapsed, in
+// which pauses do not count. The windows begin at the first result after the start, or after a time without threads.
+// Remaining uses what was measured last, so it is also known without threads.
 func (m *Meter) Measure(s *queens.Snapshot) {
 	s.Rate, s.TimeToGo, s.Remaining = 0, nil, 0
 	if s.WorkDone = max(0, min(s.WorkDone, 1)); s.Done < s.Tasks { // WorkDone is a sum of many shares, and inexact
@@ -98,7 +98,7 @@ func (m *Meter) keep(s *queens.Snapshot) sample {
 	return latest
 }
 
-// sampleBefore returns the latest sample that is not after the given time, or the oldest if all are.
+// sampleBefore returns the latest sample that is not after the given time, or the oldest if all are after it.
 func (m *Meter) sampleBefore(at time.Duration) sample {
 	later := sort.Search(len(m.samples), func(i int) bool { return m.samples[i].at > at })
 	return m.samples[max(0, later-1)]

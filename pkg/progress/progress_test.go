@@ -47,7 +47,7 @@ func (r *testRun) measure() {
 	r.meter.Measure(&r.s)
 }
 
-// work does a number of tasks in each second of a time, and measures after each second.
+// work does a number of tasks in each second of the given time, and measures after each second.
 func (r *testRun) work(perSecond uint64, long time.Duration) {
 	for range long / time.Second {
 		r.elapsed += time.Second
@@ -68,8 +68,8 @@ func (r *testRun) wantRate(when string, rate float64) {
 	}
 }
 
-// wantTimeToGo fails the test unless the forecast contains the true time to go. The forecast must not be wider than width
-// times that time. If width is 0, there must be no forecast.
+// wantTimeToGo fails the test unless the forecast contains the true time to go. The forecast must not be wider than 5 s
+// plus width times the true time. If width is 0, there must be no forecast.
 func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) {
 	r.Helper()
 	got := r.s.TimeToGo
@@ -124,7 +124,7 @@ func TestResumed(t *testing.T) {
 	r.wantTimeToGo("later", 400*time.Second, 0.65)
 }
 
-// The forecast follows the number of threads at once: it multiplies the speed of a thread in the long window.
+// The forecast soon follows the number of threads: it uses the speed of one thread in the long window.
 func TestForecastFollowsThreads(t *testing.T) {
 	r := newRun(t, 1_000_000, 0, 0)
 	perThread := uint64(5)
@@ -189,7 +189,7 @@ func TestUnevenTasks(t *testing.T) {
 	}
 }
 
-// When no more results arrive, rate and forecast are unknown again.
+// When no more results arrive, the rate is 0 and the forecast unknown again.
 func TestBurst(t *testing.T) {
 	r := newRun(t, 1000, 0, 0)
 	r.work(0, 3*shortWindow)

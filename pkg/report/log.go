@@ -64,8 +64,8 @@ func LogProgress(log zerolog.Logger, s *queens.Snapshot) {
 	event.Str(humanize.LogField, Progress(s)).Msg("progress")
 }
 
-// Follower logs what the snapshots of a run show: workers that come and go, bans, disputes, notices, and the progress from
-// time to time. Several changes of a kind within two seconds make one line. A Follower is not safe for concurrent use.
+// Follower logs what the snapshots of a run show: workers that come and go, bans, disputes, notices, and the progress
+// from time to time. It looks for changes every two seconds. A Follower is not safe for concurrent use.
 type Follower struct {
 	Log      zerolog.Logger
 	Progress bool // log the progress too
@@ -83,8 +83,8 @@ const (
 	lastInterval  = time.Minute
 )
 
-// progressInterval returns the time between two lines about the progress: 2 s at first, then 10 s, and one minute after the
-// first minute.
+// progressInterval returns the time between two lines about the progress: 2 s in the first 10 s, 10 s in the rest of the
+// first minute, and then one minute.
 func progressInterval(running time.Duration) time.Duration {
 	switch {
 	case running < firstInterval:
@@ -95,7 +95,7 @@ func progressInterval(running time.Duration) time.Duration {
 	return lastInterval
 }
 
-// Follow gets a snapshot, about once a second. now is the time on a monotonic clock. Nobody may change the snapshot
+// Follow gets a snapshot, about once a second, and the time on a monotonic clock. Nobody may change the snapshot
 // afterwards.
 func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 	if !f.started {
@@ -134,7 +134,7 @@ func (f *Follower) logFleet(s *queens.Snapshot) {
 			left = append(left, nameOf(w))
 		}
 	}
-	isPartial := max(s.Workers, f.before.Workers) > queens.MaxWorkers // a snapshot lists only so many
+	isPartial := max(s.Workers, f.before.Workers) > queens.MaxWorkers // a snapshot lists no more
 	if len(joined)+len(left)+len(silent) == 0 || s.State != queens.Running || isPartial {
 		return
 	}

@@ -1,5 +1,5 @@
 // Package report presents the progress and the result of a run as text, as JSON and in the log. It shows snapshots, and
-// computes nothing else about a run.
+// computes only the mean rate of a run.
 package report
 
 import (

@@ -30,8 +30,8 @@ type Result struct {
 	Last              *queens.Snapshot  `json:"-"` // of the run
 }
 
-// NewResult returns the result of a run. last is its last snapshot, and unique the number of fundamental solutions or nil.
-// took is the time that the command took, and workers the number of worker processes whose counts are in the total.
+// NewResult returns the result of a run, from its last snapshot, the number of fundamental solutions or nil, the time
+// that the command took, and the number of worker processes whose counts are in the total.
 func NewResult(last *queens.Snapshot, unique *big.Int, took time.Duration, workers int) *Result {
 	return &Result{
 		N: last.N, Total: last.Total, Known: last.Known(), Unique: (*queens.Decimal)(unique), Run: last.Run,
@@ -40,8 +40,8 @@ func NewResult(last *queens.Snapshot, unique *big.Int, took time.Duration, worke
 	}
 }
 
-// Write writes the total and, on a second line, the number of fundamental solutions if there is one. As JSON it writes the
-// result as an object. Without a total it writes nothing, but the JSON object also reports a contradiction.
+// Write writes the total and, on a second line, the number of fundamental solutions if there is one. As JSON it writes
+// the result as an object. Without a total it writes nothing, except the JSON object of a contradicted run.
 func (r *Result) Write(w io.Writer, asJSON bool) error {
 	switch {
 	case r.Total == nil && !(asJSON && r.Last.State == queens.Contradicted):
@@ -57,8 +57,8 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// Summary returns the rows of a table about a result with a total. earlier is the number of tasks that were done before
-// this command began.
+// Summary returns the rows of a table about a result with a total, given the number of tasks that were done before this
+// command began.
 func (r *Result) Summary(earlier uint64) [][]string {
 	s := r.Last
 	rows := [][]string{
@@ -128,9 +128,9 @@ func (r *Result) Log(log zerolog.Logger) {
 	event.Str(humanize.LogField, text).Msg("the run ended")
 }
 
-// Stopped returns four lines about a stopped run: its progress, the folder of its ledger, the time to go, and how to resume
-// it. before is the last snapshot from the time when the run counted, or nil. folder is "" if the ledger is no longer
-// there.
+// Stopped returns lines about a stopped run: its progress, the folder of its ledger, the time to go, and how to resume
+// it. The time to go comes from the second snapshot, the last one while the run counted, which may be nil. If folder is
+// "", the lines say that the ledger is gone.
 func Stopped(s, before *queens.Snapshot, folder, resume string) string {
 	left := "not known"
 	if before != nil && before.TimeToGo != nil {
