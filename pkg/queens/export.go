@@ -9,25 +9,25 @@ import (
 type TaskCount struct {
 	Count   uint64        // solutions on the class's board below the task's prefixes, unweighted
 	Kernel  string        // the kernel that searched
-	Elapsed time.Duration // of the search alone
+	Elapsed time.Duration // time of the search; an equal part of it if tasks were searched together
 }
 
 // ExportedTask is a line of an exported ledger: a task, everything that is needed to count it again, and its count in the
 // run.
 type ExportedTask struct {
 	Task     uint64   `json:"task"`   // its id
-	Weight   int      `json:"weight"` // of its class: each solution below the prefixes counts so often
+	Weight   int      `json:"weight"` // of its class: how often each solution below the prefixes counts
 	Board    Board    `json:"allow"`
 	Prefixes []Prefix `json:"prefixes"`
 	// Count is the number of solutions below the prefixes, unweighted. In JSON it is a string, because numbers in other
-	// programs may not hold it exactly. It is nil if the run has no count of the task. Then the fields below are zero.
+	// programs may not hold it exactly. It is nil if the task is not done. Then the fields below are zero.
 	Count   *uint64 `json:"count,omitempty,string"`
-	Machine string  `json:"machine,omitempty"` // which made the count
+	Machine string  `json:"machine,omitempty"` // that made the count
 	Kernel  string  `json:"kernel,omitempty"`
-	Seconds float64 `json:"seconds,omitempty"` // of the search alone
+	Seconds float64 `json:"seconds,omitempty"` // time of the search, divided equally among the tasks of a result
 }
 
-// Search returns the task, to be counted again. The error is the first thing that is wrong with the board or the prefixes.
+// Search returns the task, to be counted again. It returns an error if the board or a prefix is invalid.
 func (e *ExportedTask) Search() (Task, error) {
 	err := e.Board.Validate()
 	if err == nil {

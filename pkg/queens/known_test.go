@@ -32,7 +32,7 @@ func TestKnownTotal(t *testing.T) {
 	}
 }
 
-// A plain search finds the known totals.
+// A plain search finds the known totals of small boards.
 func TestKnownTotalAgreesWithTheOracle(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		got, _ := queens.KnownTotal(n)

@@ -42,7 +42,7 @@ func (m *Manifest) UnmarshalJSON(data []byte) error {
 	type fields Manifest
 	var read struct {
 		fields
-		Hash *Bytes32 `json:"hash"` // hides the Hash of fields, since it must not be missing
+		Hash *Bytes32 `json:"hash"` // hides the Hash of fields; it is nil if the hash is missing
 	}
 	if err := json.Unmarshal(data, &read); err != nil {
 		return err

@@ -9,7 +9,7 @@ import "time"
 // both.
 type Process struct{ Machine, Name string }
 
-// Announcement is what a coordinator sends to all workers every 2 seconds, and at once after a change.
+// Announcement is what a coordinator sends to all workers every 2 seconds, and at once when State or Work changes.
 type Announcement struct {
 	Run      string
 	Instance uint64 // of the coordinator: random at each start, never 0
@@ -26,23 +26,24 @@ type Chunk struct {
 	Prefixes [][]Prefix // of each task
 }
 
-// Held is a chunk in the list of a work request. The worker holds it, and goes on with it.
+// Held is a chunk in the list of a work request. The worker searches it, will search it, or has counted it and has no
+// receipt yet.
 type Held struct {
 	Range
 	Ticket   Ticket
-	Searched time.Duration // since its search began; 0 while it has not begun
+	Searched time.Duration // time of its search so far; 0 before the search begins
 }
 
-// WorkRequest says what a worker holds, and asks for work. A process has one open request: a newer one replaces it, and a
-// request with a lower number changes nothing.
+// WorkRequest says what a worker holds, and asks for work. The coordinator keeps at most one request of a process. A newer
+// request replaces it, and an older or repeated one changes nothing.
 type WorkRequest struct {
-	Number    uint64 // grows with each request of a process, from 1
+	Number    uint64 // at least 1; grows with each request of a process
 	Version   string // of the program
 	Kernel    string
 	Threads   int // threads that search or serve a device
-	Searchers int // threads or devices, each of which searches one load at a time
+	Searchers int // threads, or 1 for a device
 	Held      []Held
-	Want      int  // searchers for which the worker has no next chunk
+	Want      int  // searchers that have no next chunk; an idle one counts twice
 	Leaving   bool // the worker ends: it holds nothing more, and wants nothing
 }
 
@@ -50,9 +51,9 @@ type WorkRequest struct {
 type WorkReply struct {
 	Number   uint64 // of the request
 	Instance uint64
-	Drop     []Range // end their searches at once: they are counted, or the run has ended
+	Drop     []Range // give these up at once: the run wants no count of them from this machine
 	Chunks   []Chunk // count these
-	Refused  string  // why the run accepts nothing from the machine, for people; empty if it accepts results
+	Refused  string  // why the machine is banned, for people; empty if it is not
 }
 
 // Result holds the counts of consecutive tasks of a chunk, by one worker.
@@ -66,8 +67,8 @@ type Result struct {
 	Searched time.Duration
 }
 
-// Delivery is a message with results of one worker, at most 64 KiB. A process sends the next delivery after the reply to
-// this one.
+// Delivery is a message with results of one worker, at most 64 KiB. A process sends a run the next delivery after the
+// reply, or if the reply is late.
 type Delivery struct {
 	Results []Result
 }
@@ -75,7 +76,7 @@ type Delivery struct {
 // Receipt says whether a result is recorded on disk, or why it was refused.
 type Receipt struct {
 	Recorded bool
-	Refused  string // for people; empty if it is recorded
+	Refused  string // why, for people; empty if it is recorded
 }
 
 // DeliveryReply has a receipt for each result of a delivery, in the same order. It is sent when the recorded results are on

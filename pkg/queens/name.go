@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxRunName is the greatest length of the name of a run, in bytes. Names of subjects and folders contain it.
+// maxRunName is the greatest length of the name of a run, in bytes. Subjects and a folder contain this name.
 const maxRunName = 64
 
 // ValidateRun returns an error unless name can be the name of a run: 1 to 64 lower-case letters, digits and dashes, and no
@@ -25,11 +25,12 @@ const (
 	machineLetters = runLetters + "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 )
 
-// MaxNameBytes is the greatest length of the names of kernels and versions, and of notices, in bytes.
+// MaxNameBytes is the greatest length that [ValidateName] accepts, in bytes.
 const MaxNameBytes = 128
 
 // ValidateName returns an error unless a name from outside can be shown to people: it has at most 128 bytes and only
-// printable characters. It may be empty. The error contains what.
+// printable characters. It may be empty. The parameter what is the kind of name, such as "a kernel"; the error begins with
+// it.
 func ValidateName(what, name string) error {
 	if len(name) > MaxNameBytes {
 		return fmt.Errorf("%s of %d bytes, more than %d", what, len(name), MaxNameBytes)
@@ -65,8 +66,8 @@ func Sanitize(text string) string {
 	}, text)
 }
 
-// unprintable reports whether people would not see a character. Invalid UTF-8 decodes as [utf8.RuneError]. Some letters and
-// marks are invisible by design, as is the Braille blank.
+// unprintable reports whether a character would control a terminal, or people would not see it. Invalid UTF-8 decodes as
+// [utf8.RuneError]. Some letters and marks are invisible by design, as is the Braille blank.
 func unprintable(r rune) bool {
 	return !unicode.IsPrint(r) || r == utf8.RuneError || r == '\u2800' ||
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)

@@ -30,7 +30,7 @@ var texts = map[string]string{
 	"wide\u00a0\u3000": "wide??",
 }
 
-// Characters that control a terminal become question marks, and all others stay.
+// Characters that a terminal interprets, or that nobody sees, become question marks. All others stay.
 func TestSanitize(t *testing.T) {
 	for text, want := range texts {
 		if got := queens.Sanitize(text); got != want {

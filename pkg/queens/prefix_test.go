@@ -128,11 +128,11 @@ func TestPreplaceOnEverySquare(t *testing.T) {
 	}
 }
 
-// After Preplace a square is allowed that was not allowed before.
+// Preplace allows its square even if the square was not allowed before.
 func TestPreplaceOnForbiddenSquare(t *testing.T) {
 	b := queens.Board{N: 32}
 	b.Preplace(0, 31)
-	b.Preplace(31, 0) // on the diagonal of the first, which leaves the board
+	b.Preplace(31, 0) // on a diagonal of the first queen, whose square is no longer allowed
 	if want := (queens.Board{N: 32, Allow: [queens.MaxN]uint32{31: 1}}); b != want {
 		t.Errorf("the board allows %#x", b.Allow)
 	}
@@ -175,7 +175,7 @@ func compareSquares(t *testing.T, b *queens.Board, squares [][]bool) {
 	}
 }
 
-// flags has a flag for each column and diagonal of a board. It is set if a queen attacks that line.
+// flags has a flag for each column and diagonal of a board. A flag is set if a queen stands on its line.
 type flags struct {
 	n                       int
 	column, sum, difference []bool // by column, by row+col, and by row-col+n

@@ -1,8 +1,8 @@
-// Package queens is the domain of the program: boards, prefixes, classes, tasks, results and
-// manifests, the known totals, and the errors that decide how a run ends. It is plain data:
-// it does no I/O and starts no goroutine. Every other package may import it.
+// Package queens is the domain of the program: boards, prefixes, classes, tasks, results and manifests, the known totals,
+// and the errors that decide exit codes. It is plain data: it does no I/O and starts no goroutine. Every other package may
+// import it.
 //
-// Everywhere in the program row 0 is the top row, and bit i of a mask is column i.
+// Everywhere in the program row 0 is the top row, and bit i of a row's mask is column i.
 package queens
 
 import (
@@ -84,7 +84,7 @@ type Prefix struct {
 	// Cols has a bit for each column that holds a queen.
 	Cols uint32
 	// Left has a bit for each column that is attacked along a diagonal to the next higher column in each row. Right has a
-	// bit for each column that is attacked along a diagonal to the next lower column. No bit is N or above.
+	// bit for each column that is attacked along a diagonal to the next lower column. No bit from N on is set.
 	Left, Right uint32
 }
 
@@ -123,7 +123,7 @@ const MaxWeight = 8
 
 // Class is a board and its weight.
 type Class struct {
-	// Weight is 1, 2, 4 or 8: each solution of Board counts as so many solutions of the whole board.
+	// Weight is 1, 2, 4 or 8: how many solutions of the whole board each solution of Board stands for.
 	Weight int   `json:"weight"`
 	Board  Board `json:"allow"`
 }
@@ -136,7 +136,7 @@ func ValidateWeight(weight int) error {
 	return nil
 }
 
-// Symmetry is a way to reduce a count to classes.
+// Symmetry is a way to reduce a count to classes. On a board of side 1, each has one class of weight 1.
 type Symmetry string
 
 // The symmetries.

@@ -27,8 +27,7 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.First, r.End()-1)
 }
 
-// Validate returns an error unless the range has at least one task and lies within a run. all is the number of tasks of the
-// run.
+// Validate returns an error unless the range has at least one task and lies within a run of the given number of tasks.
 func (r Range) Validate(all uint64) error {
 	if r.Tasks == 0 || r.Tasks > all || r.First > all-r.Tasks {
 		return fmt.Errorf("a range of %d tasks from task %d on, in a run of %d", r.Tasks, r.First, all)
@@ -39,8 +38,8 @@ func (r Range) Validate(all uint64) error {
 // MaxChunkTasks is the greatest number of tasks in a chunk. A delivery has room for the result of such a chunk.
 const MaxChunkTasks = 1 << 12
 
-// Ticket is a MAC over a range of tasks and the name of a machine. It proves that the coordinator handed out the range to a
-// machine of that name.
+// Ticket is a MAC over a run, the name of a machine and a range of tasks, under a secret of the run. It proves that the
+// coordinator handed out the range to a machine of that name.
 type Ticket [16]byte
 
 // String returns 32 hexadecimal digits.
@@ -58,8 +57,8 @@ func ValidateMachine(name string) error {
 	return nil
 }
 
-// HashOfRange identifies what a worker counts in consecutive tasks. It is the first 64 bits of SHA-256 over the hashes of
-// the tasks (see [Task.Hash]), little endian, in order of id.
+// HashOfRange identifies what a worker counts in consecutive tasks. It is the first 64 bits of SHA-256 over their hashes
+// (see [Task.Hash]), little endian, in order of id.
 func HashOfRange(tasks []uint64) uint64 {
 	buf := make([]byte, 0, 8*len(tasks))
 	for _, hash := range tasks {

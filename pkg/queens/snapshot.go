@@ -9,8 +9,8 @@ import (
 )
 
 // Snapshot holds the facts of a run at a moment. The log, the terminal, the page, the metrics and JSON all show a Snapshot.
-// The coordinator of the run makes it. While there is no coordinator, package audit makes it from the ledger. All other
-// code shows it and computes nothing. No decision depends on it.
+// The coordinator of the run makes it. While there is no coordinator, packages audit and runs make it from the ledger. No
+// count and no task depends on it.
 type Snapshot struct {
 	Run      string    `json:"run"`              // name of the run
 	N        int       `json:"n"`                // side of the board
@@ -33,12 +33,12 @@ type Snapshot struct {
 	Held        uint64 `json:"held_tasks"`    // tasks that workers hold
 	Machines    int    `json:"machines"`      // machines with a worker that is present
 	Workers     int    `json:"workers"`       // worker processes that are present
-	Threads     int    `json:"threads"`       // of all workers
+	Threads     int    `json:"threads"`       // threads of all workers
 	IdleThreads int    `json:"idle_threads"`  // threads that search nothing
 
 	Redundancy int     `json:"redundancy"`       // machines that must agree on each task
 	SpotCheck  float64 `json:"spot_check"`       // share of the tasks that one more machine counts, 0 to 1
-	Checked    uint64  `json:"checked"`          // tasks with a second count or a verdict
+	Checked    uint64  `json:"checked"`          // tasks with an equal second count, or with a verdict
 	Disputes   uint64  `json:"disputes"`         // tasks whose counts differed, with or without a verdict
 	Recounts   uint64  `json:"recounts"`         // recounts of the coordinator
 	Recounting uint64  `json:"recounting"`       // tasks that wait for a recount
@@ -46,8 +46,8 @@ type Snapshot struct {
 
 	Recorded uint64 `json:"recorded"` // results of chunks in the ledger
 	Repeated uint64 `json:"repeated"` // results since this start that were recorded before
-	Refused  uint64 `json:"refused"`  // results since this start that were refused
-	Lost     uint64 `json:"lost"`     // chunks since this start that were handed out again because their worker was silent
+	Refused  uint64 `json:"refused"`  // results, and chunks listed without a ticket, since this start that were refused
+	Lost     uint64 `json:"lost"`     // chunks since this start that their worker lost: it was silent, or gave up the search
 
 	Total      *Decimal `json:"total"` // number of solutions; null unless the run is complete
 	*Confirmed          // nil without a total
@@ -69,12 +69,12 @@ type TimeToGo struct {
 	Most  Seconds `json:"eta_most_s"`  // seconds left, at most
 }
 
-// Ban says why a machine is banned: one of its counts contradicts a verdict.
+// Ban says why a machine is banned: one of its counts or recounts contradicts a verdict.
 type Ban struct {
 	Machine string `json:"machine"`
 	Task    uint64 `json:"task"`
-	Count   uint64 `json:"count"`   // by the machine
-	Recount uint64 `json:"recount"` // by the coordinator
+	Count   uint64 `json:"count"`   // of the machine
+	Recount uint64 `json:"recount"` // the verdict
 }
 
 // Worker is a worker process of a run.
@@ -84,14 +84,14 @@ type Worker struct {
 	Kernel   string  `json:"kernel"`
 	Version  string  `json:"version"`
 	Threads  int     `json:"threads"`
-	Rate     float64 `json:"rate"`      // solutions per second, of its last results
+	Rate     float64 `json:"rate"`      // solutions per second, over its last results
 	Tasks    uint64  `json:"tasks"`     // tasks that it counted since this start of the coordinator
 	Held     uint64  `json:"held"`      // tasks that it holds
-	Longest  Seconds `json:"longest_s"` // seconds since it began its oldest chunk
+	Longest  Seconds `json:"longest_s"` // seconds since it began the oldest chunk that it holds; 0 without one
 	LastSeen Seconds `json:"silent_s"`  // seconds since it was last heard
 }
 
-// IsSilent reports whether the worker has been silent for so long that something is wrong.
+// IsSilent reports whether the worker was not heard for 10 s or more, so that something is probably wrong.
 func (w *Worker) IsSilent() bool { return w.LastSeen.Duration >= 10*time.Second }
 
 // Confirmed says what confirms a total.
@@ -107,16 +107,16 @@ type Level string
 const (
 	Published   Level = "published" // it is the published total
 	Redundant   Level = "redundant" // for every task two machines agree or there is a verdict
-	Sampled     Level = "sampled"   // some tasks have a second count or a verdict: a rare wrong count may be unseen
-	Unconfirmed Level = "none"      // nothing
+	Sampled     Level = "sampled"   // some tasks have an equal second count or a verdict: a rare wrong count may be unseen
+	Unconfirmed Level = "none"      // nothing confirms it
 )
 
 // Confirmation says what in the ledger of a run confirms its counts.
 type Confirmation struct {
 	Published  bool   `json:"published"`  // the total is the published one
 	Tasks      uint64 `json:"tasks"`      // all tasks
-	Checked    uint64 `json:"checked"`    // tasks with a second count by another machine, or a verdict
-	Redundancy int    `json:"redundancy"` // least number of machines that agree on a task without a verdict; 0 without tasks
+	Checked    uint64 `json:"checked"`    // tasks with an equal count by a second machine, or with a verdict
+	Redundancy int    `json:"redundancy"` // least number of machines that agree on a task without a verdict; 0 if there is none
 	Verdicts   uint64 `json:"verdicts"`   // tasks with a verdict
 	Machines   int    `json:"machines"`   // machines whose counts are in the total
 	Banned     int    `json:"banned"`     // machines whose counts are void
@@ -182,7 +182,7 @@ func (s *Snapshot) validateNumbers() error {
 	return nil
 }
 
-// validateTotal returns an error for a total that no coordinator sends.
+// validateTotal returns an error for a total, or the lack of one, that no coordinator sends.
 func (s *Snapshot) validateTotal() error {
 	switch {
 	case (s.Total != nil) != (s.State == Complete):
@@ -210,7 +210,7 @@ func (w *Worker) validate() error {
 	return err
 }
 
-// maxRate is the greatest rate that is accepted from outside. JSON can represent the sum of any number of such rates.
+// maxRate is the greatest rate that is accepted from outside. JSON can represent the sum of such rates.
 const maxRate = 1e100
 
 // isRate reports whether x can be a rate.

@@ -16,7 +16,7 @@ func seconds(n int64) queens.Seconds { return queens.Seconds{Duration: time.Dura
 
 // A snapshot with numbers at their limits is valid. Beyond them it is invalid.
 func TestSnapshotValidate(t *testing.T) {
-	// snapshot returns the error for a valid snapshot with a change.
+	// snapshot changes a valid snapshot, and returns the error of Validate.
 	snapshot := func(change func(s *queens.Snapshot)) error {
 		s := &queens.Snapshot{
 			Run: "n8-a", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(0),

@@ -48,7 +48,7 @@ func TestParseInvalidSquare(t *testing.T) {
 	}
 }
 
-// Two queens attack each other if and only if a board with one of them placed beforehand does not allow the other.
+// Two queens attack each other if and only if one of them, placed beforehand, forbids the square of the other.
 func TestAttacks(t *testing.T) {
 	const n = 9
 	for i := range n * n {

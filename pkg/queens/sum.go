@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Sum is a sum of fewer than 2^64 64-bit numbers. The zero value is 0.
+// Sum is a sum of fewer than 2^64 numbers of 64 bits. The zero value is 0.
 type Sum struct{ high, low uint64 }
 
 // Add adds a number.

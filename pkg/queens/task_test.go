@@ -49,7 +49,7 @@ func TestHashIsPinned(t *testing.T) {
 	}
 }
 
-// Tasks that count different things have different hashes. The run does not matter.
+// Different tasks have different hashes. The name of the run does not matter.
 func TestHashIsOfWhatIsCounted(t *testing.T) {
 	seen := map[uint64]string{}
 	add := func(name string, change func(task *queens.Task)) {
@@ -111,7 +111,7 @@ func TestHashIsOfWhatIsCounted(t *testing.T) {
 	}
 }
 
-// The hash is SHA-256 over id, board and prefixes, for any number of prefixes and with a used buffer.
+// The hash is SHA-256 over id, board and prefixes, for any number of prefixes.
 func TestHashOfManyPrefixes(t *testing.T) {
 	for _, n := range []int{1, 8, 31, 32} {
 		rng := rand.New(rand.NewPCG(uint64(n), 0))

@@ -48,12 +48,12 @@ func (f *Fraction) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Decimal is an exact number. In JSON it is a string, because many programs read numbers as floats, which are exact only up
-// to 2^53. A nil Decimal is null in JSON.
+// Decimal is an exact whole number. In JSON it is a string, because many programs read numbers as floats, which are exact
+// only up to 2^53. A nil Decimal is null in JSON.
 type Decimal big.Int
 
 // maxDigits and maxBits are the greatest length of a number of solutions, in decimal digits and in bits. The total of a
-// board of side [MaxN] needs about a hundred bits.
+// board of side [MaxN] needs about 76 bits.
 const (
 	maxDigits = 78
 	maxBits   = 256
