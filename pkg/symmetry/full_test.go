@@ -12,7 +12,7 @@ import (
 // definition has the bound of a class of full, and its tied sides: bit 0 for the right, 1 for the bottom, 2 for the left.
 type definition struct{ a, tied int }
 
-// weights has the weight of each class of a bound below the middle, by its tied sides.
+// weights has the weight of each class with a < (n-1)/2, by its tied sides.
 var weights = map[int]int{0b000: 8, 0b010: 4, 0b100: 8, 0b101: 8, 0b111: 2}
 
 // rotations has the classes that full leaves out, by their tied sides. It maps each to the tied sides of its rotation.
@@ -49,7 +49,7 @@ func sides(columns []int) (distances [4]int) {
 	return distances
 }
 
-// sight returns the class that has a solution, if any. It looks only at the four sides.
+// sight returns the bound and the tied sides of a solution, and whether the top queen stands on column a, as in a class.
 func sight(columns []int) (d definition, seen bool) {
 	distances := sides(columns)
 	d.a = max(distances[0], distances[1], distances[2], distances[3])
@@ -61,8 +61,7 @@ func sight(columns []int) (d definition, seen bool) {
 	return d, columns[0] == d.a
 }
 
-// There are five classes for each bound below the middle, and one for the middle of
-// an odd side.
+// There are five classes for each bound a < (n-1)/2. If n is odd, there is one more, for a = (n-1)/2.
 func TestFullClasses(t *testing.T) {
 	for n := 2; n <= queens.MaxN; n++ {
 		classes := mustClasses(t, n, queens.Full)
@@ -130,13 +129,13 @@ func TestFullClassesByBruteForce(t *testing.T) {
 	}
 }
 
-// A class of full has the solutions of its definition, or their images by a quarter turn. Only the class of the middle column
-// lacks some of them.
+// A class of full has the solutions of its definition, or their images by a quarter turn. The class of the middle column
+// has only half of them.
 func TestFullClassesAreImages(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		classes := mustClasses(t, n, queens.Full)
 		for solution := range oracle.Boards(n) {
-			upright, turned := images(solution)[6], images(solution)[0] // the solution, and turned clockwise by a quarter
+			upright, turned := images(solution)[6], images(solution)[0] // the solution as it is, and after a clockwise quarter turn
 			for i, d := range definitions(n) {
 				stands := stands(&classes[i].Board, solution)
 				one, on := sight(upright)
@@ -168,7 +167,8 @@ func isTurned(n int, d definition) bool {
 	return 4*d.a <= n
 }
 
-// On a board of side 2 every queen is in a corner, so there is no class. The middle class of side 3 has no solution.
+// On a board of side 2 every queen is in a corner, so there is no class. The only class of side 3, with the top queen on
+// the middle column, has no solution.
 func TestFullOfTheSmallest(t *testing.T) {
 	if classes := mustClasses(t, 2, queens.Full); len(classes) != 0 {
 		t.Errorf("n=2: classes %v", classes)
@@ -181,8 +181,8 @@ func TestFullOfTheSmallest(t *testing.T) {
 }
 
 // The solutions of n = 8 are found as follows. Of the twelve fundamental ones, five have one side at the greatest distance,
-// and five have two neighbouring sides: each is found once. Two have two opposite sides: one is found twice. The other, which
-// a half turn maps to itself, has four images and is found once.
+// and five have two neighboring sides there: each is found once. Two have two opposite sides there: one is found twice. The
+// other, which a half turn maps to itself, has four images and is found once.
 func TestFullSumsOfEight(t *testing.T) {
 	found := make(map[int]uint64)
 	for _, class := range mustClasses(t, 8, queens.Full) {
@@ -193,8 +193,8 @@ func TestFullSumsOfEight(t *testing.T) {
 	}
 }
 
-// On the widest board column 31 is the last bit. The top queen and the queens of tied sides stand alone on their rows, and no
-// other queen is fixed.
+// On the widest board column 31 is the last bit. The rows of the top queen and of the queens of tied sides allow only their
+// squares. No queen of a strict side is fixed.
 func TestFullAtTheEdge(t *testing.T) {
 	classes := mustClasses(t, 32, queens.Full)
 	for i, d := range definitions(32) {

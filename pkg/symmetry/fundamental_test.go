@@ -124,7 +124,7 @@ func TestFundamentalLeavesTheTotal(t *testing.T) {
 	}
 }
 
-// When their context ends, the searches return its cause and leave no goroutine. A search of n = 32 would take hours.
+// When their context ends, the searches return its cause and leave no goroutine. HalfTurn with n = 32 would take hours.
 func TestFundamentalEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	stopped := errors.New("stopped")
@@ -136,7 +136,7 @@ func TestFundamentalEnds(t *testing.T) {
 	if got, err := symmetry.QuarterTurn(ctx, 32); !errors.Is(err, stopped) || got != 0 {
 		t.Errorf("%d (error %v), want the cause of ctx", got, err)
 	}
-	if after := runtime.NumGoroutine(); after > before+1 { // the timer's goroutine may still end
+	if after := runtime.NumGoroutine(); after > before+1 { // the goroutine of the timer may not have ended yet
 		t.Errorf("%d goroutines, %d before", after, before)
 	}
 }

@@ -10,25 +10,24 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// HalfTurn returns the number of solutions of side n that a half turn maps to themselves
-// (https://oeis.org/A032522). It counts on the given number of threads, at least 1. The error is
-// the cause of ctx.
+// HalfTurn returns the number of solutions of side n that a half turn maps to themselves (https://oeis.org/A032522). It
+// counts on the given number of threads, at least 1. If ctx ends, HalfTurn returns context.Cause(ctx).
 //
-// The half turn takes the queen of row r on column c to row n-1-r, column n-1-c. So the upper half of
-// the board decides the lower half, and the search places two queens at a time. On an odd side the
-// queen of the middle row stands in the centre. No other queen stands on one of the two long
-// diagonals, because its image would stand there too.
+// The half turn takes the queen of row r on column c to row n-1-r, column n-1-c. So the upper half of the board decides the
+// lower half, and the search places two queens at a time. On an odd side the queen of the middle row stands in the center.
+// No other queen stands on one of the two long diagonals, because its image would stand there too.
 //
-// Reflections and quarter turns take such solutions to such solutions, and the search finds a quarter of them. The queens of
-// the top and the bottom side have the same distance a from the nearer corner. The queens of the left and the right side have
-// the same distance b. Neither is 0, because a corner is on a long diagonal. A quarter turn swaps a and b, so as many
+// Reflections and quarter turns take such solutions to such solutions, so the search finds only some of them. The queens of
+// the top and the bottom side have the same distance a from the nearer corner. The queens of the left and the right side
+// have the same distance b. Neither is 0, because a corner is on a long diagonal. A quarter turn swaps a and b, so as many
 // solutions have a > b as have a < b. A left-right reflection keeps both, and moves the top queen from column a to column
-// n-1-a, which is another column: the middle column has its queen in the centre. So with the top queen on column a < n-1-a,
+// n-1-a, which is another column: the middle column has its queen in the center. So the search places the top queen on a
+// column a < n-1-a, and
 //
-//   - solutions with b < a count four times; row b has a queen on column 0 (the queen of the left side)
-//     or n-1 (its image);
-//   - solutions with b = a count twice; row a has a queen on column n-1, because the top queen
-//     attacks column 0.
+//   - counts each solution with b < a four times; row b has a queen on column 0 (the queen of the left side)
+//     or n-1 (the image of that queen);
+//   - counts each solution with b = a twice; row a has a queen on column n-1, because the top queen
+//     attacks row a on column 0.
 func HalfTurn(ctx context.Context, n, threads int) (uint64, error) {
 	switch err := queens.ValidateN(n); {
 	case err != nil:
@@ -64,20 +63,20 @@ func halfTurns(n int) iter.Seq[halfTurn] {
 	}
 }
 
-// attacked has a bit for each column and each diagonal that queens attack. The squares of a falling diagonal have the same
-// column-row, and the diagonal has bit column-row+n-1. The squares of a rising diagonal have the same column+row, which is
-// its bit.
+// attacked has a bit for each line, a column or a diagonal, that queens attack. The squares of a falling diagonal have the
+// same column-row, and the diagonal has bit column-row+n-1. The squares of a rising diagonal have the same column+row,
+// which is the bit of the diagonal.
 type attacked struct {
 	falling, rising uint64
 	columns         uint32
 }
 
-// union returns the lines that a or b attacks.
+// union returns the lines of a and of b.
 func (a attacked) union(b attacked) attacked {
 	return attacked{a.falling | b.falling, a.rising | b.rising, a.columns | b.columns}
 }
 
-// conflicts reports whether a and b share a line.
+// conflicts reports whether a line of a is also a line of b.
 func (a attacked) conflicts(b attacked) bool {
 	return a.falling&b.falling|a.rising&b.rising|uint64(a.columns&b.columns) != 0
 }
@@ -93,7 +92,7 @@ func pair(n, row, column int) attacked {
 // halfTurn is the state of a search.
 type halfTurn struct {
 	rows     []halfTurnRow // rows of the upper half, in the order in which they are filled
-	done     int           // how many of them are filled
+	done     int           // how many of the rows are filled
 	attacked attacked
 	weight   uint64 // how often each solution counts
 }
@@ -101,7 +100,7 @@ type halfTurn struct {
 // halfTurnRow is a row to fill.
 type halfTurnRow struct {
 	all             uint32 // every column
-	falling, rising uint8  // the diagonals through column 0 of the row
+	falling, rising uint8  // bits of the diagonals through column 0 of the row
 	pairs           [queens.MaxN]attacked
 }
 
@@ -110,14 +109,14 @@ func (r *halfTurnRow) free(on *attacked) uint32 {
 	return r.all &^ (on.columns | uint32(on.falling>>(r.falling&63)) | uint32(on.rising>>(r.rising&63)))
 }
 
-// splitHalfTurn yields the subproblems with the top queen on column a, and the queen of row b on column
-// side, which is 0 or n-1. It returns false if yield does.
+// splitHalfTurn yields the subproblems in which the top queen stands on column a, and row b has its queen on the first or
+// the last column: side is 0 or n-1. It returns false if yield does.
 //
-// It orders the rows from the middle outwards. Queens there attack most, so the search has half as many nodes as from the
-// top.
+// It orders the rows from the middle outwards. Queens near the middle attack the most squares, so the search has half as
+// many nodes as from the top.
 func splitHalfTurn(n, a, b, side int, yield func(halfTurn) bool) bool {
-	// The queen in the centre of an odd side attacks the long diagonals and the middle
-	// column. On an even side they are out of bounds, and there is no such column.
+	// The queen in the center of an odd side attacks the long diagonals and the middle column. On an even side no queen
+	// stands on a long diagonal either, and there is no middle column.
 	s := halfTurn{attacked: attacked{falling: 1 << (n - 1), rising: 1 << (n - 1)}, weight: 2}
 	if n%2 == 1 {
 		s.attacked.columns = 1 << (n / 2)
@@ -164,7 +163,7 @@ func (s halfTurn) split(yield func(halfTurn) bool) bool {
 	return true
 }
 
-// count returns the number of ways to fill the rows from done on.
+// count returns the number of ways to fill s.rows[done:] if the queens of the other rows attack the lines of on.
 func (s *halfTurn) count(done int, on attacked) uint64 {
 	if done == len(s.rows) {
 		return 1

@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// The class of placed queens has exactly the solutions with queens on their squares: for one queen on any square of a small
-// board, and for any two that do not attack each other.
+// The class of placed queens has exactly the solutions with queens on the placed squares: for one queen on any square of a
+// small board, and for any two that do not attack each other.
 func TestPlacedByBruteForce(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		for i := range n * n {
@@ -25,7 +25,7 @@ func TestPlacedByBruteForce(t *testing.T) {
 	}
 }
 
-// The same is true on larger boards, for some queens of a solution and for random queens.
+// The same is true on larger boards, for random queens that do not attack each other.
 func TestRandomPlacedByBruteForce(t *testing.T) {
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -63,7 +63,7 @@ func expectPlaced(t *testing.T, n int, placed ...queens.Square) {
 }
 
 // Classes rejects placed queens with a symmetry other than None, even on a board of one square, and queens that attack each
-// other.
+// other or stand beyond the board.
 func TestPlacedOfNothing(t *testing.T) {
 	for _, c := range []struct {
 		n      int

@@ -13,16 +13,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Classes returns the classes of the board of side n under symmetry s. Queens stand on the placed squares, if there are any;
-// they must not attack each other.
+// Classes returns the classes of the board of side n under symmetry s. Queens stand on the placed squares, if there are
+// any. These queens must not attack each other.
 //
-// Placed queens: one class, the board with these queens. Such a board has no symmetry, so s must be None.
+// Placed queens: one class, the board with these queens. This package uses no symmetry of such a board, so s must be None.
 //
 // Full: see full.go and docs/symmetry.md.
 //
-// Mirror: a left-right reflection moves the top queen to the other half. So the class has only the solutions whose top queen
-// stands in the left half. On a board of odd side, a second class has the solutions with the top queen in the middle column
-// and the queen of row 1 in the left half. A board of side 1 is its own image, and is counted as it is.
+// Mirror: a left-right reflection moves the top queen to the other half. So the class has only the solutions whose top
+// queen stands in the left half. On a board of odd side, a second class has the solutions with the top queen in the middle
+// column and the queen of row 1 in the left half. A board of side 1 has one class of weight 1 under any symmetry.
 func Classes(n int, s queens.Symmetry, placed ...queens.Square) ([]queens.Class, error) {
 	if err := queens.ValidateN(n); err != nil {
 		return nil, err

@@ -77,8 +77,9 @@ func TestMirrorSeesOneOfEachPair(t *testing.T) {
 	}
 }
 
-// Of the first two queens of a board and their left-right image, the classes of Mirror allow exactly one pair, in one class.
-// They allow all squares of the other rows. So Mirror is exact for every side, also for sides that can't be counted.
+// Of the queens of the first two rows and their left-right image, the classes of Mirror allow exactly one pair, in one
+// class. The classes allow all squares of the other rows. So Mirror is exact for every side, also for sides that can't be
+// counted.
 func TestMirrorOfEverySide(t *testing.T) {
 	for n := 2; n <= queens.MaxN; n++ {
 		classes := mustClasses(t, n, queens.Mirror)
@@ -109,7 +110,7 @@ func TestMirrorOfEverySide(t *testing.T) {
 	}
 }
 
-// None has one class, the full board with weight 1. On a single square, so has every symmetry.
+// None has one class, the full board with weight 1. On a board of side 1, every symmetry has only this class.
 func TestNone(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		want := []queens.Class{{Board: queens.FullBoard(n), Weight: 1}}
