@@ -23,28 +23,28 @@ type Index struct {
 	tasks   uint64
 }
 
-// classIndex has a mark every few prefixes of a class. A mark identifies a prefix by the columns of its queens, one byte
-// for each row.
+// classIndex has marks at some prefixes of a class, from which a walk can start. A mark identifies a prefix by the columns
+// of its queens, one byte for each row.
 type classIndex struct {
 	queens.ClassPlan
 	tasks, prefixes uint64
 	marks           []uint64 // the number of the prefix at each mark, from 0
 	columns         []byte   // Depth bytes for each mark
-	passed          uint64   // a measure of the time of a pass: the number of prefixes or of placements, if it is greater
+	passed          uint64   // a measure of the time of a pass: the greater of the numbers of prefixes and placements
 }
 
 const (
-	// markPrefixes is the greatest number of prefixes from a mark to the next, unless a task has more. A greater number
-	// would save memory, but finding a task would take longer.
+	// markPrefixes is about the number of prefixes from a mark to the next, unless a task has more. A greater number would
+	// save memory, but finding a task would take longer.
 	markPrefixes = 512
-	// rangePrefixes is the greatest number of prefixes in a range of a pass. Such a range takes about a millisecond, and
-	// fits in the cache of a core.
+	// rangePrefixes is the greatest number of prefixes in one of the ranges of a pass. Such a range takes about a
+	// millisecond, and fits in the cache of a core.
 	rangePrefixes = 1 << 14
 )
 
 // NewIndex passes over the prefixes of the classes once, several classes at a time. That takes half a core-second for 10^7
-// tasks. It ignores First in the plans, and numbers the tasks itself. If ctx ends, it returns the cause. The error wraps
-// [ErrTooLarge] if there are more than most tasks.
+// tasks. It ignores First in the plans, and numbers the tasks itself. If ctx ends, it returns the cause. If there are more
+// tasks than the parameter most allows, or if the pass gets too long, the error wraps [ErrTooLarge].
 func NewIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Index, error) {
 	x := new(Index)
 	within := func(prefixes, tasks uint64) error {
@@ -72,7 +72,8 @@ func NewIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 	return x, err
 }
 
-// mark passes over the prefixes of the class and fills the classIndex. At each mark it asks more whether to go on.
+// mark passes over the prefixes of the class and fills the classIndex. At each mark it calls the function more, which
+// returns whether to go on.
 func (c *classIndex) mark(more func() bool) {
 	next, batch := uint64(0), uint64(c.Batch)
 	w := walk{board: &c.Board, depth: c.Depth}
@@ -100,8 +101,8 @@ func (x *Index) TaskPrefixes(class int) int {
 	return int(min(uint64(c.Batch), c.prefixes))
 }
 
-// Range returns up to that many tasks, from the id first on. It returns fewer at the end of the manifest's tasks. Tasks may
-// share an array of prefixes, which no later call overwrites.
+// Range returns consecutive tasks, given the id of the first one and their number. At the end of the manifest's tasks it
+// returns fewer. Tasks may share an array of prefixes, which no later call overwrites.
 func (x *Index) Range(first uint64, tasks int) []queens.Task {
 	first = min(first, x.tasks)
 	return new(buffer).fill(x, queens.Range{First: first, Tasks: min(uint64(max(tasks, 0)), x.tasks-first)})
@@ -166,9 +167,9 @@ func (x *Index) ranges() iter.Seq[queens.Range] {
 	}
 }
 
-// InOrder passes over all tasks on all cores. It calls work with each range of tasks, several calls at a time, and done
-// with the results in the order of the ids, one call at a time. Tasks are overwritten after work has returned. InOrder
-// returns errors as [parallel.InOrder] does.
+// InOrder passes over all tasks on all cores. It calls work with each range of tasks, several calls at a time. It calls
+// done with the results, in the order of the ids, one call at a time. Tasks are overwritten after work has returned.
+// InOrder returns errors as [parallel.InOrder] does.
 func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task) (T, error), done func(T) error) error {
 	buffers := sync.Pool{New: func() any { return new(buffer) }}
 	return parallel.InOrder(ctx, x.ranges(), func(_ context.Context, r queens.Range) (T, error) {
@@ -178,8 +179,8 @@ func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task
 	}, done)
 }
 
-// hash returns the hash of all tasks for their manifest. If each is not nil, hash calls it with the hashes of the single
-// tasks, in order of id.
+// hash returns the hash of all tasks for their manifest. It calls the function each, unless that is nil, with the hashes of
+// the single tasks, in order of id.
 func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queens.Bytes32, err error) {
 	hash := sha256.New()
 	err = InOrder(ctx, x, func(tasks []queens.Task) ([]uint64, error) {
@@ -199,7 +200,7 @@ func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queen
 	return sum, err
 }
 
-// Batch returns the prefixes of a task whose first prefix has queens on these columns, one in each row.
+// Batch returns the prefixes of a task. The first of them has queens on the given columns, one in each row.
 func Batch(plan *queens.ClassPlan, columns []byte) []queens.Prefix {
 	return take(nil, plan.Batch, &plan.Board, columns, 0)
 }
@@ -208,15 +209,15 @@ func Batch(plan *queens.ClassPlan, columns []byte) []queens.Prefix {
 type walk struct {
 	board *queens.Board
 	depth int // rows of the prefixes, at least 1
-	// visit is called for all prefixes that differ only in the last row: with the queens on the rows above, and with the
-	// free squares of the last row, at least one. It returns whether to go on.
+	// A call of visit covers all prefixes that differ only in the last row. It gets the queens on the rows above that row,
+	// and the free squares of the row, at least one. It returns whether to go on.
 	visit   func(above queens.Prefix, free uint32) bool
 	columns [queens.MaxN]byte // of the queens on the rows above the last
 	steps   uint64            // placements so far, a measure of the time
 }
 
-// below visits the prefixes that extend p. It starts with the prefix whose next rows have queens on the columns of path. It
-// returns whether to go on.
+// below visits the prefixes that extend p. If path is not empty, it starts with the prefix whose next rows have queens on
+// the columns of path. It returns whether to go on.
 func (w *walk) below(p queens.Prefix, path []byte) bool {
 	free := p.Free(w.board)
 	if len(path) > 0 {
@@ -237,8 +238,8 @@ func (w *walk) below(p queens.Prefix, path []byte) bool {
 	return true
 }
 
-// take appends the prefixes of a board, in order, until there are most. It starts at the prefix with queens on these
-// columns, and skips the first skip prefixes.
+// take appends prefixes of a board, in order, until len(prefixes) is most. It starts at the prefix with queens on the given
+// columns. The parameter skip is the number of prefixes that it leaves out at the start.
 func take(prefixes []queens.Prefix, most int, b *queens.Board, columns []byte, skip int) []queens.Prefix {
 	w := walk{board: b, depth: len(columns), visit: func(p queens.Prefix, free uint32) bool {
 		if here := bits.OnesCount32(free); here <= skip {

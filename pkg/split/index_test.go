@@ -91,7 +91,7 @@ func checkRanges(t *testing.T, name string, index *split.Index, want []queens.Ta
 	}
 }
 
-// batched returns the manifest with batches of that size. With size 0 it changes nothing.
+// batched returns a manifest of the same classes with batches of the given size, or with the same batches if it is 0.
 func batched(m *queens.Manifest, batch int) *queens.Manifest {
 	changed := queens.Manifest{Classes: slices.Clone(m.Classes)}
 	for i := 0; batch > 0 && i < len(changed.Classes); i++ {

@@ -11,8 +11,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Too many tasks for an index are an error, in the time and the memory that the allowed number of tasks needs. That matters
-// because a manifest may be forged.
+// If there are too many tasks for an index, NewIndex fails after about the time and the memory that the allowed number
+// needs. That matters because a manifest may be forged.
 func TestTooManyTasks(t *testing.T) {
 	classes, err := symmetry.Classes(32, queens.None)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestTooManyTasks(t *testing.T) {
 }
 
 // leavesSquares reports whether each of the next two rows and the last row has a square that no queen attacks. The test
-// compares it with a look at every square. A prefix may have fewer rows below it.
+// compares this function with a look at every square. A prefix may have fewer rows below it.
 func TestLeavesSquares(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -62,8 +62,8 @@ func TestLeavesSquares(t *testing.T) {
 	}
 }
 
-// On a board that allows only the squares of one solution, kernels try one square in each row. For other boards the
-// estimate is pinned, since its numbers are the same on every machine.
+// On a board that allows only the squares of one solution, kernels try one square in each row. For a full board the
+// estimate is pinned, since its random numbers are the same on every machine.
 func TestSearchCost(t *testing.T) {
 	one, full := queens.FullBoard(8), queens.FullBoard(8)
 	for row, column := range []int{3, 6, 2, 7, 1, 4, 0, 5} {

@@ -13,9 +13,8 @@ import (
 // The task set is a function of the manifest, on every machine and in every build
 // of one splitter version, so one build can resume the runs of another.
 //
-// This test printed the hashes when version 4 was made, on linux/amd64;
-// [TestTasksAreTheManifests] ties a hash to the tasks. If this test fails, the tasks have
-// changed. If that is intended, raise split.Version and pin the new version's hashes here;
+// This test printed the hashes when version 4 was made, on linux/amd64; [TestIndexHasTheTasks] ties a hash to the tasks. If
+// this test fails, the tasks have changed. If that is intended, raise split.Version and pin the new version's hashes here;
 // never pin new hashes to an old version.
 func TestTaskSetIsPinned(t *testing.T) {
 	const version = 4
@@ -61,15 +60,14 @@ func TestTaskSetIsPinned(t *testing.T) {
 	}
 }
 
-// The same plan gives the same manifest again. Another board, symmetry or depth gives another task set, and so another
-// hash.
+// Planning again gives the same manifest. Another board, symmetry or depth gives another task set, and so another hash.
 func TestHashTellsTaskSetsApart(t *testing.T) {
 	seen := map[[32]byte]string{}
 	for n := 4; n <= 9; n++ {
 		for _, s := range symmetries {
 			for depth := range 5 {
 				if n < 6 && depth == 0 {
-					continue // Tasks of a good size are one prefix each here.
+					continue // On such small boards, tasks of a good size may be single prefixes too.
 				}
 				name := fmt.Sprintf("n=%d %s, depth %d", n, s, depth)
 				m := mustPlan(t, n, s, depth)

@@ -6,7 +6,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// placements returns the prefixes of that depth in order, by a search over arrays.
+// placements returns the prefixes of the given depth in order, by a search over arrays.
 func placements(b *queens.Board, depth int) []queens.Prefix {
 	var found []queens.Prefix
 	columns := make([]int, 0, depth)
@@ -57,7 +57,7 @@ func state(n int, columns []int) queens.Prefix {
 	return p
 }
 
-// randomBoard returns a board that allows a random part of its squares: half of them or more.
+// randomBoard returns a board that allows a random part of its squares: about half of them or more.
 func randomBoard(rng *rand.Rand, n, density int) queens.Board {
 	b := queens.FullBoard(n)
 	for row := range n {

@@ -38,7 +38,7 @@ func Descend(b *queens.Board, p queens.Prefix, source *rand.PCG) iter.Seq2[queen
 	return descend(b, p, source, func(p queens.Prefix) uint32 { return p.Free(b) })
 }
 
-// descend does what [Descend] does, but chooses among the squares of a row that a function returns.
+// descend does what [Descend] does, but chooses among the squares that the function squares returns for a prefix.
 func descend(
 	b *queens.Board, p queens.Prefix, source *rand.PCG, squares func(queens.Prefix) uint32,
 ) iter.Seq2[queens.Prefix, float64] {
@@ -59,11 +59,11 @@ func descend(
 	}
 }
 
-// searchCost estimates the work of kernels in a search of all prefixes of that depth: the number of squares on which they
-// try a queen. It probes the tree that kernels search. They leave out a queen if it leaves one of the next two rows, or the
-// last row, without a free square. Boards with few allowed squares on their sides lose most of the plain search tree in
-// this way. The estimate was compared with measured times of avx512 at n = 17 to 19. The sum of the differences between the
-// classes' shares was 5 to 8% of the run. If the nodes of the plain tree are the estimate, it is 17 to 27%.
+// searchCost estimates the work of kernels in a search of all prefixes of the given depth: the number of squares on which
+// they try a queen. It omits queens that leave one of the next two rows, or the last row, without a free square. Kernels
+// omit about the same queens. Boards with few allowed squares on their sides lose most of the plain search tree in this
+// way. The estimate was compared with measured times of avx512 at n = 17 to 19. The sum of the differences between the
+// classes' shares was 5 to 8% of the run. With the nodes of the plain tree as the estimate, it was 17 to 27%.
 func searchCost(b *queens.Board, depth, probes int) float64 {
 	source, cost := rand.NewPCG(1975, uint64(b.N)), 0.0
 	kept := func(p queens.Prefix) (squares uint32) {

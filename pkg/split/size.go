@@ -17,17 +17,17 @@ const (
 	// tasks are larger, because kernels place the queens of the outer columns again for each task. If all tasks were as
 	// small as the last ones, a count would take a sixth longer.
 	leftTasks = 128
-	// lastTaskNodes is the cost of the last tasks, unless 1/minTasks of the run is less.
+	// lastTaskNodes is the cost of the last tasks, unless 1/minTasks of the run is less or 1/maxTasks is more.
 	lastTaskNodes = 2.4e8
-	// firstTaskNodes is the greatest cost of a task up to n = 22. From there it doubles with each side, up to maxTaskNodes:
-	// these runs last longer, and have enough tasks for any number of machines.
+	// firstTaskNodes is the greatest cost of a task up to n = 22. From n = 22 on, the greatest cost doubles with each side,
+	// up to maxTaskNodes: runs of large sides last longer, and have enough tasks for any number of machines.
 	firstTaskNodes = 1.5e9
-	// maxTaskNodes is the cost of a task from n = 24 on, about one core-second. That is long compared with a round trip,
-	// and little to lose.
+	// maxTaskNodes is the greatest cost of a task, at most one core-second, unless the run would then have more than
+	// maxTasks. Such a task is long compared with a round trip, and little to lose.
 	maxTaskNodes = 4e9
 	// minTaskNodes is the least cost of a task, about one millisecond of work.
 	minTaskNodes = 4e6
-	// maxTasks is about the greatest number of tasks of a run. One pass over so many takes less than a minute.
+	// maxTasks is about the greatest number of tasks of a run. One pass over 1e7 tasks takes less than a minute.
 	maxTasks = 1e7
 )
 
@@ -35,7 +35,7 @@ const (
 	// minBatch is the least number of prefixes in a task, if there are enough. The costs of single prefixes differ more
 	// than the costs of batches.
 	minBatch = 8
-	// minDepth is the least depth, so that a prefix is not the whole board.
+	// minDepth is the least depth if n > 1: a prefix of one row may be the whole class.
 	minDepth = 2
 )
 
@@ -63,16 +63,16 @@ func PlanSizes(classes []queens.Class) []queens.ClassPlan {
 	return plans
 }
 
-// taskNodes returns the cost of a task on a board of side n. run is the number of nodes in the run, and left the number
-// that is left to search.
+// taskNodes returns the cost of a task on a board of side n. The parameter run is the number of nodes in the run. The
+// parameter left is the number of those that are still to be searched.
 func taskNodes(n int, run, left float64) float64 {
 	most := min(math.Ldexp(firstTaskNodes, max(n-22, 0)), maxTaskNodes, run/minTasks)
 	least := min(lastTaskNodes, most)
 	return max(min(max(left/leftTasks, least), most), run/maxTasks, minTaskNodes)
 }
 
-// Depth returns the least depth, from the given one on, at which each prefix of a board of side n costs at most target
-// nodes. If there is no such depth, it returns the greatest depth that the probes reached.
+// Depth returns the least depth, from the given one on, at which the mean cost of a prefix is at most target, in nodes. The
+// board has side n. If there is no such depth, it returns the greatest depth that the probes reached.
 func (p *Profile) Depth(depth, n int, target float64) int {
 	for depth < n && p[depth+1] > 0 && p.NodesBelow(depth) > target*p[depth] {
 		depth++
@@ -80,21 +80,22 @@ func (p *Profile) Depth(depth, n int, target float64) int {
 	return depth
 }
 
-// batch returns how many prefixes of the given depth cost target nodes together.
+// batch returns how many prefixes of the given depth make a task whose mean cost is about target, in nodes: 1 to
+// [queens.MaxBatch].
 func (p *Profile) batch(depth int, target float64) int {
 	each := p.NodesBelow(depth) / max(p[depth], 1e-9) // 0 if the probes found none
 	return int(min(max(target/each, 1), queens.MaxBatch))
 }
 
 // Shares returns, for each class of the manifest, the estimated share of one task in the work of the whole run. The shares
-// of all tasks add up to 1. Only the display, the forecast and the sizes of chunks depend on them.
+// of all tasks add up to 1. No task and no count depends on them.
 func Shares(m *queens.Manifest) []float64 {
 	shares := parallel.Map(m.Classes, func(c queens.ClassPlan) float64 { return searchCost(&c.Board, c.Depth, probesFor(m.N)) })
 	var all float64
 	for i, cost := range shares {
 		shares[i] = 0
 		if tasks := float64(m.TasksOf(i)); tasks > 0 {
-			shares[i] = cost/tasks + 1 // no task takes no time
+			shares[i] = cost/tasks + 1 // every task takes some time
 			all += shares[i] * tasks
 		}
 	}
@@ -104,9 +105,9 @@ func Shares(m *queens.Manifest) []float64 {
 	return shares
 }
 
-// WorkDone returns the estimated part of a run's work, 0 to 1, if tasks of each class are done. It returns 1 only for all
-// tasks. The shares come from [Shares]. If they are nil, WorkDone computes them, which takes half a second for large
-// boards.
+// WorkDone returns the estimated part of a run's work that is done, 0 to 1. The parameter tasks has the number of done
+// tasks of each class. WorkDone returns 1 only if all tasks are done. The shares come from [Shares]. If they are nil,
+// WorkDone computes them, which takes half a second for large boards.
 func WorkDone(m *queens.Manifest, shares []float64, tasks []uint64) (work float64) {
 	var done uint64
 	for _, n := range tasks {

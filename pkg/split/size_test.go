@@ -83,7 +83,8 @@ func TestSizesOfLargeBoards(t *testing.T) {
 	}
 }
 
-// Single tasks have the right cost too, by their exact number of nodes. A batch has enough prefixes to even out large ones.
+// No single task costs much more than the least cost of a task, by its exact number of nodes. A batch evens out large
+// prefixes.
 func TestEveryTaskIsSmall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")
@@ -138,7 +139,7 @@ func TestSizesOfBarrenClasses(t *testing.T) {
 	}
 }
 
-// Planning holds only one task at a time, for any number of tasks.
+// A plan and a pass over all tasks hold little memory, for any number of tasks.
 func TestPlanIsStreamed(t *testing.T) {
 	const bound = 16 << 20
 	classes := mustClasses(t, 22, queens.Full)
@@ -165,7 +166,7 @@ func TestPlanIsStreamed(t *testing.T) {
 	runtime.KeepAlive(classes)
 }
 
-// BenchmarkPlan measures a pass over all tasks of large runs.
+// BenchmarkPlan measures how long planning takes, with its pass over all tasks.
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{12, 16, 18, 20, 22, 24, 26} {
 		classes := mustClasses(b, n, queens.Full)

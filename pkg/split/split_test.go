@@ -127,7 +127,7 @@ func manifests(t *testing.T) iter.Seq2[string, queens.Manifest] {
 				}
 			}
 		}
-		for n, depth := range map[int]int{10: 6, 11: 7, 16: 0} { // classes with many sections, marks and ranges
+		for n, depth := range map[int]int{10: 6, 11: 7, 16: 0} { // classes with many marks and ranges
 			if !yield(fmt.Sprintf("n=%d, depth %d", n, depth), mustPlan(t, n, queens.Mirror, depth)) {
 				return
 			}
@@ -171,8 +171,8 @@ func mustPlan(t *testing.T, n int, s queens.Symmetry, depth int) queens.Manifest
 	return m
 }
 
-// completions returns what a plain search counts for a task. The search gets a board on which the squares that a prefix
-// attacks are not allowed.
+// completions returns what a plain search counts for a task. In place of a prefix, the search gets empty rows, and a board
+// that does not allow the squares that the prefix attacks.
 func completions(task *queens.Task) uint64 {
 	var sum uint64
 	for _, p := range task.Prefixes {
