@@ -67,8 +67,8 @@ func wildPrefix(rng *rand.Rand, b *queens.Board, row int) queens.Prefix {
 	return p
 }
 
-// Every kernel counts like the reference on random boards, batch after batch with the same counter. Some prefixes come from
-// queens, the others are wild.
+// Every vector kernel counts like the reference on random boards, batch after batch with the same counter. Some prefixes come
+// from queens, the others are wild.
 func TestKernelsAgreeWithGeneric(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")

@@ -126,7 +126,7 @@ func countingCalls[T word](set *instructionSet[T], calls *int) *instructionSet[T
 	return &wrapped
 }
 
-// A search ticks for each residue, also if it needs no step. Each prefix of this batch has its own residue.
+// A search ticks for each residue, also for one that needs no step. Each prefix of this batch has its own residue.
 func TestPollsWithManyResidues(t *testing.T) {
 	b := queens.FullBoard(32)
 	b.Allow[20] = 3 << 16 // all prefixes attack these squares

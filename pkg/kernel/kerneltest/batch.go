@@ -54,8 +54,8 @@ func (b *batch) addDepths(columns []int) {
 // addState adds a prefix whose queens are unknown.
 func (b *batch) addState(p queens.Prefix) { b.append(p, b.count(p)) }
 
-// count returns the oracle's count of a prefix whose queens are unknown. The oracle gets a board with empty rows instead.
-// That board does not allow the squares that the prefix attacks.
+// count returns the oracle's count of a prefix whose queens are unknown. The oracle searches a board whose first rows stay
+// empty, and which does not allow the squares that the prefix attacks.
 func (b *batch) count(p queens.Prefix) uint64 {
 	allowed := func(row, col int) bool {
 		return has(b.board.Allow[row], col) && !attacks(p, queens.Square{Row: row, Column: col})
@@ -198,8 +198,7 @@ func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) 
 	return b, columns
 }
 
-// isShort reports whether a search from p visits so few states that the oracle takes about a
-// millisecond.
+// isShort reports whether a search from p visits so few states that the oracle takes at most about a millisecond.
 func isShort(b *queens.Board, p queens.Prefix) bool {
 	left := 2000
 	var visit func(p queens.Prefix) bool

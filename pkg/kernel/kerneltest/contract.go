@@ -14,7 +14,7 @@ import (
 )
 
 // maxPulsesAfterCancel is how often a cancelled Count may still increment its pulse. Kernels poll their context whenever they
-// increment it. Benchmarks measure the time between two polls.
+// increment the pulse. Benchmarks measure how long a Count continues after it was cancelled.
 const maxPulsesAfterCancel = 2
 
 var errStop = errors.New("stopped by the test")
@@ -37,9 +37,9 @@ func longSearches() []*batch {
 	return []*batch{deep, tiny, blocked, outerColumns(22), outerColumns(28)}
 }
 
-// outerColumns returns a board without a solution, on which there are many thousands of ways to place the queens of n-16
-// outer columns. Most rows allow the first n-16 columns. All rows but two allow the last column. So a kernel that begins at
-// the edge with fewer squares places the queens of the first columns. The last two rows allow the same two columns, side by
+// outerColumns returns a batch without a completion, on whose board there are many thousands of ways to place the queens of
+// n-16 outer columns. Most rows allow the first n-16 columns. All rows but two allow the last column. So a kernel that begins
+// at the edge with fewer squares places the queens of the first columns. The last two rows allow the same two columns, side by
 // side.
 func outerColumns(n int) *batch {
 	const fewSquares = 3
@@ -150,8 +150,8 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// Close returns nil for a new counter, after a Count, and after a cancelled Count. Counters that were made before or after it
-// count right.
+// Close returns nil for a new counter, after a Count, and after a cancelled Count. Other counters count right, made before or
+// after the Close.
 func closed(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
 	before := NewCounter(t, k)

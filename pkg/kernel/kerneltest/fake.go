@@ -40,7 +40,7 @@ type Fake struct {
 	// CloseError is the error of every Close.
 	CloseError error
 
-	Made, Open atomic.Int64 // counters so far, and counters that are not closed
+	Made, Open atomic.Int64 // counters made so far, and those that are not closed
 }
 
 // Kernel returns the kernel. The test fails if a counter is used by two threads at once or after Close, or is not closed

@@ -2,7 +2,7 @@
 // search over arrays counts, and keeps the rest of the contract of kernel.Counter. Speed is for
 // benchmarks.
 //
-// Random cases have fixed seeds, which failures name.
+// Random cases have fixed seeds, so that failures repeat.
 package kerneltest
 
 import (
@@ -72,7 +72,7 @@ func once(generate func(add func(*batch))) func() []*batch {
 	})
 }
 
-// contract has all other properties that the contract of kernel.Counter demands.
+// contract has the other properties that the contract of kernel.Counter demands.
 var contract = []struct {
 	name  string
 	holds func(t *testing.T, k kernel.Kernel)
@@ -119,7 +119,7 @@ func randomBoards(add func(*batch)) {
 }
 
 // Bit 31 is a column like any other. One board of side 32 is full and has deep prefixes. The other allows all squares of its
-// first two rows but few of the others, and has a short prefix.
+// first two rows but few squares of its other rows, and has the shortest prefix whose search is short.
 func allColumns(add func(*batch)) {
 	for seed := range uint64(10) {
 		rng := newRand(seed)
@@ -216,7 +216,7 @@ func unsolvableBoards(add func(*batch)) {
 	}
 }
 
-// If a row allows no square, prefixes above it have no completion. The counts of prefixes below it do not change.
+// If a row allows no square, prefixes that have no queen on it have no completion. The counts of deeper prefixes do not change.
 func blockedRows(add func(*batch)) {
 	for _, n := range []int{1, 4, 8, 11, 20, queens.MaxN} {
 		for row := range n {

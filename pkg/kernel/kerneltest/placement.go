@@ -19,7 +19,7 @@ func solution(rng *rand.Rand, n int) []int {
 }
 
 // place places queens on the rows whose column is -1, the row with the fewest allowed squares first. It returns false if a
-// short search finds no solution.
+// search within the budget finds no solution.
 func place(rng *rand.Rand, board queens.Board, columns []int, budget *int) bool {
 	row, fewest := -1, queens.MaxN+1
 	for r, col := range columns {

@@ -20,7 +20,7 @@ var (
 	benchTime   = flag.Duration("opencl.time", time.Second, "least time of a count in BenchmarkStates")
 )
 
-// opened returns a counter with some settings, and skips the benchmark if the device does not take them.
+// opened returns a counter with the given settings. If the device does not take them, it skips the benchmark.
 func opened(b *testing.B, s settings) *counter {
 	b.Helper()
 	c, err := open(*benchDevice, s)

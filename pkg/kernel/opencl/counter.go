@@ -19,10 +19,10 @@ const (
 	// launchTime is how long a launch shall take. It is much longer than the pause between two launches, and so short that a
 	// count is cancelled in time even if other processes use the device.
 	launchTime = 10 * time.Millisecond
-	// pollTime is the time between two checks whether a launch has ended. If the driver waited instead, it would use a core.
+	// pollTime is the time between two checks whether a launch has ended. A driver that waits for the end would use a core.
 	pollTime = 50 * time.Microsecond
-	// A launch has several rounds. Before each round, states of busy lanes move to the queue if it is empty. A launch has
-	// manyRounds while rounds end early because lanes are idle, else fewRounds.
+	// A launch has one round while the host still has prefixes. After that it has manyRounds while rounds end early because
+	// lanes are idle, else fewRounds. Before each round, states of busy lanes move to the queue if it is empty.
 	fewRounds, manyRounds = 2, 8
 	// A round has firstBudget to maxBudget steps of each lane, unless it ends early; see search.cl.
 	firstBudget = 256
@@ -50,14 +50,14 @@ type counter struct {
 	buffers struct{ queue, places, control, saved, lanes, counts, rows cl.Buffer }
 
 	budget   uint32               // steps of each lane in all rounds of the next launch
-	early    bool                 // the last launch had idle lanes
+	early    bool                 // a round of the last launch ended early; true at first
 	expected time.Duration        // how long the next launch will take
 	now      [controlWords]uint32 // the words of control after the last round
 	control  [(manyRounds + 1) * controlWords]uint32
 	local    int    // bytes of local memory that a work-group may use
 	units    int    // multiprocessors of a GPU; 0 for another device
 	active   int    // lanes that take part in the search
-	nodes    []node // what goes to the queue next
+	nodes    []node // the states that go to the queue next
 	places   []place
 	filled   int      // how many nodes and places are filled
 	counts   []uint32 // two words for each task
@@ -232,14 +232,14 @@ func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 	return steps, nil
 }
 
-// sleep is like time.Sleep, but exact: time.Sleep takes at least a millisecond if no other goroutine runs.
+// sleep is like time.Sleep, but more exact: time.Sleep takes at least a millisecond if no other goroutine runs.
 func sleep(d time.Duration) {
 	t := syscall.NsecToTimespec(int64(d))
 	_ = syscall.Nanosleep(&t, nil) // the caller looks again anyway
 }
 
-// adapt sets the budget of the next launch. took is how long the last launch took, and steps is how many steps its busiest
-// lanes took. A launch that ended early can only show that the budget is too large.
+// adapt sets the budget and the expected time of the next launch. took is how long the last launch took, and steps is how many
+// steps its busiest lanes took. A launch that ended early can only show that the budget is too large.
 func (c *counter) adapt(took time.Duration, steps uint64) {
 	c.expected = min(took, launchTime)
 	if c.early && took <= launchTime {

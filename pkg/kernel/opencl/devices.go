@@ -13,7 +13,7 @@ import (
 )
 
 // Devices loads the drivers of this machine and returns their devices. The index of a device is its place in the list, which
-// does not change until drivers or devices do. The error says why there is no device.
+// does not change until drivers or devices do. The error says why there is no device, or how a driver failed.
 func Devices() ([]Device, error) {
 	found, err := cl.Devices()
 	if err != nil {

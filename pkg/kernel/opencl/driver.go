@@ -16,7 +16,7 @@ import (
 // step is what a counter does with its device between two polls of the context. It takes about launchTime.
 type step func(*counter) error
 
-// How long a step may take, in ticks. If the process is stopped and continues, it counts only one tick for that time, so it
+// How long a step may take, in ticks. If the process is suspended and continues, that time counts as one tick, so the counter
 // does not give up its device.
 const (
 	tickTime = time.Second
@@ -39,7 +39,7 @@ type driver struct {
 
 // startDriver starts the goroutine, which Close ends.
 func (c *counter) startDriver() {
-	// After a step that did not end in time, only Close sends one more. Nobody waits for these two.
+	// After a step that did not end in time, only Close sends one more. Nobody waits for the ends of these two steps.
 	c.driver = driver{steps: make(chan step, 2), ends: make(chan error, 2), timer: time.NewTimer(time.Hour)}
 	go func() {
 		for s := range c.steps {
@@ -68,7 +68,8 @@ func (c *counter) do(ctx context.Context, s step) error {
 	return errSilent
 }
 
-// Close releases everything. A device that does not answer keeps its memory until it answers or the process ends.
+// Close releases everything. A device that does not answer keeps its memory until it answers or the process ends; the error
+// says so.
 func (c *counter) Close() error {
 	defer close(c.steps)
 	defer c.timer.Stop()

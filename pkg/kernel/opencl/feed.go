@@ -17,8 +17,8 @@ const slots = 32
 // enough rows.
 const maxProblems = queens.MaxN - minRows + 1
 
-// minRows is the least number of rows of a problem that the device searches. The host counts smaller ones. With at least
-// three rows no gap is 31, and search.cl needs that bit.
+// minRows is the least number of rows of a problem that the device searches. The host counts problems with fewer rows. With at
+// least three rows no gap is 31, so search.cl can mark the last row by a shift of 31.
 const minRows = 3
 
 // Types of search.cl, with the same layout.
@@ -32,18 +32,18 @@ type (
 type feed struct {
 	board    *queens.Board
 	tasks    [][]queens.Prefix
-	found    []uint64 // completions of each task that need no search
+	found    []uint64 // for each task, the completions that the host counts
 	task     int      // the task whose states come next
-	begun    bool     // its first problem has been taken
+	begun    bool     // the first problem of this task has been taken
 	split    kernel.Problems
 	states   []kernel.State // states of the problem that are still to come
 	above    int            // rows from the states' row down to the problem's first row
-	base     uint32         // index in rows of the problem's first row
+	base     uint32         // index of the problem's first row in the field rows
 	allow    uint32         // squares that this row allows
 	buffer   [queens.MaxN]kernel.Row
 	numbers  [queens.MaxN + 1]int // for each depth the number of its problem, from 1
 	problems int
-	first    int // the first slot that a problem has
+	first    int // the first slot that any problem uses
 	rows     [maxProblems * slots]row
 }
 
@@ -57,8 +57,8 @@ func (f *feed) start(b *queens.Board, tasks [][]queens.Prefix, found []uint64) {
 // ended reports whether no state is still to come.
 func (f *feed) ended() bool { return f.task == len(f.tasks) }
 
-// fill sets the first nodes and places to the next states, and returns their number: 0 after the last state. It stops early
-// when the context ends.
+// fill sets the first elements of nodes and places to the next states, and returns their number: 0 after the last state. It
+// stops early when the context ends.
 func (f *feed) fill(ctx context.Context, nodes []node, places []place) int {
 	n := 0
 	for f.task < len(f.tasks) && ctx.Err() == nil {

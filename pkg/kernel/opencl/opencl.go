@@ -1,15 +1,15 @@
 // Package opencl counts on GPUs and other devices of OpenCL 1.2. It works in binaries that are built with the tag opencl on
-// Linux. In other binaries there is no device, and the error of Kernel says how to build with the tag. The package does not choose a
-// device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the kernel.
+// Linux. In other binaries there is no device, and the error of Kernel says how to build with the tag. The package does not
+// choose a device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the kernel.
 //
 // What must always hold:
 //
 //  1. A count is exact, or there is an error: no number on the way to a count can overflow.
 //  2. The queue of states never overflows, whatever the board, the prefixes and the sizes.
 //  3. A cancelled count returns within 50 ms, because launches are short: the times of earlier launches
-//     decide how many steps the next one has. If the device hangs, the count returns within seconds, and
-//     so does Close.
-//  4. New finds what the machine lacks, before a worker takes its first chunk.
+//     decide how many steps the next one has. If the device hangs, a count ends after 30 s of silence, or
+//     at most 5 s after its context ends, and Close returns within 5 s.
+//  4. New of the kernel finds what the machine lacks, before a worker takes its first chunk.
 //  5. If the device is lost, the result is an error that wraps [kernel.ErrDeviceLost], never a count.
 //  6. Count does not allocate.
 //  7. Each task has its own count, however many tasks a call has.

@@ -10,16 +10,16 @@
 // state takes one from the queue, from any part of the tree.
 //
 // A round of search ends after a number of steps. Then each lane saves its stack in its own column of the array saved, and
-// the next round resumes there. If the queue is empty, spill first moves half of each saved stack to the queue, where idle
-// lanes find it. A launch is several rounds.
+// resumes from it in the next round. If the queue is empty, spill first moves half of each saved stack to the queue, where
+// idle lanes find it. A launch is one or several rounds.
 //
 // What must always hold:
 //
-//   - The parts of the tree below the states in the queue and in the stacks are disjoint, and contain
-//     every completion that is not counted yet. A state moves between queue and stacks, and is never in
-//     two places.
+//   - The parts of the tree below the states in the queue, in the stacks and still on the host are
+//     disjoint, and contain every completion that is not counted yet. A state moves between queue and
+//     stacks, and is never in two places.
 //   - Only spill and the host write to the queue, and only while it is empty. They write no more states
-//     than it has room for: spill moves at most SLOTS / 2 states of each lane.
+//     than the queue has room for: spill moves at most SLOTS / 2 states of each lane.
 //   - A step finds at most one completion, and a round has at most 2^24 steps, so the 32 bits of found
 //     are enough for a round.
 //   - The 64 bits of a task's count are two words. An addition that wraps the lower word adds 1 to the
@@ -50,8 +50,8 @@
 #define MOST 3 // the most steps of a lane; the other lanes were idle for the rest of the round
 #define WORDS 4
 
-// A round ends early if more than a quarter of the lanes are idle, so that they get states of the others. Lanes check this
-// every LOOK steps.
+// A round ends early if more than a quarter of the lanes are idle, so that these get states of the busy ones. Lanes check
+// this every LOOK steps.
 #define LOOK 128u
 
 // What a lane keeps from launch to launch besides the states of its stack: their number, their task and their base.
@@ -61,8 +61,8 @@ typedef struct { uint depth, task, base; } Lane;
 // columns. That is also true for all states below it, because each row attacks one column more. The sum may wrap.
 typedef struct { uint base, task; } Place;
 
-// A row of a problem: the squares that the next row allows, or none after the last row; and the distance to the next row, 1
-// to 30.
+// A row of a problem: the squares that the next row allows, and the distance to the next row, 1 to 30. Both are 0 in the last
+// row.
 typedef struct { uint below, gap; } Row;
 
 // add adds the completions that a lane has found to the count of a task.
@@ -110,7 +110,7 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
     }
     GROUP_SYNC();
 
-    // The states of a lane's stack are width apart, so neighbouring lanes use different banks of local memory,
+    // The states of a lane's stack are width apart, so neighboring lanes use different banks of local memory,
     // whatever their depths. Below the stack is a state without free squares.
     const uint lane = LANE(), all = LANES(), width = MEMBERS();
     LOCAL uint4 *const bottom = stacks + width + MEMBER();
@@ -186,8 +186,8 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
         RAISE(&control[MOST], step);
 }
 
-// spill begins the next round. If the queue is empty, it moves half of each saved stack there. These are the upper rows,
-// which have most of the tree below them.
+// spill begins the next round. If the queue is empty, spill moves half of each saved stack to the queue: the states of the
+// upper rows, which have most of the tree below them.
 KERNEL void spill(GLOBAL uint4 *queue, GLOBAL Place *places, GLOBAL volatile uint *control,
                   GLOBAL uint4 *saved, GLOBAL Lane *lanes, uint round)
 {

@@ -83,8 +83,8 @@ func open(index int, s settings) (*counter, error) {
 	return c, nil
 }
 
-// choose chooses the sizes that are not set: work-groups whose stacks fit into the local memory on any board, and as many lanes
-// as keep the device busy.
+// choose sets the sizes that are 0: work-groups whose stacks fit into the local memory on any board, and as many lanes as keep
+// the device busy.
 func (c *counter) choose(d *cl.Device) {
 	each := lanesOfThread
 	if !d.IsCPU {
@@ -100,7 +100,7 @@ func (c *counter) choose(d *cl.Device) {
 	c.budget = c.minBudget
 }
 
-// fittingGroup halves the size of a work-group until its rows and stacks fit into the local memory, and returns it.
+// fittingGroup halves the size of a work-group until its rows and stacks fit into the local memory, or it is 1, and returns it.
 func fittingGroup(group, local, first, problems int) int {
 	for group > 1 && localRows(problems)+localStacks(first, group) > local {
 		group /= 2
@@ -108,7 +108,7 @@ func fittingGroup(group, local, first, problems int) int {
 	return group
 }
 
-// resident returns how many lanes take part in a search: as many as the device runs at the same time.
+// resident returns how many lanes take part in a search: on a GPU as many as it runs at the same time, else all.
 func (c *counter) resident(first, problems int) int {
 	if c.units == 0 {
 		return c.lanes

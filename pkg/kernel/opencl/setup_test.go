@@ -38,7 +38,7 @@ func mustClose(t *testing.T, c kernel.Counter) {
 	}
 }
 
-// cancelAfterPulse returns a context that ends when a search has advanced the pulse.
+// cancelAfterPulse returns a pulse, and a context that ends when a search has advanced the pulse three times.
 func cancelAfterPulse(t *testing.T) (context.Context, *atomic.Uint64) {
 	ctx, cancel := context.WithCancel(t.Context())
 	pulse, ended := new(atomic.Uint64), make(chan struct{})
@@ -86,8 +86,8 @@ func TestExtremeSizes(t *testing.T) {
 	}
 }
 
-// A count stays exact when the lower of its two words wraps. If there is more than one task, the test's kernel begins counts
-// just below that.
+// A count stays exact when the lower of its two words wraps. If there is more than one task, the test's kernel begins each
+// count just below the wrap.
 func TestCountsOf64Bits(t *testing.T) {
 	firstDevice(t)
 	const before = 1<<32 - 100

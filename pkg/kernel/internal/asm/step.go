@@ -95,8 +95,8 @@ func (s *amd64) moveRight(i int, x, y vec) {
 type survivors any
 
 // expand writes a function that takes states from one queue and appends their children to the next. The function ends when the
-// next queue is full or, unless it flushes, when too few states are left for a round. A flush goes on until no state is left,
-// neither in the buffers nor in the lanes.
+// next queue is full. Before that, a flush ends only when no state is left, neither in the buffers nor in the lanes, and any
+// other call ends when too few states are left for a round.
 //
 //	func name(from, to *queue, masks *rowMasks, flush bool) uint64
 //

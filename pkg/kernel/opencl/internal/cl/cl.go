@@ -9,7 +9,7 @@
 //   - Memory to which a call passes a pointer stays where it is until the call returns. C keeps no such
 //     pointer, because all reads and writes of buffers are blocking.
 //   - A call that a search repeats does not allocate.
-//   - Each object that is created is released once; [Live] counts the others.
+//   - Each object that is created is released once; [Live] counts those that are not released yet.
 package cl
 
 import (
@@ -23,8 +23,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// function describes a function of OpenCL: its position in the table of an ICD, and its name. The extension cl_khr_icd
-// defines the table; its first functions never move.
+// function describes a function of OpenCL: its name, and its position in the table of functions that each driver has. The
+// extension cl_khr_icd defines the table; its first functions never move.
 type function struct {
 	index int
 	name  string

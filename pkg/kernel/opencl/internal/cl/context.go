@@ -13,7 +13,8 @@ import (
 )
 
 // Context has a device and a queue of commands, which run one after the other. [Context.Close] releases everything that the
-// context has created. After a call that fails, the context makes no other call, and [Context.Err] returns the error.
+// context has created. After a call that fails, the context makes no other call until Close, and [Context.Err] returns the
+// error.
 type Context struct {
 	caller
 	device, context, queue, program uintptr

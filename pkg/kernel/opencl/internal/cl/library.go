@@ -35,14 +35,14 @@ type Device struct {
 	LocalMemory  int    // bytes for a work-group, at most 1 GiB
 }
 
-// maxPlatforms and maxDevices bound what drivers may say of themselves.
+// maxPlatforms and maxDevices limit the platforms of a driver and the devices of a platform. Further ones are left out.
 const (
 	maxPlatforms = 64
 	maxDevices   = 256
 )
 
-// Devices loads the drivers of this machine and returns their devices, at least one if there is no error. Drivers that
-// can't be loaded or have no device are left out.
+// Devices loads the drivers of this machine and returns their devices, at least one if there is no error. Drivers that can't be
+// loaded, list no platform or have no device are left out. Any other failure of a driver is an error.
 func Devices() (devices []Device, err error) {
 	drivers, err := load()
 	for _, list := range drivers {
