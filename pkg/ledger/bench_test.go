@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// largeHeader returns the header of a run with that many tasks. Its manifest describes no real count.
+// largeHeader returns the header of a run with the given number of tasks. Its manifest describes no real count.
 func largeHeader(b *testing.B, tasks uint64) *Header {
 	h := newHeader(b, 1)
 	h.Manifest.Tasks = tasks

@@ -32,7 +32,7 @@ type Config struct {
 //	/               the page
 //	/fragment       what a browser with scripts fetches each second
 //	/snapshot.json  the snapshot; 503 before the first
-//	/metrics        the same for Prometheus
+//	/metrics        numbers of the snapshot for Prometheus
 //	/healthz        200, or 503 if the run counts and its last snapshot is older than 30 s
 func Listen(cfg Config) (*Server, error) {
 	s := &Server{browsers: browsers{asked: map[string]time.Time{}}, linger: cfg.Linger}
