@@ -22,8 +22,8 @@ import (
 // RecountCommand is the name of the subcommand that [Recount.InChild] starts. It is not meant for people.
 const RecountCommand = "recount-task"
 
-// Recount is a task that a coordinator counts itself, and how it counts. Recounts decide which workers are wrong: see
-// docs/correctness.md.
+// Recount is a task that a coordinator counts itself, and how it counts this task. Recounts decide which workers are wrong:
+// see docs/correctness.md.
 type Recount struct {
 	Board    queens.Board    `json:"allow"`
 	Prefixes []queens.Prefix `json:"prefixes"`
@@ -79,8 +79,8 @@ func (r *Recount) InChild(ctx context.Context) (count uint64, err error) {
 	return count, nil
 }
 
-// ServeRecount is the child. It reads a task from in, counts it, and writes to out what [Recount.InChild] expects. It ends
-// early when in is closed, because then the process that started it has ended.
+// ServeRecount is what the child runs. It reads a task from its input, counts it, and writes what [Recount.InChild] expects
+// to its output. It ends early when its input is closed, because then the process that started it has ended.
 func ServeRecount(ctx context.Context, in io.Reader, out io.Writer) error {
 	var r Recount
 	if err := json.NewDecoder(in).Decode(&r); err != nil {
@@ -98,7 +98,7 @@ func ServeRecount(ctx context.Context, in io.Reader, out io.Writer) error {
 		for range time.Tick(time.Second) {
 			if now := pulse.Load(); now != last {
 				last = now
-				_, _ = fmt.Fprintln(out) // if nobody reads out, in is closed too
+				_, _ = fmt.Fprintln(out) // if nobody reads the output, the input is closed too
 			}
 		}
 	}()
@@ -137,7 +137,7 @@ func (r *Recount) Run(ctx context.Context, pulse *atomic.Uint64) (total uint64, 
 	return total, err
 }
 
-// deeper extends the prefixes by a queen on one more row, in every possible way. It keeps whole solutions.
+// deeper extends the prefixes by a queen on one more row, in every possible way. A prefix of all rows stays as it is.
 func deeper(b *queens.Board, prefixes []queens.Prefix) (below []queens.Prefix) {
 	for _, p := range prefixes {
 		if p.Row == b.N {

@@ -32,7 +32,7 @@ func recountOf(k string, deeper bool) count.Recount {
 	return count.Recount{Board: board, Prefixes: first, Kernel: k, Deeper: deeper}
 }
 
-// Every kernel of this machine recounts a task, also one row deeper, in this process and in a child.
+// Every kernel of this machine recounts a task in this process, also one row deeper. A child does so with generic.
 func TestRecountInChild(t *testing.T) {
 	for _, k := range kernel.Available() {
 		for _, deeper := range []bool{false, true} {

@@ -97,7 +97,7 @@ func prefixes(t *testing.T, n int, s queens.Symmetry) int64 {
 	return sum
 }
 
-// A cancelled count returns the cause and no total. It does so at once, although the whole count would take many minutes.
+// A canceled count returns the cause and no total. It does so at once, although the whole count would take many minutes.
 func TestCancelled(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	for _, threads := range []int{1, 4} {
@@ -132,8 +132,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// A count that is cancelled between tasks returns no total, although each search that began
-// was completed.
+// A count that is canceled between tasks returns no total, although each search that began was completed.
 func TestCancelledBetweenSearches(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -10,11 +10,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Each counts tasks with kernel k on that many threads, at least 1. It calls done with the key and the count of each task,
-// in the order of the tasks, one call at a time. It holds a few tasks per thread, or a few batches if the kernel counts
-// many tasks at once. It increments pulse while a search advances. It returns when all tasks are counted and all counters
-// are closed, or with the first error. An error comes from done or from the kernel (see [kernel.Kernel.WithCounter]), or is
-// the cause of ctx's end.
+// Each counts tasks with kernel k on the given number of threads, at least 1. It calls the function done with the key and
+// the count of each task, in the order of the tasks, one call at a time. It holds a few tasks per thread, or a few batches
+// if the kernel counts many tasks at once. It increments pulse while a search advances. When all tasks are counted, or
+// after the first error, it closes all counters and returns. An error comes from done or from the kernel (see
+// [kernel.Kernel.WithCounter]), or is the cause of ctx's end.
 func Each[Key any](
 	ctx context.Context, k kernel.Kernel, threads int, pulse *atomic.Uint64,
 	tasks iter.Seq2[Key, queens.Task], done func(Key, queens.TaskCount) error,

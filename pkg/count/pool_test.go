@@ -26,8 +26,7 @@ func tasks(n int) func(yield func(int, queens.Task) bool) {
 	}
 }
 
-// Each counts every task once, on all its threads at the same time, and calls done from
-// one goroutine.
+// count.Each counts every task once, on all its threads at the same time. It makes one call of done at a time.
 func TestEachCountsEveryTaskOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, threads = 30, 3
@@ -57,7 +56,7 @@ func TestEachCountsEveryTaskOnce(t *testing.T) {
 	})
 }
 
-// Each ends with the first error of done, or with the cause of ctx.
+// count.Each ends with the first error of done, or with the cause of ctx.
 func TestEachEndsWithAnError(t *testing.T) {
 	reason := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -75,7 +74,7 @@ func TestEachEndsWithAnError(t *testing.T) {
 	}
 }
 
-// Each names the kernel.
+// count.Each names the kernel in each count.
 func TestEachNamesTheKernel(t *testing.T) {
 	err := count.Each(t.Context(), fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(10), func(index int, c queens.TaskCount) error {
 		if c.Kernel != "fake" {
@@ -88,7 +87,7 @@ func TestEachNamesTheKernel(t *testing.T) {
 	}
 }
 
-// Each makes one counter per thread. However it ends, all counters are closed before it returns.
+// count.Each makes one counter per thread. However it ends, it closes all counters before it returns.
 func TestEachClosesItsCounters(t *testing.T) {
 	const threads = 3
 	reason := errors.New("stopped by the test")
@@ -127,7 +126,7 @@ func TestEachClosesItsCounters(t *testing.T) {
 	}
 }
 
-// Each returns the error of New, even if only one thread gets no counter, and the error of Close. The errors name the
+// count.Each returns the error of New, even if only one thread gets no counter, and the error of Close. The errors name the
 // kernel.
 func TestEachWithoutACounter(t *testing.T) {
 	reason := errors.New("the device is busy")

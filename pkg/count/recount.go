@@ -21,17 +21,18 @@ type Recounted struct {
 	Count   string  `json:"count"`            // its count now
 	Seconds float64 `json:"seconds"`          // time of the search
 	Kernel  string  `json:"kernel"`           // kernel that searched
-	Agrees  *bool   `json:"agrees,omitempty"` // whether the exported count is the same; absent if there is none
+	Agrees  *bool   `json:"agrees,omitempty"` // whether the exported count is the same; absent if the line has no count
 }
 
-// RecountLines counts exported tasks again, on that many threads. It reads a [queens.ExportedTask] from each line of in,
-// and writes a [Recounted] for each to out, as JSON lines in the same order. It holds as many tasks as [Each] does. It ends
-// early with the first line that is not a task, with the cause of ctx's end, or with an error of in or out. If counts
-// differ from the counts in their lines, the error wraps [queens.ErrContradiction] and names the first such task.
+// RecountLines counts exported tasks again, on the given number of threads. It reads a [queens.ExportedTask] from each line
+// of its input, and writes a [Recounted] for each task to its output, as JSON lines in the same order. It holds as many
+// tasks as [Each] does. It ends early with the first line that is not a task, with the cause of ctx's end, or with an error
+// of the input, the output or the kernel. If counts differ from the counts in their lines, the error wraps
+// [queens.ErrContradiction] and names the first such task.
 func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	// A read from a terminal or a pipe can't be cancelled, so nothing waits for this goroutine. It ends after its read, or
+	// A read from a terminal or a pipe can't be canceled, so nothing waits for this goroutine. It ends after its read, or
 	// with the process.
 	lines, to := io.Pipe()
 	go func() {
@@ -55,7 +56,7 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 		}
 		err := reports.Encode(r)
 		if err != nil {
-			stop(err) // ends tasks, which may be waiting for input
+			stop(err) // ends the sequence of tasks, which may be waiting for input
 		}
 		return err
 	})
@@ -68,10 +69,10 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	return err
 }
 
-// maxLine is the greatest length of a line in bytes. The largest task has less than a million.
+// maxLine is the greatest length of a line in bytes. The line of the largest task has less than a million.
 const maxLine = 4 << 20
 
-// readTasks yields the tasks of in. It ends at the first line that is not a task.
+// readTasks yields the tasks of the lines. It ends at the first line that is not a task.
 func readTasks(in io.Reader, yield func(*queens.ExportedTask, queens.Task) bool) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, maxLine)
@@ -86,7 +87,7 @@ func readTasks(in io.Reader, yield func(*queens.ExportedTask, queens.Task) bool)
 			task, err = l.Search()
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %.200w", number, err) // it may quote a literal of any length
+			return fmt.Errorf("line %d: %.200w", number, err) // err may quote a literal of any length
 		}
 		if !yield(l, task) {
 			return nil

@@ -69,7 +69,7 @@ func TestRecountStreams(t *testing.T) {
 	})
 }
 
-// A recount that is cancelled waits neither for input nor for a search to complete.
+// A recount that is canceled waits neither for input nor for a search to complete.
 func TestRecountEndsWithItsContext(t *testing.T) {
 	for name, line := range map[string]string{"waiting": "", "searching": exported(t, 1, nil)} {
 		t.Run(name, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// exported returns the line of a task of the empty board of side 4.
+// exported returns the line of a task: the empty prefix on the full board of side 4.
 func exported(t *testing.T, id uint64, counted *uint64) string {
 	t.Helper()
 	line, err := json.Marshal(queens.ExportedTask{

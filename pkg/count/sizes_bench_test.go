@@ -16,9 +16,9 @@ import (
 )
 
 // BenchmarkSizes measures what small tasks cost the fastest kernel: the time of the tasks of the default split, divided by
-// the time of large tasks. A large task is 1/256 of the run, and has at most 4e9 nodes. The benchmark samples large tasks by
-// their share in the run, and counts the prefixes of each both ways in turn, on one thread. An iteration counts the whole
-// sample both ways. See scripts/bench sizes.
+// the time of large tasks. A large task is 1/256 of the run, and has at most 4e9 nodes. The benchmark samples large tasks
+// by their share in the run, and counts the prefixes of each in small tasks and as one large task, in turn, on one thread.
+// An iteration counts the whole sample both ways. See scripts/bench sizes.
 func BenchmarkSizes(b *testing.B) {
 	for _, c := range []struct{ n, sample int }{{18, 100}, {19, 60}, {20, 30}, {21, 20}, {22, 20}} {
 		b.Run(fmt.Sprintf("n=%d", c.n), func(b *testing.B) { benchmarkSizes(b, c.n, c.sample) })
@@ -107,7 +107,8 @@ func sampleRegions(b *testing.B, n, sample int) (regions [][2][]queens.Task) {
 	return regions
 }
 
-// resized returns the plan with tasks of the target number of nodes. They have eight or more prefixes if possible.
+// resized returns the plan with tasks that have about the given number of nodes. They have eight or more prefixes if
+// possible.
 func resized(plan queens.ClassPlan, profile *split.Profile, target float64) queens.ClassPlan {
 	cost := func() float64 { return profile.NodesBelow(plan.Depth) / profile[plan.Depth] } // nodes of a prefix
 	for plan.Depth = 2; 8*cost() > target; {
@@ -117,7 +118,7 @@ func resized(plan queens.ClassPlan, profile *split.Profile, target float64) quee
 	return plan
 }
 
-// appendBelow appends the prefixes of a depth that begin with p.
+// appendBelow appends the prefixes of the given depth that begin with p.
 func appendBelow(to []queens.Prefix, b *queens.Board, p queens.Prefix, depth int) []queens.Prefix {
 	if p.Row >= depth {
 		return append(to, p)

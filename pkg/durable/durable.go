@@ -1,6 +1,7 @@
-// Package durable writes files, and locks them. A file is there as a whole or not at all, whenever the process or the machine
-// dies. It is written under another name in the same folder and synced to disk. Only then it gets its name, and the folder is
-// synced last. A process that is killed leaves at most a file whose name ends in .new, which nobody reads.
+// Package durable writes files, and locks them. A file is there as a whole or not at all, whenever the process or the
+// machine dies. It is written under another name in the same folder and synced to disk. Only then does it get its name. The
+// folder is synced last. A process that is killed leaves at most a file whose name ends in .new, which nobody reads.
+// [WriteNew] has one exception.
 package durable
 
 import (
@@ -18,7 +19,7 @@ var ErrLocked = errors.New("it is locked")
 func Write(path string, data []byte) error { return write(path, data, os.Rename) }
 
 // WriteNew does what [Write] does, unless a file has the name. Then that file stays as it is, and the error wraps
-// [fs.ErrExist].
+// [fs.ErrExist]. On a file system without hard links, a process that is killed may leave an empty file with the name.
 func WriteNew(path string, data []byte) error { return write(path, data, link) }
 
 func write(path string, data []byte, name func(temporary, path string) error) error {
@@ -57,8 +58,8 @@ func link(temporary, path string) error {
 	return err
 }
 
-// StateFolder returns the default folder for data that should persist but is not worth a backup, such as runs. It is
-// $XDG_STATE_HOME/nqueens, as the XDG Base Directory Specification says.
+// StateFolder returns the default folder for data that lasts, such as runs. It is $XDG_STATE_HOME/nqueens, or
+// ~/.local/state/nqueens if this variable is empty: see the XDG Base Directory Specification.
 func StateFolder() (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if state == "" {

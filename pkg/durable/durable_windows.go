@@ -24,7 +24,7 @@ func Lock(file *os.File, exclusive bool) error {
 	return err
 }
 
-// lockRange returns the range of bytes to lock: one, far beyond the end of the file.
+// lockRange returns the range of bytes to lock: one byte, far beyond the end of the file.
 func lockRange() *windows.Overlapped {
 	return &windows.Overlapped{Offset: 1<<32 - 2, OffsetHigh: 1<<32 - 1}
 }

@@ -14,8 +14,8 @@ import (
 //
 // The yielded slice is reused. The consumer must not change it, and must clone it to keep it beyond the next solution.
 //
-// Two solutions may be hours apart, so the sequence also ends when ctx ends, within milliseconds. ctx.Err() tells whether it
-// is complete.
+// Two solutions may be hours apart, so the sequence also ends when ctx ends, within milliseconds. If ctx.Err() is nil after
+// the last solution, the sequence is complete.
 func Boards(ctx context.Context, b queens.Board) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		s := search{ctx: ctx, board: b, columns: make([]int, b.N), yield: yield}

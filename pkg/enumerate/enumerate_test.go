@@ -66,7 +66,7 @@ func TestBoardsTakeConstantMemory(t *testing.T) {
 	if known, _ := queens.KnownTotal(14); boards != known.Int64() {
 		t.Errorf("n=14 has %d boards, want %v", boards, known)
 	}
-	// The runtime may allocate now and then beside the search.
+	// The runtime itself may allocate now and then.
 	if many > few+10 {
 		t.Errorf("n=14 takes %v allocations, n=4 takes %v", many, few)
 	}

@@ -19,7 +19,7 @@ import (
 func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	return func(yield func([]int, int) bool) {
 		orbit := newOrbit(n)
-		for a := 0; 2*a < n-1 || a == 0; a++ { // the middles of two sides attack each other
+		for a := 0; 2*a < n-1 || a == 0; a++ { // queens in the middles of two sides attack each other
 			for columns := range Boards(ctx, boundedBoard(n, a)) {
 				images, first := orbit.images(columns)
 				if first && !yield(columns, images) {
@@ -30,7 +30,7 @@ func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	}
 }
 
-// boundedBoard returns the board with the top queen on column a. The other sides allow no square that is nearer to a corner
+// boundedBoard returns the board with the top queen on column a. The other sides allow no square whose distance is less
 // than a.
 func boundedBoard(n, a int) queens.Board {
 	board := queens.FullBoard(n)
@@ -45,7 +45,7 @@ func boundedBoard(n, a int) queens.Board {
 	return board
 }
 
-// orbit computes the images of solutions of one side. It reuses its buffers.
+// orbit computes the images of solutions of boards of one side. It reuses its buffers.
 type orbit struct{ turned, next, mirrored []int }
 
 func newOrbit(n int) *orbit {

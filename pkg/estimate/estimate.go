@@ -18,10 +18,11 @@ import (
 type Job struct {
 	N      int
 	Kernel kernel.Kernel
-	// Threads is the number of threads of the count, at least 1. Their cores are like the cores of this machine.
+	// Threads is the number of threads of the count, at least 1. The estimate assumes that their cores are like the cores
+	// of this machine.
 	Threads int
-	// Cores is the number of threads of the estimate itself, at least 1. It should be the number of cores, so that the sample
-	// shows what they share.
+	// Cores is the number of threads of the estimate itself, at least 1. It should be the number of cores, so that all
+	// cores are busy during the sample, as during a count.
 	Cores int
 }
 
@@ -32,7 +33,7 @@ type Range struct {
 	High float64 `json:"high"`
 }
 
-// Fleet is the time of the count on some number of threads.
+// Fleet is the time of the count on a number of threads.
 type Fleet struct {
 	Threads int     `json:"threads"`
 	Seconds float64 `json:"seconds"`
@@ -49,8 +50,8 @@ type Estimate struct {
 	Tasks       float64 `json:"tasks"`
 	CoreSeconds Range   `json:"core_seconds"` // time of the searches, summed over all threads
 	Threads     int     `json:"threads"`
-	Seconds     Range   `json:"seconds"` // time of the whole command on these threads
-	Fleets      []Fleet `json:"fleets"`  // the same on other numbers of threads
+	Seconds     Range   `json:"seconds"` // time of the whole command on that number of threads
+	Fleets      []Fleet `json:"fleets"`  // time of the whole command on other numbers of threads
 }
 
 // variation is the share by which the time of a search varies on the same machine.
@@ -88,8 +89,8 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 	return e, nil
 }
 
-// wall returns the time of the search on that many threads if one core would search for core seconds. At the end, a thread
-// waits about the time of a task for the last tasks of the others.
+// wall returns the time of the search on the given number of threads. The parameter core is the time that one core would
+// take, in seconds. At the end, a thread waits about the time of a task for the last tasks of the others.
 func (e *Estimate) wall(core float64, threads int) float64 {
 	wait := core / math.Max(e.Tasks, 1)
 	return core/float64(threads) + wait*float64(threads-1)/float64(threads)

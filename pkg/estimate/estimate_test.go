@@ -17,8 +17,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// sleeper returns a kernel that counts nothing, but sleeps for each prefix. With fake time, that is exactly the cost of its
-// search.
+// sleeper returns a kernel that counts nothing, but sleeps for each prefix. With fake time, a search takes exactly that
+// long.
 func sleeper(t *testing.T, cost func(b *queens.Board, p queens.Prefix) time.Duration) kernel.Kernel {
 	fake := &kerneltest.Fake{Count: func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
 		var all time.Duration
@@ -35,7 +35,7 @@ func sleeper(t *testing.T, cost func(b *queens.Board, p queens.Prefix) time.Dura
 	return fake.Kernel(t)
 }
 
-// below returns the number of prefixes of that many rows that begin with p.
+// below returns the number of prefixes of the given number of rows that begin with p.
 func below(b *queens.Board, p queens.Prefix, rows int) (found int) {
 	if p.Row >= rows {
 		return 1
@@ -56,8 +56,8 @@ func mustClasses(t *testing.T, n int) []queens.Class {
 }
 
 // For a kernel of known cost, the true time is within the stated range, which is narrow. That is so for small sides, whose
-// classes are single tasks, for larger sides, and for any number of threads. A class costs about a nanosecond for each node;
-// a prefix costs as much as the prefixes seven rows below it.
+// classes are single tasks, for larger sides, and for any number of threads. A class costs about a nanosecond for each
+// node; a prefix costs as much as all prefixes of seven rows that begin with it.
 func TestTimeOfAKnownKernel(t *testing.T) {
 	const rows = 7
 	for _, c := range []struct{ n, threads int }{{8, 1}, {12, 2}, {16, 2}, {18, 4}, {20, 3}} {
@@ -117,7 +117,7 @@ func TestNodesAndFleets(t *testing.T) {
 	}
 }
 
-// An estimate ends with the cause of its context, before it starts and during a search, or with the error of the kernel.
+// An estimate ends with the error of the kernel, or with the cause of its context, before the start or during a search.
 func TestEstimateEnds(t *testing.T) {
 	enough := errors.New("enough")
 	endless := func(*queens.Board, queens.Prefix) time.Duration { return 1000 * time.Hour }

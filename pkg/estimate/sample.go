@@ -19,13 +19,14 @@ import (
 )
 
 const (
-	// treeProbes is the number of random probes of each class. starts is the number of random prefixes of each class with
-	// which a run may begin.
+	// treeProbes is the number of random probes of each class. starts is the number of random probes that find the prefixes
+	// of a class with which runs of the [sampler] may begin.
 	treeProbes = 1 << 14
 	starts     = 1 << 9
-	// runNodes is about the greatest number of nodes of a run. Up to n = 22, a whole task has fewer.
+	// runNodes is about the greatest number of nodes of a run. Up to n = 22, a whole task has no more.
 	runNodes = 1.5e9
-	// Each thread makes at least minRuns. After that, no run begins when the budget is spent or there are mostRuns.
+	// The sample has at least minRuns runs for each thread. After these, no run begins when the budget is spent or there
+	// are mostRuns.
 	budget   = 1200 * time.Millisecond
 	minRuns  = 4
 	mostRuns = 256
@@ -41,14 +42,15 @@ type stratum struct {
 	share   float64 // the share of this class in the nodes of all classes
 	tasks   float64
 	// Each path has the columns of the queens of a prefix with which a run may begin. A prefix that a random probe finds
-	// stands for as many prefixes as the product of the numbers of choices on its way. products has these products, added up.
+	// stands for as many prefixes as the product of the numbers of choices on its way. products[i] is the sum of these
+	// products for paths[:i+1].
 	paths    [][]byte
 	products []float64
 }
 
-// sampler hands out runs of a count. A run is a task, or a part of a task that takes too long. It keeps prefixes of a task
-// together, because a kernel shares work among them. Runs are evenly spread over the estimated work of all classes, and over
-// each class.
+// sampler hands out runs of a count. A run is a task, or a part of a task that takes too long. A run has consecutive
+// prefixes, because a kernel shares work among them. Runs are evenly spread over the estimated work of all classes, and
+// over each class.
 //
 // References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29 (1975),
 // 121-136; [Cochran] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6, on estimates of a ratio.
@@ -107,8 +109,8 @@ func (c *stratum) findPaths(source *rand.PCG) {
 	}
 }
 
-// run returns the class and the prefixes of the run with the given number. There are no prefixes if the class has none. The
-// positions of consecutive numbers are evenly spread, like the multiples of the golden ratio modulo 1.
+// run returns the class and the prefixes of the run with the given number. There are no prefixes if the probes found none.
+// The positions of the runs in the work are the multiples of the golden ratio modulo 1, which are evenly spread.
 func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	_, position := math.Modf(float64(number) * math.Phi)
 	for i := range s.strata {
@@ -125,8 +127,8 @@ func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	return c, split.Batch(&c.plan, c.paths[min(at, last)])
 }
 
-// measure counts runs on that many threads. It returns the seconds for a node, and the standard error of this time as a share
-// of it.
+// measure counts runs on the given number of threads. It returns the seconds for a node, and the standard error of this
+// time as a share of this time.
 func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (perNode, deviation float64, err error) {
 	type observation struct{ seconds, nodes, stands float64 }
 	var all []observation
@@ -152,7 +154,8 @@ func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (pe
 	return seconds / nodes, math.Sqrt(squares * n / max(n-1, 1)), nil
 }
 
-// runs yields the runs with their numbers, until there are enough.
+// runs yields runs with their numbers: all with a number below the parameter least, and later ones until the deadline, up
+// to mostRuns.
 func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq2[uint64, queens.Task] {
 	return func(yield func(uint64, queens.Task) bool) {
 		if s.nodes == 0 {
@@ -171,7 +174,7 @@ func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq2[uint64, queen
 }
 
 // estimateNodes estimates the number of nodes below the prefixes of a run, including the prefixes. Random probes choose
-// subtrees at some depth, whose nodes are counted.
+// subtrees, and the nodes of these subtrees are counted.
 func (c *stratum) estimateNodes(run []queens.Prefix, source *rand.PCG) float64 {
 	b := &c.plan.Board
 	depth := c.profile.Depth(c.plan.Depth, b.N, subtreeNodes)

@@ -11,7 +11,7 @@ const (
 	year = 365 * day
 )
 
-// Duration formats a duration, rounded to one or two units: 1.2s, 19s, 4m12s, 3h20m, 12d4h.
+// Duration formats a duration, rounded to one or two units: 1.23s, 19s, 4m12s, 3h20m, 12d4h.
 func Duration(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -68,8 +68,8 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 }
 
 // Remaining formats the time that a run still takes: 4m10s to 5m. It rounds both ends outwards to multiples of a step, so
-// that the text covers the range. The step is at least a thirtieth of the time, so that the text rarely changes when the
-// forecast moves by one percent. It formats negative times as 0.
+// that the text covers the range. Up to 30 years, the step is about a thirtieth of the time or more, so that the text
+// rarely changes when the forecast moves by one percent. It formats negative times as 0.
 func Remaining(least, most time.Duration) string {
 	low, high := max(0, least), max(0, least, most)
 	low = low.Truncate(step(low))

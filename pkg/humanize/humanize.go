@@ -48,8 +48,8 @@ func Plural[T int | uint64](number T, noun string) string {
 	return Int(number) + " " + noun
 }
 
-// Approx formats a number that is at least 0: in full up to 999999, else with three
-// digits: 3.93e10.
+// Approx formats a number that is at least 0: rounded to a whole number up to 999999, else to three digits, such as
+// 3.93e10.
 func Approx(x float64) string {
 	if x < 999999.5 {
 		return fmt.Sprintf("%.0f", x)
@@ -79,7 +79,8 @@ func scale(x float64, units ...string) (scaled float64, unit string) {
 	return x, units[0]
 }
 
-// threeDigits formats a number with three digits, at most maxDecimals of them after the point: 2.06, 20.6, 206.
+// threeDigits formats a number below 1000 with up to three digits, at most maxDecimals of them after the point: 2.06, 20.6,
+// 206.
 func threeDigits(x float64, maxDecimals int) string {
 	decimals := 0
 	switch {
@@ -100,7 +101,7 @@ func Bytes(size uint64) string {
 	return threeDigits(float64(size)/mib, 1) + " MiB"
 }
 
-// Percentage converts a share to percent, rounded down to a tenth. Only 1 gives 100.
+// Percentage converts a share to percent, rounded down to a tenth. No share below 1 gives 100.
 func Percentage(share float64) float64 { return math.Floor(share*1000) / 10 }
 
 // Percent formats a share with one decimal, rounded down. It returns 100.0% if and only if done is true.

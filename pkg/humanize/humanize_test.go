@@ -36,7 +36,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Small numbers are shown in full.
+// Numbers up to 999999 are rounded to whole numbers, larger ones to three digits.
 func TestApprox(t *testing.T) {
 	for want, x := range map[string]float64{
 		"0": 0, "4": 3.98, "724": 724.4, "999999": 999999.4, "1.00e6": 999999.5,
@@ -66,7 +66,7 @@ func TestPlural(t *testing.T) {
 	}
 }
 
-// Only a share that is done is shown as 100%.
+// Percent shows 100% only if all is done.
 func TestPercent(t *testing.T) {
 	for _, c := range []struct {
 		share float64

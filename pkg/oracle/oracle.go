@@ -11,11 +11,11 @@ import (
 // Everywhere allows every square.
 func Everywhere(row, col int) bool { return true }
 
-// Count returns the number of ways to place one queen on each row from len(prefix) to n-1, on allowed
-// squares, so that no queen attacks another.
+// Count returns the number of ways to place one queen on each row from len(prefix) to n-1, on allowed squares, so that none
+// of these queens attacks another queen.
 //
-// prefix[row] is the column of the queen that already stands on that row; if it is negative, the row is empty. These queens
-// may stand on squares that are not allowed, and may attack each other.
+// prefix[row] is the column of the queen that already stands on that row; if it is negative, the row is empty. The queens
+// of the prefix may stand on squares that are not allowed, and may attack each other.
 func Count(n int, allowed func(row, col int) bool, prefix []int) uint64 {
 	s := newSearch(n, allowed)
 	for row, col := range prefix {

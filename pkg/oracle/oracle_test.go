@@ -123,7 +123,7 @@ func countPermutations(n int, allowed func(row, col int) bool, prefix []int) uin
 	return found / orders
 }
 
-// anyAttack reports whether a queen on row first or below attacks a queen above it.
+// anyAttack reports whether a queen of columns[first:] attacks a queen above it.
 func anyAttack(columns []int, first int) bool {
 	for row := first; row < len(columns); row++ {
 		for above := range row {

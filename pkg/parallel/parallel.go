@@ -22,9 +22,9 @@ func InOrder[In, Out any](
 }
 
 // InOrderOn calls work with each item, on the given number of threads. It calls done with the results in the order of the
-// items, one call at a time. However long the sequence is, it holds only a few items for each thread, and at most one item on
-// which no thread works yet. The sequence runs in its own goroutine. InOrderOn returns when all goroutines have ended. It
-// returns nil, the error of the first item in order whose work or done fails, or the cause of ctx.
+// items, one call at a time. However long the sequence is, InOrderOn holds only a few items for each thread, and at most
+// one item on which no thread works yet. The sequence runs in its own goroutine. InOrderOn returns when all goroutines have
+// ended. It returns nil, the error of the first item in order whose work or done fails, or the cause of ctx.
 func InOrderOn[In, Out any](
 	ctx context.Context, threads int, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
 ) error {
@@ -78,7 +78,7 @@ func InOrderOn[In, Out any](
 	return group.Wait()
 }
 
-// Map returns the results of all items. It calls work on GOMAXPROCS threads.
+// Map returns the results of all items, in the order of the items. It calls work on up to GOMAXPROCS threads.
 func Map[In, Out any](items []In, work func(In) Out) []Out {
 	results := make([]Out, len(items))
 	var group errgroup.Group

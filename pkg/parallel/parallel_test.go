@@ -64,7 +64,7 @@ func TestMap(t *testing.T) {
 }
 
 // InOrder returns the error of the first item in order that fails, even if a later item fails sooner. done is not called
-// after it.
+// for the items after it.
 func TestFirstError(t *testing.T) {
 	later := make(chan struct{})
 	done := 0
