@@ -75,8 +75,8 @@ func TestProbeIsPinned(t *testing.T) {
 }
 
 // A descent begins with the given prefix, with weight 1. Each row adds a queen on a free square and multiplies the weight
-// by the number of free squares. Many descents reach every free square. It ends only at a row without a free square, or
-// after the last row.
+// by the number of free squares. Many descents reach every free square. A descent ends only after the last row or at a row
+// without a free square.
 func TestDescend(t *testing.T) {
 	source := rand.NewPCG(1, 2)
 	for seed := range uint64(40) {
