@@ -10,8 +10,8 @@ import (
 )
 
 // A vector holds twice as many states in 16-bit lanes as in 32-bit lanes, but a 16-bit lane has only 16 columns. On a wider
-// board, the search must first place the queens of the outer columns; see window.go. That prunes badly and divides the search
-// into many small ones, so 32-bit lanes are faster on wide boards.
+// board, the search must first place the queens of the outer columns; see window.go. Placing them prunes little and divides the
+// search into many small ones, so 32-bit lanes are faster on wide boards.
 
 // maxOuter decides the width of lanes: a batch is counted in 16-bit lanes if at most this many outer columns need a queen.
 // docs/benchmarks.md has the measurements.
@@ -77,13 +77,13 @@ func (c *vectorCounter) Count(
 
 func (*vectorCounter) Close() error { return nil }
 
-// isNarrow reports whether to count a batch in 16-bit lanes. p and states are the first problem of the batch, which decides
-// for all.
+// isNarrow reports whether to count a batch in 16-bit lanes. p and states are its first problem, which decides for the whole
+// batch.
 func (c *vectorCounter) isNarrow(p *Problem, states []State) bool {
 	return c.wide == nil || c.narrow != nil && c.outerColumns(p, states) <= maxOuter
 }
 
-// cancelled removes all states from the queues and returns context.Cause of the context.
+// cancelled removes all states from the queues and returns context.Cause(c.ctx).
 func (c *vectorCounter) cancelled() error {
 	if c.narrow != nil {
 		c.narrow.clear()

@@ -63,7 +63,7 @@ type counter struct {
 	counts   []uint32 // two words for each task
 	totals   []uint64 // a count for each task
 	uploaded int      // problems on the device
-	room     uint64   // the steps of all launches so far, had no lane been idle
+	room     uint64   // steps of the lanes in all launches so far if no lane had been idle
 	one      [1][]queens.Prefix
 
 	title string // name of the kernel and its device, printable

@@ -34,8 +34,8 @@ type settings struct {
 const (
 	// lanesOfUnit is the greatest number of lanes for each multiprocessor of a GPU.
 	lanesOfUnit = 768
-	// localOfUnit is the local memory of a multiprocessor of NVIDIA's H100 and H200, in bytes. OpenCL does not tell it.
-	// Work-groups that find no room in it would wait until others end.
+	// localOfUnit is how much local memory of a multiprocessor the work-groups may fill, in bytes. NVIDIA's H100 and H200 have
+	// 228 KB; OpenCL does not tell it. Work-groups that find no room would wait until others end.
 	localOfUnit = 224 << 10
 	// localOfGroup is the local memory that the driver takes for each work-group, in bytes.
 	localOfGroup = 1 << 10
@@ -140,8 +140,8 @@ func (c *counter) setUp(d cl.Device) error {
 	return c.checkLanes()
 }
 
-// checkLanes counts as many copies of a small board as there are lanes. The first launch has too few steps for a board, so
-// each lane takes one.
+// checkLanes counts as many copies of a small board as there are lanes. The first launch has too few steps for a whole board,
+// so each lane takes a board.
 func (c *counter) checkLanes() error {
 	const n, solutions = 8, 92
 	board := queens.FullBoard(n)

@@ -70,8 +70,8 @@ type caller struct {
 	args      [9]uintptr
 }
 
-// call calls a function that returns a status. Arguments that are pointers to memory of Go are
-// converted in the call itself, so that the memory stays where it is.
+// call calls a function that returns a status. Pointers to memory of Go must be converted to uintptr in the call of this
+// method, so that the memory stays where it is.
 //
 //go:uintptrescapes
 func (c *caller) call(f function, args ...uintptr) {
@@ -101,7 +101,7 @@ func (c *caller) text(f function, object, property uintptr) string {
 	return cText(buffer[:])
 }
 
-// cText returns the text before the first zero byte.
+// cText returns the text before the first zero byte, without white space around it.
 func cText(b []byte) string {
 	text, _, _ := strings.Cut(string(b), "\x00")
 	return strings.TrimSpace(text)
@@ -113,7 +113,7 @@ func (c *caller) number(device, property uintptr) (n uint64) {
 	return n
 }
 
-// release calls a function that releases an object, also after a call has failed. It does not allocate.
+// release calls a function that releases an object, also after a call has failed. Without an error it does not allocate.
 func (c *caller) release(f function, object uintptr) {
 	failed := c.err
 	c.err = nil

@@ -39,7 +39,7 @@ type Buffer uintptr
 // Kernel is a function of the program that the device runs in many lanes.
 type Kernel uintptr
 
-// NewContext returns a context for a device, and builds the program.
+// NewContext returns a context for a device, and builds the program from its source. [Context.Err] says whether that failed.
 func NewContext(d Device, source string) *Context {
 	c := &Context{caller: caller{functions: d.functions}, device: d.id}
 	c.context = c.create(createContext, releaseContext, 0, 1, uintptr(unsafe.Pointer(&c.device)), 0, 0)

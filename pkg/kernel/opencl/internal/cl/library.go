@@ -92,7 +92,7 @@ func devicesOf(platform uintptr) (devices []Device, err error) {
 	return devices, c.err
 }
 
-// load loads the drivers that the machine's .icd files name. It returns a function of each driver, which lists platforms. The
+// load loads the drivers that the machine's .icd files name. For each driver it returns the function that lists platforms. The
 // error says which drivers can't be loaded, and why. It loads once in a process, because drivers can't be unloaded safely.
 var load = sync.OnceValues(loadDrivers)
 
