@@ -46,7 +46,7 @@ func TestReportsAreInOrder(t *testing.T) {
 	})
 }
 
-// While nobody reads the reports, a recount reads only a few lines for each thread, plus a buffer. Cancelling the context
+// While nobody reads the reports, a recount reads only a few lines for each thread, plus a buffer. Canceling the context
 // ends the recount.
 func TestRecountStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

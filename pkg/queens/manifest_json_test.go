@@ -103,7 +103,7 @@ func TestInvalidManifests(t *testing.T) {
 	})
 }
 
-// manyRows returns a manifest of side n whose rows allow column 0.
+// manyRows returns a manifest of side 33. Its boards have n rows, which allow column 0.
 func manyRows(n int) string {
 	rows := "[1" + strings.Repeat(",1", n-1) + "]"
 	return strings.NewReplacer(`"n":4`, `"n":33`, `[3,15,15,15]`, rows, `[4,3,15,15]`, rows).Replace(sampleManifest)

@@ -9,10 +9,10 @@ import (
 )
 
 // Fundamental returns the number of solutions of side n that differ by more than a rotation or a reflection
-// (https://oeis.org/A002562), given the total. It counts the symmetric solutions on the given number of threads, at least
-// 1. That takes an instant up to n = 22 and seconds for n = 27; from one n to the next, the time grows about fourfold. If
-// the total does not give a whole number, the error wraps [queens.ErrContradiction]. If ctx ends, Fundamental returns
-// context.Cause(ctx).
+// (https://oeis.org/A002562), given the total. On the given number of threads, at least 1, it counts the symmetric
+// solutions. That takes an instant up to n = 22 and seconds for n = 27; from one n to the next, the time grows about
+// fourfold. If the total does not give a whole number, the error wraps [queens.ErrContradiction]. If ctx ends, Fundamental
+// returns context.Cause(ctx).
 func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.Int, error) {
 	if err := queens.ValidateN(n); err != nil {
 		return nil, err
