@@ -19,7 +19,7 @@ const (
 	last     = 2.4e8 // nodes of a task at the end
 	smallest = 4e6   // nodes below which a task is not cut further
 	fewest   = 256   // tasks in a run that has enough nodes for them
-	rest     = 128   // a task has at most 1/rest of what is left of the run
+	rest     = 128   // a task has 1/rest of what is left of the run, within the bounds above
 )
 
 // A far more precise estimate than the planner's confirms the sizes of tasks. No task costs much more than the target of
