@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -13,14 +14,14 @@ const (
 	silentAfter  = 7 * time.Second        // a coordinator that was not heard for so long is silent
 	replyAfter   = 7 * time.Second        // a message without a reply for so long is sent again
 	spread       = 2 * time.Second        // a new instance is answered after 0 to 2 s
-	refreshAfter = time.Second            // between requests that want nothing
+	refreshAfter = time.Second            // between requests that want or get nothing, and after a failed message
 	keptAfter    = 250 * time.Millisecond // a request without a reply for so long is kept: no work waits
 	askSilent    = 5 * time.Second        // between messages to a silent coordinator
 	askRefused   = 10 * time.Second       // between requests of a worker that is refused
-	giveUpAfter  = 15 * time.Second       // of silence of a run, while another one has work waiting
-	forgetAfter  = 24 * time.Hour         // of silence
-	leaveAfter   = 2 * time.Second        // a worker that leaves ends by then
-	lastResults  = leaveAfter * 3 / 4     // and waits so long for receipts
+	giveUpAfter  = 15 * time.Second       // after so long, searches of a silent run end for a run that has work
+	forgetAfter  = 24 * time.Hour         // results of a run that is silent for so long are forgotten
+	leaveAfter   = 2 * time.Second        // a worker that leaves ends within this time
+	lastResults  = leaveAfter * 3 / 4     // it waits for receipts for so long before it says that it leaves
 )
 
 // mostRuns bounds the runs that are known at a time, because a stranger can announce any number of them.
@@ -40,9 +41,10 @@ const forever = time.Duration(math.MaxInt64)
 type Core struct {
 	runs      []*run
 	searchers []searcher
-	together  bool   // a searcher is a device: it searches several chunks of a board as one load
-	number    uint64 // of the last message
-	leaveAt   time.Duration
+	idle      int           // how many searchers search nothing
+	together  bool          // a searcher is a device: it searches several chunks of a board as one load
+	number    uint64        // of the last message
+	leaveAt   time.Duration // the worker ends then; forever if it does not leave
 	idleSince time.Duration
 	now       time.Duration // of the last input
 	next      time.Duration
@@ -107,7 +109,7 @@ type searcher struct {
 // NewCore returns the core of a worker that has heard of no run. Searchers are what searches one load at a time: threads, or
 // devices, which search several chunks of a board together.
 func NewCore(searchers int, together bool) *Core {
-	return &Core{searchers: make([]searcher, searchers), together: together, next: forever}
+	return &Core{searchers: make([]searcher, searchers), idle: searchers, together: together, leaveAt: forever, next: forever}
 }
 
 // Announced takes what a coordinator says to all. A new instance is answered after random times 2 s,
@@ -115,16 +117,15 @@ func NewCore(searchers int, together bool) *Core {
 func (c *Core) Announced(now time.Duration, a queens.Announcement, random float64) {
 	r := c.run(a.Run)
 	switch {
-	case a.State.Ended():
-		c.end(r)
+	case a.State.Ended() && r != nil:
+		c.giveUp(r, everything)
+		c.runs = slices.DeleteFunc(c.runs, func(other *run) bool { return other == r })
 	case r == nil && a.State == queens.Running && len(c.runs) < mostRuns:
-		r = c.add(a.Run, now)
+		r = &run{name: a.Run, served: c.leastServed(nil, now)} // as if it had got as much search time as that run
+		c.runs = append(c.runs, r)
 		fallthrough
 	case r != nil:
-		if r.instance != a.Instance {
-			r.restart(a, now+time.Duration(random*float64(spread)))
-		}
-		r.hear(a, now)
+		r.hear(a, now, now+time.Duration(random*float64(spread)))
 	}
 	c.step(now)
 }
@@ -132,7 +133,7 @@ func (c *Core) Announced(now time.Duration, a queens.Announcement, random float6
 // Replied takes the reply to a work request; nil says that there will be none.
 func (c *Core) Replied(now time.Duration, name string, number uint64, reply *queens.WorkReply) {
 	if r := c.run(name); r != nil && r.asked.ends(number) {
-		r.left = r.leaving // or nobody is there who must know
+		r.left = r.leaving // with or without a reply: a worker says it once
 		if reply == nil {
 			r.asked.notBefore = now + refreshAfter
 		} else if r.instance, r.silentAt = reply.Instance, max(r.silentAt, now+silentAfter); reply.Refused != "" {
@@ -144,7 +145,7 @@ func (c *Core) Replied(now time.Duration, name string, number uint64, reply *que
 	c.step(now)
 }
 
-// refused gives up a run that accepts nothing from this machine. The worker asks again now and then.
+// refused gives up a run that accepts nothing from this machine. The worker asks it again every 10 s.
 func (c *Core) refused(r *run, why string, now time.Duration) {
 	if r.refused != why {
 		c.note(r, true, "the coordinator accepts nothing from this machine: "+why)
@@ -164,7 +165,7 @@ func (c *Core) accepted(r *run, reply *queens.WorkReply, now time.Duration) {
 		if !r.began {
 			c.note(r, false, "the first chunk has come")
 		}
-		if r.dry && !c.holds(r) { // it does not catch up with what others got meanwhile
+		if r.dry && !c.holds(r) { // the run does not catch up with what others got meanwhile
 			r.served = max(r.served, c.leastServed(r, now))
 		}
 		held := c.held(r, now)
@@ -213,9 +214,12 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 	}
 	r.served += took
 	if !s.stopped {
-		r.learn(took / time.Duration(len(s.chunks)))
+		took /= time.Duration(len(s.chunks))
+		mean := cmp.Or(r.mean, took)
+		r.mean = max(mean+(took-mean)/8, 1)
 	}
 	*s = searcher{}
+	c.idle++
 	c.idleSince = now
 	c.step(now)
 }
@@ -224,12 +228,9 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 // for 5 polls is not held: another worker gets its chunks.
 func (c *Core) Pulsed(now time.Duration, pulses []uint64) {
 	for i := range c.searchers {
-		s := &c.searchers[i]
-		if s.run == nil || s.pulse != pulses[i] {
+		if s := &c.searchers[i]; s.run == nil || s.pulse != pulses[i] {
 			s.pulse, s.still = pulses[i], 0
-			continue
-		}
-		if s.still++; s.still == stalledPolls && len(s.chunks) > 0 {
+		} else if s.still++; s.still == stalledPolls && len(s.chunks) > 0 {
 			c.note(s.run, true, "the search of "+s.chunks[0].String()+" does not advance: another worker gets it")
 		}
 	}
@@ -253,7 +254,7 @@ func (c *Core) Leave(now time.Duration) {
 
 // Left reports whether a worker that leaves has nothing more to do.
 func (c *Core) Left(now time.Duration) bool {
-	return c.leaving() && (now >= c.leaveAt || !slices.ContainsFunc(c.searchers, searcher.busy) &&
+	return c.leaving() && (now >= c.leaveAt || c.idle == len(c.searchers) &&
 		!slices.ContainsFunc(c.runs, func(r *run) bool { return r.asked.number > 0 && !r.left && !r.silent(now) }))
 }
 
@@ -267,10 +268,11 @@ func (c *Core) Commands() []Command {
 // Next returns when Tick is due at the latest.
 func (c *Core) Next() time.Duration { return c.next }
 
-// Idle returns for how long the worker has held no chunk, and no result for a coordinator that is heard.
+// Idle returns how long ago the last search ended, or 0 while the worker holds a chunk, or a result for a coordinator that is
+// heard.
 func (c *Core) Idle(now time.Duration) time.Duration {
 	waits := func(r *run) bool { return len(r.waiting) > 0 || len(r.results) > 0 && !r.silent(now) }
-	if slices.ContainsFunc(c.searchers, searcher.busy) || slices.ContainsFunc(c.runs, waits) {
+	if c.idle < len(c.searchers) || slices.ContainsFunc(c.runs, waits) {
 		return 0
 	}
 	return now - c.idleSince
@@ -288,9 +290,7 @@ func (c *Core) step(now time.Duration) {
 	}
 	c.askAll(now)
 	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool { return r.silent(now) && !c.holds(r) && !r.asked.open })
-	if c.leaving() {
-		c.due(c.leaveAt)
-	}
+	c.due(c.leaveAt)
 }
 
 // due reports whether a time has come. If not, Tick is called then.
@@ -301,10 +301,8 @@ func (c *Core) due(at time.Duration) bool {
 	return at <= c.now
 }
 
-func (c *Core) leaving() bool { return c.leaveAt > 0 }
+func (c *Core) leaving() bool { return c.leaveAt < forever }
 
 func (c *Core) note(r *run, warn bool, text string) {
 	c.commands = append(c.commands, Note{r.name, warn, text})
 }
-
-func (s searcher) busy() bool { return s.run != nil }

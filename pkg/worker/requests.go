@@ -11,10 +11,9 @@ import (
 // askAll sends the work requests that are due, in the order of the runs' turns. It stops asking for
 // chunks after the first run that may have some, so that no run is served before its turn.
 func (c *Core) askAll(now time.Duration) {
-	order := slices.Clone(c.runs)
-	slices.SortStableFunc(order, func(a, b *run) int { return cmp.Compare(c.turn(a, now, true), c.turn(b, now, true)) })
+	byTurn := func(a, b *run) int { return cmp.Compare(c.turn(a, now, true), c.turn(b, now, true)) }
 	want := c.want(now)
-	for _, r := range order {
+	for _, r := range slices.SortedStableFunc(slices.Values(c.runs), byTurn) {
 		c.ask(r, want, now)
 		if want > 0 && !r.silent(now) && !r.isDry(now) {
 			if r.asked.open {
@@ -25,13 +24,13 @@ func (c *Core) askAll(now time.Duration) {
 	}
 }
 
-// want returns how many searchers have no next chunk: each idle one lacks two. Chunks of silent runs are left out, so that
-// other runs are asked.
+// want returns how many more chunks the searchers need: each needs one that waits, and an idle one needs another to search.
+// Chunks of silent runs do not count, so that other runs are asked.
 func (c *Core) want(now time.Duration) int {
 	if c.leaving() {
 		return 0
 	}
-	want := len(c.searchers) + c.idle()
+	want := len(c.searchers) + c.idle
 	for _, r := range c.runs {
 		if !r.silent(now) {
 			want -= len(r.waiting)
@@ -42,9 +41,7 @@ func (c *Core) want(now time.Duration) int {
 
 // ask sends a work request to a run if it is due.
 func (c *Core) ask(r *run, want int, now time.Duration) {
-	if r.asked.open && now >= r.asked.sent+replyAfter {
-		r.asked.open = false
-	}
+	r.asked.open = r.asked.open && now < r.asked.sent+replyAfter
 	if !c.due(c.askAt(r, want, now)) {
 		return
 	}
@@ -59,62 +56,46 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	c.due(now + replyAfter)
 }
 
-// askAt returns when the next request is due if nothing else happens.
+// askAt returns when the next request is due if nothing else happens. The last request of a worker that leaves is due once
+// results have their receipts, and in any case when little time is left. A run that was not asked does not know the worker.
 func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 	switch {
+	case c.leaving() && (r.asked.number == 0 || r.left || r.silent(now) || r.asked.open && r.leaving):
+		return forever
+	case c.leaving() && c.holds(r):
+		return c.leaveAt - leaveAfter + lastResults
 	case c.leaving():
-		return c.leaveNow(r, now)
+		return now
 	case r.asked.open && (want <= r.want || r.silent(now)):
 		return r.asked.sent + replyAfter
-	case r.silent(now) && c.holds(r):
-		at = r.asked.sent + askSilent
-	case r.silent(now):
+	case (want == 0 || r.silent(now)) && !c.holds(r):
 		return forever
-	case r.asked.open && r.want > 0: // the answer may come any moment; if not, a new request replaces it
+	case r.silent(now):
+		at = r.asked.sent + askSilent
+	case r.asked.open && r.want > 0: // its reply may come at any moment; otherwise a new request replaces it
 		at = r.asked.sent + keptAfter
+	case want > 0 && want < len(c.searchers)/4 && c.idle == 0: // more searchers will want work soon
+		at = max(r.asked.notBefore, r.asked.sent+keptAfter)
 	case want > 0:
 		at = r.asked.notBefore
-		if enough := max(1, len(c.searchers)/4); want < enough && c.idle() == 0 {
-			at = max(at, r.asked.sent+keptAfter) // some more searchers will want work soon
-		}
-	case c.holds(r):
-		at = r.asked.sent + refreshAfter
 	default:
-		return forever
+		at = r.asked.sent + refreshAfter
 	}
 	return max(at, r.quiet)
 }
 
-// leaveNow returns when the last request is due: once results have their receipts, and in any case when little time is left.
-// A run that was not asked does not know the worker.
-func (c *Core) leaveNow(r *run, now time.Duration) time.Duration {
-	switch {
-	case r.asked.number == 0 || r.left || r.silent(now) || r.asked.open && r.leaving:
-		return forever
-	case !c.holds(r):
-		return now
-	}
-	return c.leaveAt - leaveAfter + lastResults
-}
-
 // held lists what the worker holds of a run: searches that advance, chunks that wait, and counted chunks without a receipt.
+// If no searcher is idle or advances, it leaves out the chunks that wait.
 func (c *Core) held(r *run, now time.Duration) (held []queens.Held) {
-	advances := c.idle() > 0
 	for i := range c.searchers {
-		s := &c.searchers[i]
-		if !s.busy() || s.still >= stalledPolls {
-			continue
-		}
-		advances = true
-		if s.run != r || s.stopped {
-			continue
-		}
-		for _, h := range s.chunks {
-			held = append(held, queens.Held{Range: h.Range, Ticket: h.Ticket, Searched: max(1, now-s.began)})
+		if s := &c.searchers[i]; s.run == r && !s.stopped && s.still < stalledPolls {
+			for _, h := range s.chunks {
+				held = append(held, queens.Held{Range: h.Range, Ticket: h.Ticket, Searched: max(1, now-s.began)})
+			}
 		}
 	}
-	for _, h := range r.waiting {
-		if advances {
+	if slices.ContainsFunc(c.searchers, func(s searcher) bool { return s.still < stalledPolls }) {
+		for _, h := range r.waiting {
 			held = append(held, queens.Held{Range: h.Range, Ticket: h.Ticket})
 		}
 	}
@@ -125,6 +106,9 @@ func (c *Core) held(r *run, now time.Duration) (held []queens.Held) {
 	}
 	return held
 }
+
+// In a message, a result takes at most fixedBytes, the bytes of its kernel's name, and countBytes for each count.
+const fixedBytes, countBytes = 128, 10
 
 // deliver sends the results of a run that have no receipt, if none are in flight.
 func (c *Core) deliver(r *run, now time.Duration) {
@@ -140,31 +124,25 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	if !c.due(at) {
 		return
 	}
-	r.inFlight = 0
-	for size := 0; r.inFlight < len(r.results); r.inFlight++ {
-		if size += resultBytes(&r.results[r.inFlight].Result); size > MaxDelivery && r.inFlight > 0 {
+	var results []queens.Result
+	bytes := 0
+	for i := range r.results {
+		next := &r.results[i].Result
+		if bytes += fixedBytes + len(next.Kernel) + countBytes*len(next.Counts); bytes > MaxDelivery && i > 0 {
 			break
 		}
+		results = append(results, *next)
 	}
 	c.number++
 	r.delivered = exchange{number: c.number, open: true, sent: now}
-	results := make([]queens.Result, r.inFlight)
-	for i := range results {
-		results[i] = r.results[i].Result
-	}
+	r.inFlight = len(results)
 	c.commands = append(c.commands, Deliver{Run: r.name, Number: c.number, Delivery: queens.Delivery{Results: results}})
 	c.due(now + replyAfter)
 }
 
-// resultBytes is the most that a result takes in a message.
-func resultBytes(r *queens.Result) int {
-	const fixed, count = 128, 10
-	return fixed + len(r.Kernel) + count*len(r.Counts)
-}
-
 // Stats returns what the worker has done, and does.
 func (c *Core) Stats(now time.Duration) Stats {
-	s := Stats{Tasks: c.counted, Busy: len(c.searchers) - c.idle(), Reason: "no run is heard"}
+	s := Stats{Tasks: c.counted, Busy: len(c.searchers) - c.idle, Reason: "no run is heard"}
 	for _, r := range c.runs {
 		s.Waiting += len(r.waiting)
 		s.Results += len(r.results)

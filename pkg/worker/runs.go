@@ -35,7 +35,7 @@ type run struct {
 	mean   time.Duration // of its chunks; 0 while unknown
 }
 
-// exchange is messages of a kind, of which one waits for its reply.
+// exchange is the messages of one kind to a run. At most one of them waits for its reply.
 type exchange struct {
 	number    uint64 // of the last one
 	open      bool   // it has no reply yet
@@ -43,7 +43,7 @@ type exchange struct {
 	notBefore time.Duration // the next one
 }
 
-// ends notes that there is a reply to a message, or will not be one. It returns false if that is not awaited.
+// ends notes that the message with this number waits no longer. It returns false if that message did not wait.
 func (e *exchange) ends(number uint64) bool {
 	awaited := e.open && e.number == number
 	e.open = e.open && !awaited
@@ -64,24 +64,14 @@ func (c *Core) run(name string) *run {
 	return c.runs[i]
 }
 
-// add adds a run, as if it had got as much search time as the least served one.
-func (c *Core) add(name string, now time.Duration) *run {
-	r := &run{name: name}
-	r.served = c.leastServed(r, now)
-	c.runs = append(c.runs, r)
-	return r
-}
-
-// restart begins with a new instance: what was sent to the last one gets no reply.
-func (r *run) restart(a queens.Announcement, quiet time.Duration) {
-	r.instance, r.quiet = a.Instance, quiet
-	r.asked = exchange{number: r.asked.number, sent: r.asked.sent}
-	r.delivered = exchange{}
-	r.refused, r.left, r.dry, r.work = "", false, !a.Work, false
-}
-
-// hear takes an announcement of the current instance.
-func (r *run) hear(a queens.Announcement, now time.Duration) {
+// hear takes an announcement. Messages to an earlier instance get no reply. Nothing is sent to a new one until the time quiet.
+func (r *run) hear(a queens.Announcement, now, quiet time.Duration) {
+	if r.instance != a.Instance {
+		r.instance, r.quiet = a.Instance, quiet
+		r.asked = exchange{number: r.asked.number, sent: r.asked.sent}
+		r.delivered = exchange{}
+		r.refused, r.left, r.dry, r.work = "", false, !a.Work, false
+	}
 	r.silentAt = now + silentAfter
 	if a.State == queens.Stopped {
 		r.silentAt, r.asked.open, r.delivered.open = now, false, false
@@ -103,19 +93,11 @@ func (c *Core) holds(r *run) bool {
 	return len(r.waiting) > 0 || len(r.results) > 0 || slices.ContainsFunc(c.searchers, searches)
 }
 
-// end ends the searches of a run that has ended, and forgets it.
-func (c *Core) end(r *run) {
-	if r != nil {
-		c.giveUp(r, everything)
-		c.runs = slices.DeleteFunc(c.runs, func(other *run) bool { return other == r })
-	}
-}
-
 // everything is all tasks that a run can have.
 var everything = queens.Range{Tasks: math.MaxUint64}
 
-// giveUp ends the searches of a range whose counts nobody wants. Its results wait for their receipts, but are not listed any
-// more.
+// giveUp ends the searches of a range of tasks whose counts nobody wants. Their results still wait for receipts, but are not
+// listed any more.
 func (c *Core) giveUp(r *run, of queens.Range) {
 	for i := range r.results {
 		r.results[i].whole = r.results[i].whole && !of.Contains(r.results[i].Range)
@@ -131,7 +113,7 @@ func (c *Core) giveUp(r *run, of queens.Range) {
 	}
 }
 
-// stopAll ends all searches for a run. What they have counted so far is delivered.
+// stopAll ends all searches of a run, and drops its chunks that wait. What the searches have counted so far is delivered.
 func (c *Core) stopAll(r *run) {
 	r.waiting = nil
 	for i := range c.searchers {
@@ -148,8 +130,8 @@ func (c *Core) stop(searcher int) {
 	}
 }
 
-// leaveSilent gives up the searches of a silent run if another run has had work waiting for 15 s, and its results after a
-// day.
+// leaveSilent ends the searches of a silent run when another run has had work for 15 s of the silence. After a day of silence,
+// it forgets the results of the silent run.
 func (c *Core) leaveSilent(r *run, now time.Duration) {
 	if !c.due(r.silentAt) {
 		return
@@ -172,21 +154,13 @@ func (c *Core) leaveSilent(r *run, now time.Duration) {
 }
 
 // isDry reports whether the run has no work for this machine now: its last reply had none, its coordinator keeps the
-// request, or none can be made yet.
+// request, or no request may be sent yet.
 func (r *run) isDry(now time.Duration) bool {
 	return r.dry || now < max(r.quiet, r.asked.notBefore) || r.asked.open && r.want > 0 && now >= r.asked.sent+keptAfter
 }
 
-// learn adds the search time of a chunk to the moving mean of its run.
-func (r *run) learn(took time.Duration) {
-	if r.mean != 0 {
-		took = r.mean + (took-r.mean)/8
-	}
-	r.mean = max(took, 1)
-}
-
-// turn returns the search time that a run has had, its present searches included, and the chunks that wait if ahead is true. The
-// run with the least is served next (Waldspurger and Weihl: Stride scheduling, 1995).
+// turn returns the search time that a run has had, with its present searches, and with what its waiting chunks will take if
+// ahead is true. The run with the least turn is served next (Waldspurger and Weihl: Stride scheduling, 1995).
 func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
 	turn, mean := r.served, cmp.Or(r.mean, time.Second)
 	if ahead {
@@ -200,36 +174,35 @@ func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
 	return turn
 }
 
-// leastServed returns the least turn of the other runs that are not silent, 0 without any.
+// leastServed returns the least turn of the runs other than r that are not silent; 0 without any.
 func (c *Core) leastServed(r *run, now time.Duration) time.Duration {
-	if least := c.least(now, func(other *run) bool { return other != r && !other.silent(now) }); least != nil {
-		return c.turn(least, now, false)
-	}
-	return 0
+	_, turn := c.least(now, func(other *run) bool { return other != r && !other.silent(now) })
+	return turn
 }
 
-// least returns the run with the least turn, of those that are eligible; nil without any.
-func (c *Core) least(now time.Duration, eligible func(*run) bool) (least *run) {
+// least returns the eligible run with the least turn, and this turn; nil and 0 if no run is eligible.
+func (c *Core) least(now time.Duration, eligible func(*run) bool) (least *run, turn time.Duration) {
 	for _, r := range c.runs {
-		if eligible(r) && (least == nil || c.turn(r, now, false) < c.turn(least, now, false)) {
-			least = r
+		if eligible(r) && (least == nil || c.turn(r, now, false) < turn) {
+			least, turn = r, c.turn(r, now, false)
 		}
 	}
-	return least
+	return least, turn
 }
 
 // dispatch starts searches on idle searchers.
 func (c *Core) dispatch(now time.Duration) {
 	for i := range c.searchers {
-		if c.searchers[i].busy() {
+		if c.searchers[i].run != nil {
 			continue
 		}
-		r := c.least(now, func(r *run) bool { return len(r.waiting) > 0 })
+		r, _ := c.least(now, func(r *run) bool { return len(r.waiting) > 0 })
 		if r == nil {
 			return
 		}
 		load := c.load(r)
 		c.searchers[i] = searcher{run: r, chunks: load, began: now, pulse: ^uint64(0)}
+		c.idle--
 		c.commands = append(c.commands, Search{Searcher: i, Run: r.name, Chunks: slices.Clone(load)})
 	}
 }
@@ -245,14 +218,4 @@ func (c *Core) load(r *run) (load []queens.Chunk) {
 		return taken
 	})
 	return load
-}
-
-// idle returns how many searchers are idle.
-func (c *Core) idle() (idle int) {
-	for i := range c.searchers {
-		if !c.searchers[i].busy() {
-			idle++
-		}
-	}
-	return idle
 }

@@ -42,11 +42,10 @@ func (w *Worker) search(counter kernel.Counter, i int, l load) ([]queens.Result,
 	var results []queens.Result
 	for j := range l.Chunks {
 		c := &l.Chunks[j]
-		n := min(len(c.Prefixes), len(counts))
-		if n > 0 {
+		if n := min(len(c.Prefixes), len(counts)); n > 0 {
 			results = append(results, w.result(l.Run, c, counts[:n]))
+			counts = counts[n:]
 		}
-		counts = counts[n:]
 	}
 	return results, err
 }

@@ -43,7 +43,7 @@ type Config struct {
 	Log      zerolog.Logger
 }
 
-// logEvery is the time between two log lines about what the worker does, pollEvery that between two looks at its searches.
+// logEvery is the time between two log lines about what the worker does. It polls its searches every pollEvery.
 const (
 	logEvery  = 30 * time.Second
 	pollEvery = time.Second
@@ -55,16 +55,15 @@ type Worker struct {
 	transport Transport
 	began     time.Time
 	pulses    []atomic.Uint64
-	loads     []chan load     // by searcher
-	requests  context.Context // of messages
-	calls     sync.WaitGroup  // of messages
+	loads     []chan load        // by searcher
+	messages  context.Context    // ends when the worker may end
+	leave     context.CancelFunc // ends it
+	calls     sync.WaitGroup     // of messages
 
 	mu    sync.Mutex
 	core  *Core
 	stops []context.CancelFunc // of the searches, by searcher
 	timer *time.Timer          // calls Tick
-	left  chan struct{}        // closed when the worker may end
-	leave func()               // closes left, once
 }
 
 // load is what a searcher searches, until its context ends.
@@ -81,26 +80,21 @@ func New(cfg Config, t Transport) *Worker {
 	}
 	w := &Worker{
 		cfg: cfg, transport: t, began: time.Now(), core: NewCore(searchers, device), pulses: make([]atomic.Uint64, searchers),
-		loads: make([]chan load, searchers), stops: make([]context.CancelFunc, searchers), left: make(chan struct{}),
+		loads: make([]chan load, searchers), stops: make([]context.CancelFunc, searchers),
 	}
-	w.leave = sync.OnceFunc(func() { close(w.left) })
+	w.messages, w.leave = context.WithCancel(context.Background())
 	w.timer = time.AfterFunc(0, func() { w.input((*Core).Tick) })
-	for i := range w.loads {
-		w.loads[i] = make(chan load, 1)
-	}
 	return w
 }
 
 // Run counts until ctx ends, the worker was idle for long enough or a searcher fails: then it delivers what was counted,
-// gives the rest back, and returns within about 2 s. The error is that of the searcher.
+// gives the rest back, and returns within about 2 s. The error is that of a searcher, or says why announcements can't be heard.
 func (w *Worker) Run(ctx context.Context) error {
-	requests, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	w.requests = requests
 	searchers, searching := errgroup.WithContext(ctx)
 	var ready sync.WaitGroup
 	ready.Add(len(w.loads))
 	for i := range w.loads {
+		w.loads[i] = make(chan load, 1)
 		searchers.Go(func() error { return w.searcher(i, sync.OnceFunc(ready.Done)) })
 	}
 	ready.Wait()
@@ -116,7 +110,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		stop()
 	}
 	w.timer.Stop()
-	cancel()
+	w.leave()
 	for _, loads := range w.loads {
 		close(loads)
 	}
@@ -127,13 +121,11 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // loop polls and logs until ctx ends or the worker was idle for long enough, and then leaves.
 func (w *Worker) loop(ctx context.Context) {
-	poll, lines := time.NewTicker(pollEvery), time.NewTicker(logEvery)
-	defer poll.Stop()
-	defer lines.Stop()
+	poll, lines := time.Tick(pollEvery), time.Tick(logEvery)
 	var logged Stats
-	for idle := false; !idle; {
+	for idle := false; !idle && ctx.Err() == nil; {
 		select {
-		case <-poll.C:
+		case <-poll:
 			pulses := make([]uint64, len(w.pulses))
 			for i := range pulses {
 				pulses[i] = w.pulses[i].Load()
@@ -142,19 +134,16 @@ func (w *Worker) loop(ctx context.Context) {
 				c.Pulsed(now, pulses)
 				idle = w.cfg.IdleExit > 0 && c.Idle(now) >= w.cfg.IdleExit
 			})
-			continue
-		case <-lines.C:
+		case <-lines:
 			logged = w.log(logged)
-			continue
 		case <-ctx.Done():
 		}
-		break
 	}
 	counted := w.Stats().Tasks
 	text := "the worker leaves; it has counted " + humanize.Plural(counted, "task")
 	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, text).Msg("leaving")
 	w.input((*Core).Leave)
-	<-w.left
+	<-w.messages.Done()
 	if s := w.Stats(); s.Results > 0 {
 		w.cfg.Log.Info().Int("results", s.Results).
 			Msg("left before the coordinator confirmed some results: their tasks may be counted again")
@@ -191,12 +180,12 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 			c.Request.Version, c.Request.Kernel = w.cfg.Version, w.cfg.Kernel.Name
 			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
-				reply, _ := w.transport.RequestWork(w.requests, c.Run, w.cfg.Process, &c.Request)
+				reply, _ := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
 				w.input(func(core *Core, now time.Duration) { core.Replied(now, c.Run, c.Request.Number, reply) })
 			})
 		case Deliver:
 			w.calls.Go(func() {
-				reply, _ := w.transport.Deliver(w.requests, c.Run, w.cfg.Process, &c.Delivery)
+				reply, _ := w.transport.Deliver(w.messages, c.Run, w.cfg.Process, &c.Delivery)
 				w.input(func(core *Core, now time.Duration) { core.Receipted(now, c.Run, c.Number, reply) })
 			})
 		case Search:
