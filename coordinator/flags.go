@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -60,6 +62,7 @@ func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run)
 // completeRun completes the name of a run on this machine. It shows the runs with their states, the newest first.
 func (d *dataFlag) completeRun(_ *cobra.Command, _ []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	d.path = cmp.Or(d.path, os.Getenv(cli.EnvVar("data"))) // cobra completes before flags are set from variables
 	store, err := d.open()
 	if err != nil {
 		return nil, directive

@@ -42,9 +42,7 @@ it. With --nats or --join, list the runs whose coordinators answer on that serve
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prefix := strings.Join(args, "")
 			if server.IsSet() {
-				snapshots, err := askServer(cmd.Context(), app, &server)
-				isOther := func(s queens.Snapshot) bool { return !strings.HasPrefix(s.Run, prefix) }
-				snapshots = slices.DeleteFunc(snapshots, isOther)
+				snapshots, err := askServer(cmd.Context(), app, &server, prefix)
 				if len(snapshots) == 0 && err == nil {
 					app.Log.Info().Msg("no coordinator answers on the server")
 				}
@@ -94,7 +92,7 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 		if asJSON {
 			listed := listedRun{Snapshot: s, Status: r.Status(), Ledger: store.Folder(r.Name), Bytes: r.Bytes}
 			if r.Active != nil {
-				listed.Server = r.Active.Holder.Server
+				listed.Server = bus.Redact(r.Active.Holder.Server)
 			}
 			if r.Err != nil {
 				listed.Error = r.Err.Error()
@@ -162,8 +160,9 @@ const announceTime = 2200 * time.Millisecond
 // mostListed is the greatest number of runs of a server that are listed.
 const mostListed = 256
 
-// askServer returns the snapshots of the runs whose coordinators answer on a server, sorted by name.
-func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.Snapshot, error) {
+// askServer returns the snapshots of the runs whose names begin with prefix and whose coordinators answer on a server, the newest
+// run first. If ctx ends before, it returns the cause.
+func askServer(ctx context.Context, app *cli.App, server *bus.Flags, prefix string) ([]queens.Snapshot, error) {
 	b, err := connect(app, server, "nqueens runs")
 	if err != nil {
 		return nil, err
@@ -174,7 +173,7 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 	stop, err := b.Announcements(func(a queens.Announcement) {
 		mu.Lock()
 		defer mu.Unlock()
-		if len(names) < mostListed {
+		if strings.HasPrefix(a.Run, prefix) && len(names) < mostListed {
 			names[a.Run] = true
 		}
 	})
@@ -202,8 +201,14 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags) ([]queens.S
 		})
 	}
 	_ = group.Wait() // the functions return no error
-	slices.SortFunc(snapshots, func(a, b queens.Snapshot) int { return strings.Compare(a.Run, b.Run) })
-	return snapshots, nil
+	slices.SortFunc(snapshots, func(a, b queens.Snapshot) int { return strings.Compare(startOf(b.Run), startOf(a.Run)) })
+	return snapshots, context.Cause(ctx)
+}
+
+// startOf returns the part of a run's name after the side: the date and time of the start come first in it.
+func startOf(run string) string {
+	_, start, _ := strings.Cut(run, "-")
+	return start
 }
 
 // connect connects to the server that the flags name.
@@ -249,7 +254,7 @@ lost. To keep a run, copy its folder first. A run on which a process works is ne
 				return err
 			}
 			if len(names) == 0 {
-				app.Log.Info().Msg("there is no such run")
+				app.Log.Info().Msg("no run is that old")
 			}
 			verb := map[bool]string{false: "removed", true: "would be removed"}[dryRun]
 			for _, name := range names {

@@ -73,7 +73,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	}
 	switch {
 	case o.workers == 0 && !outside && o.listen == "":
-		return cfg, cli.Usagef("--workers 0 leaves no thread to count: let workers join with --listen, or give --nats")
+		return cfg, cli.Usagef("--workers 0 leaves no thread to count: let workers join with --listen, --nats or --join")
 	case outside && o.listen != "":
 		return cfg, cli.Usagef("--listen opens the server of this process, --nats and --join name another: give one of them")
 	case o.advertise != "" && o.listen == "":

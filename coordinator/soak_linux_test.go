@@ -18,7 +18,7 @@ import (
 
 var (
 	soakTime = flag.Duration("soak", 0, "how long TestSoak starts counts")
-	soakSeed = flag.Uint64("soak-seed", 1, "which faults there are")
+	soakSeed = flag.Uint64("soak-seed", 1, "seed of the faults")
 )
 
 // link is the network of one process. It carries the connections to the server, cuts them, or lets nothing through.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -72,18 +73,18 @@ func (v *watcher) close() {
 func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, args []string) (err error) {
 	if server.IsSet() {
 		beginning := strings.Join(args, "") // one or none
-		snapshots, err := askServer(ctx, v.app, server)
-		if err != nil {
+		snapshots, err := askServer(ctx, v.app, server, beginning)
+		switch {
+		case err != nil:
 			return err
-		}
-		for i := range snapshots {
-			if s := &snapshots[i]; strings.HasPrefix(s.Run, beginning) {
-				v.name = s.Run // the last by name: of the runs of one side, the newest
-			}
-		}
-		if v.name == "" {
+		case len(snapshots) == 0 && beginning == "":
+			return errors.New("no coordinator answers on the server")
+		case len(snapshots) == 0:
 			return fmt.Errorf("no coordinator answers for a run %s…: coordinator runs lists the runs on the server", beginning)
+		case len(snapshots) > 1 && beginning != "":
+			return fmt.Errorf("%d runs on the server begin with %s: %s is the newest, name one", len(snapshots), beginning, snapshots[0].Run)
 		}
+		v.name = snapshots[0].Run
 		v.bus, err = connect(v.app, server, "nqueens watch")
 		return err
 	}
@@ -102,16 +103,19 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, a
 		v.bus, err = bus.Connect(local)
 	}
 	if err != nil {
-		v.app.Log.Debug().Err(err).Msg("the coordinator's server can't be asked: its ledger is read")
+		v.app.Log.Debug().Err(err).Msg("the coordinator's server can't be asked: the run's ledger is read")
 	}
 	return nil
 }
 
-// ownToken returns how to connect to the server of a run of this machine: with the token in the folder data, if there is one.
+// ownToken returns how to connect to the server of a run of this machine: with the token in the folder data, if it is the token of
+// this server.
 func ownToken(data, url string) (bus.Options, error) {
 	flags := bus.Flags{Options: bus.Options{URL: url}}
 	if path, there := join.Own(data); there {
-		flags.Join = path
+		if token, err := join.Load(path); err == nil && token.URLs() == url {
+			flags.Join = path
+		}
 	}
 	return flags.Connection("nqueens watch")
 }

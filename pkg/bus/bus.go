@@ -116,10 +116,10 @@ func (b *Bus) connected(c *nats.Conn) {
 	if b.found.Swap(true) {
 		level, text = zerolog.InfoLevel, "reconnected"
 	}
-	b.options.Log.WithLevel(level).Str("server", redact(c.ConnectedUrl())).Msg(text)
+	b.options.Log.WithLevel(level).Str("server", Redact(c.ConnectedUrl())).Msg(text)
 	if most := c.MaxPayload(); most < minPayload {
 		b.refuse(fmt.Errorf("%w: the server %s takes messages of up to %d bytes: set its max_payload to %d or more, "+
-			"its default is 1 MiB", queens.ErrNoConnection, redact(c.ConnectedUrl()), most, minPayload))
+			"its default is 1 MiB", queens.ErrNoConnection, Redact(c.ConnectedUrl()), most, minPayload))
 	}
 }
 
@@ -206,7 +206,7 @@ func (b *Bus) MaxPayload() int { return int(b.conn.MaxPayload()) }
 // Server returns the address of the connected server, or those of the options, without passwords.
 func (b *Bus) Server() string {
 	if b.options.InProcess == nil && b.conn.IsConnected() {
-		return queens.Sanitize(redact(b.conn.ConnectedUrl()))
+		return queens.Sanitize(Redact(b.conn.ConnectedUrl()))
 	}
 	return b.options.servers()
 }
@@ -215,14 +215,14 @@ func (o *Options) servers() string {
 	if o.InProcess != nil {
 		return "the server of this process"
 	}
-	return redact(o.URL)
+	return Redact(o.URL)
 }
 
 // userinfo matches what stands before the @ of each address, and captures its scheme.
 var userinfo = regexp.MustCompile(`([^,]*?://)?[^,]*@`)
 
-// redact hides users, passwords and tokens in a list of addresses, even if they are not valid URLs.
-func redact(addresses string) string { return userinfo.ReplaceAllString(addresses, "${1}***@") }
+// Redact hides users, passwords and tokens in a list of addresses, even if they are not valid URLs.
+func Redact(addresses string) string { return userinfo.ReplaceAllString(addresses, "${1}***@") }
 
 // isRefusal reports whether an error says that a server was reached and that trying again is of no use.
 func isRefusal(err error) bool {
