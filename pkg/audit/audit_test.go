@@ -214,6 +214,10 @@ func TestVerifyStopped(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || !v.Stopped || v.Recounted < 3 || v.Recounted == v.Tasks || v.Total == nil {
 		t.Errorf("%+v %v", v, err)
 	}
+	v, err = audit.Verify(ctx, run.write(t, run.mark(queens.Complete, 92)), s) // from the start
+	if !errors.Is(err, context.Canceled) || !v.Stopped || v.Recounted > 0 || v.Whole != "" || v.Total != nil {
+		t.Errorf("%+v %v", v, err)
+	}
 }
 
 // A sample has the share of the tasks that was asked for.
@@ -265,6 +269,16 @@ func TestExport(t *testing.T) {
 	}
 	if err := lines.Decode(new(queens.ExportedTask)); !errors.Is(err, io.EOF) {
 		t.Error("the export has more lines than tasks")
+	}
+	ban := func(machine string) *ledger.Ban { return &ledger.Ban{Ban: queens.Ban{Machine: machine}, At: at} }
+	path = run.write(t, run.wrong(), run.recount("avx2", 0), ban("a"), ban("home")) // the verdict holds
+	if err := audit.Export(t.Context(), path, &out); err != nil {
+		t.Fatal(err)
+	}
+	var first queens.ExportedTask
+	err := json.Unmarshal(bytes.SplitAfter(out.Bytes(), []byte("\n"))[0], &first)
+	if want := run.results[0].Counts[0]; err != nil || first.Count == nil || *first.Count != want || first.Machine != "home" {
+		t.Errorf("%+v %v, want %d", first, err, want)
 	}
 }
 

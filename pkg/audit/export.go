@@ -51,12 +51,12 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 	})
 }
 
-// countOf returns a recorded count, not void, that equals the outcome of a task, and whether the task is done. It prefers
-// the count of a worker to a recount.
+// countOf returns a recorded count that equals the outcome of a task, and whether the task is done. It prefers the count of a
+// worker to a recount. A count of a banned machine is left out; a recount is not, because a verdict holds even if it is void.
 func countOf(s *ledger.State, task uint64) (count ledger.Count, done bool) {
 	o := s.Task(task)
 	for _, c := range s.Counts(task) {
-		if o.Done && c.Count == o.Count && !c.Void && (!done || count.Recount) {
+		if o.Done && c.Count == o.Count && (c.Recount || !c.Void) && (!done || count.Recount) {
 			count, done = c, true
 		}
 	}

@@ -49,10 +49,9 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 		found = nil
 		noTotal = fmt.Errorf("%w: all tasks are done, but run %s was not completed: resume it", queens.ErrIncomplete, v.Run)
 	}
-	if noTotal != nil && !errors.Is(noTotal, queens.ErrIncomplete) && !errors.Is(noTotal, queens.ErrContradiction) {
-		return v, noTotal
+	if noTotal == nil || errors.Is(noTotal, queens.ErrIncomplete) || errors.Is(noTotal, queens.ErrContradiction) {
+		v.Recounts, err = recount(ctx, s, sample)
 	}
-	v.Recounts, err = recount(ctx, s, sample)
 	if err == nil && noTotal == nil {
 		v.Whole, err = recountAll(ctx, m, found, sample.Threads)
 	}
@@ -71,7 +70,7 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 const maxRecountN = 16
 
 // recountAll counts a small board again by another symmetry than the run, and returns which. With queens placed
-// beforehand it counts the mirror image of the board. It returns "" for a large board. The error wraps
+// beforehand it counts the mirror image of the board. It returns "" for a large board, and with an error, which wraps
 // [queens.ErrContradiction] if the totals differ.
 func recountAll(ctx context.Context, m *queens.Manifest, total *big.Int, threads int) (string, error) {
 	if m.N > maxRecountN {
@@ -88,9 +87,11 @@ func recountAll(ctx context.Context, m *queens.Manifest, total *big.Int, threads
 			job.Placed = append(job.Placed, square.Mirrored(m.N))
 		}
 	}
-	again, err := count.Run(ctx, job)
-	if err == nil && again.Cmp(total) != 0 {
-		err = fmt.Errorf("%w: the ledger's total is %d, by symmetry %s it is %d", queens.ErrContradiction, total, how, again)
+	switch again, err := count.Run(ctx, job); {
+	case err != nil:
+		return "", err
+	case again.Cmp(total) != 0:
+		return "", fmt.Errorf("%w: the ledger's total is %d, by symmetry %s it is %d", queens.ErrContradiction, total, how, again)
 	}
-	return how, err
+	return how, nil
 }

@@ -83,8 +83,11 @@ func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
 	for _, rest := range rests {
 		err = errors.Join(err, os.RemoveAll(rest))
 	}
-	lock, locked := ledger.Lock(folder)
-	if err = errors.Join(err, locked); err != nil {
+	if err != nil {
+		return 0, err
+	}
+	lock, err := ledger.Lock(folder)
+	if err != nil {
 		return 0, err
 	}
 	err = os.Rename(folder, removed)
