@@ -72,23 +72,27 @@ func NewIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 	return x, err
 }
 
-// mark passes over the prefixes of the class and fills the classIndex. At each mark it calls the function more, which
-// returns whether to go on.
+// mark passes over the prefixes of the class and fills the classIndex. Now and then it calls the function more, which returns
+// whether to go on.
 func (c *classIndex) mark(more func() bool) {
 	next, batch := uint64(0), uint64(c.Batch)
 	w := walk{board: &c.Board, depth: c.Depth}
+	measure := func() bool {
+		c.tasks, c.passed = (c.prefixes+batch-1)/batch, max(c.prefixes, w.steps)
+		return more()
+	}
+	w.pause = measure
 	w.visit = func(_ queens.Prefix, free uint32) bool {
-		marked := c.prefixes >= next
-		if marked {
+		if c.prefixes >= next {
 			c.marks = append(c.marks, c.prefixes)
 			c.columns = append(append(c.columns, w.columns[:c.Depth-1]...), byte(bits.TrailingZeros32(free)))
 			next += max(markPrefixes, batch)
 		}
 		c.prefixes += uint64(bits.OnesCount32(free))
-		c.tasks, c.passed = (c.prefixes+batch-1)/batch, max(c.prefixes, w.steps)
-		return !marked || more()
+		return true
 	}
 	w.below(queens.Prefix{}, nil)
+	measure()
 }
 
 // Tasks returns the number of tasks.
@@ -212,6 +216,7 @@ type walk struct {
 	// A call of visit covers all prefixes that differ only in the last row. It gets the queens on the rows above that row,
 	// and the free squares of the row, at least one. It returns whether to go on.
 	visit   func(above queens.Prefix, free uint32) bool
+	pause   func() bool       // if not nil, it is called every 2^20 steps, and returns whether to go on
 	columns [queens.MaxN]byte // of the queens on the rows above the last
 	steps   uint64            // placements so far, a measure of the time
 }
@@ -224,7 +229,9 @@ func (w *walk) below(p queens.Prefix, path []byte) bool {
 		free &^= 1<<path[0] - 1
 		path = path[1:]
 	}
-	w.steps++
+	if w.steps++; w.steps%(1<<20) == 0 && w.pause != nil && !w.pause() {
+		return false
+	}
 	if p.Row == w.depth-1 {
 		return free == 0 || w.visit(p, free)
 	}

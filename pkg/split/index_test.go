@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -141,6 +142,16 @@ func TestEndsWithTheContext(t *testing.T) {
 	}
 	if _, err := split.NewIndex(ctx, m.Classes, split.MaxTasks); !errors.Is(err, cause) {
 		t.Errorf("index: error %v, want %v", err, cause)
+	}
+	endless := queens.Board{N: 27} // a class without prefixes, whose pass would take years
+	for row := range 26 {
+		endless.Allow[row] = 1<<27 - 1
+	}
+	late, cancelLate := context.WithCancelCause(t.Context())
+	time.AfterFunc(10*time.Millisecond, func() { cancelLate(cause) })
+	plan := queens.ClassPlan{Class: queens.Class{Board: endless, Weight: 1}, Depth: 27, Batch: 1}
+	if _, err := split.NewIndex(late, []queens.ClassPlan{plan}, split.MaxTasks); !errors.Is(err, cause) {
+		t.Errorf("index without a prefix: error %v, want %v", err, cause)
 	}
 	if _, _, err := split.Plan(ctx, 12, queens.None, mustClasses(t, 12, queens.None), 6); !errors.Is(err, cause) {
 		t.Errorf("plan: error %v, want %v", err, cause)
