@@ -68,8 +68,7 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	m.add("nqueens_banned_machines", "Machines whose counts are void.", float64(len(s.Banned)))
 	m.add("nqueens_results_recorded_total", "Results of chunks in the ledger, since the run began.", float64(s.Recorded))
 	m.add("nqueens_results_refused_total", "Results that were refused, since this coordinator began.", float64(s.Refused))
-	m.add("nqueens_chunks_lost_total", "Chunks that silent workers lost, or that workers gave up, since this coordinator began.",
-		float64(s.Lost))
+	m.add("nqueens_chunks_lost_total", "Chunks that workers lost or gave up, since this coordinator began.", float64(s.Lost))
 	return m.String()
 }
 
