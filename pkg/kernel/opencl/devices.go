@@ -35,7 +35,7 @@ func Devices() ([]Device, error) {
 func Kernel(name string) (kernel.Kernel, error) {
 	index, err := strconv.ParseUint(strings.TrimPrefix(name, Prefix), 10, 16)
 	if err != nil {
-		return kernel.Kernel{}, fmt.Errorf("a device has a name like %s0, not %q", Prefix, name)
+		return kernel.Kernel{}, fmt.Errorf("a device has a name like %s0, with an index up to 65535, not %q", Prefix, name)
 	}
 	newCounter := func() (kernel.Counter, error) { return open(int(index), settings{}) }
 	return kernel.Kernel{Name: fmt.Sprint(Prefix, index), AtOnce: atOnce, New: newCounter}, nil

@@ -41,8 +41,8 @@ const (
 	maxDevices   = 256
 )
 
-// Devices loads the drivers of this machine and returns their devices, at least one if there is no error. Drivers that can't be
-// loaded, list no platform or have no device are left out. Any other failure of a driver is an error.
+// Devices loads the drivers of this machine and returns their devices, at least one if there is no error. A driver that can't be
+// loaded, lists no platform or has no device is left out, and so is a platform that fails. The error says why they are.
 func Devices() (devices []Device, err error) {
 	drivers, err := load()
 	for _, list := range drivers {
@@ -54,10 +54,9 @@ func Devices() (devices []Device, err error) {
 		}
 		for _, platform := range platforms[:min(n, maxPlatforms)] {
 			found, failed := devicesOf(platform)
-			if failed != nil && !errors.Is(failed, Error{getDeviceIDs.name, deviceNotFound}) {
-				return nil, failed
+			if err = errors.Join(err, failed); failed == nil {
+				devices = append(devices, found...)
 			}
-			devices, err = append(devices, found...), errors.Join(err, failed)
 		}
 	}
 	if len(devices) == 0 {
