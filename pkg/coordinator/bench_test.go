@@ -28,7 +28,7 @@ func benchmarkCore(b *testing.B, redundancy int, chunk uint64) {
 	begin := func() {
 		m := testManifest(queens.MaxN, []uint64{1e6, 1e6, 1e6})
 		state := ledger.NewState(&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: redundancy})
-		core = New(now, state, Options{Instance: 1, Shares: testShares(&m), TaskBytes: []int{700, 700, 700}, ReplyBytes: 1 << 19, Kernels: []string{generic}})
+		core = New(now, state, Options{Instance: 1, At: time.Unix(1e9, 0), Shares: testShares(&m), TaskBytes: []int{700, 700, 700}, ReplyBytes: 1 << 19, Kernels: []string{generic}})
 		held, number = [workers][]queens.Range{}, [workers]uint64{}
 	}
 	name := func(i int) queens.Process {
