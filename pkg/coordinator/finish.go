@@ -59,20 +59,22 @@ func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
 	c.out.Recount = &way
 }
 
-// RecountDone handles the end of the recount that was commanded.
-func (c *Core) RecountDone(now time.Duration, result *RecountResult) {
+// RecountDone handles the end of the recount that was commanded. err says why there is no count: the child process died, or its
+// search no longer advanced.
+func (c *Core) RecountDone(now time.Duration, count uint64, err error) {
 	c.advance(now)
+	r := c.judge.running
 	c.judge.running = nil
-	switch r := &result.Recount; {
+	switch {
 	case c.over != nil:
-	case result.Err != nil:
+	case err != nil:
 		c.judge.died = append(c.judge.died, *r)
-		c.line(true, "the recount of task %d by kernel %s failed: %v", r.Task, r.way(), result.Err)
+		c.line(true, "the recount of task %d by kernel %s failed: %v", r.Task, r.way(), err)
 	default:
 		c.judge.died = nil
-		c.line(false, "task %d is recounted (%s): %d, by kernel %s", r.Task, r.Why, result.Count, r.way())
+		c.line(false, "task %d is recounted (%s): %d, by kernel %s", r.Task, r.Why, count, r.way())
 		c.record(now, &ledger.Recount{
-			Task: r.Task, Count: result.Count, Machine: c.options.Machine, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now),
+			Task: r.Task, Count: count, Machine: c.options.Machine, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now),
 		}, finished{})
 		c.checkMachine(now)
 	}
@@ -125,19 +127,20 @@ func (c *Core) awaitsChecks() bool {
 	return false
 }
 
-// TotalDone handles the total that was commanded.
-func (c *Core) TotalDone(now time.Duration, result *TotalResult) {
+// TotalDone handles the total that was commanded. err wraps [queens.ErrContradiction] if the total contradicts the published one
+// or another route.
+func (c *Core) TotalDone(now time.Duration, total *big.Int, err error) {
 	c.advance(now)
 	current := c.totalOf == c.state.Results()+1 && c.allDone() && len(c.judge.unsettled) == 0
 	c.totalOf = 0
 	switch {
 	case c.over != nil || !current: // a result has come meanwhile: the total is computed again
-	case result.Err == nil:
-		c.end(now, queens.Complete, result.Total, nil)
-	case errors.Is(result.Err, queens.ErrContradiction):
-		c.end(now, queens.Contradicted, nil, result.Err)
+	case err == nil:
+		c.end(now, queens.Complete, total, nil)
+	case errors.Is(err, queens.ErrContradiction):
+		c.end(now, queens.Contradicted, nil, err)
 	default:
-		c.Stop(now, result.Err)
+		c.Stop(now, err)
 	}
 	c.after(now)
 }

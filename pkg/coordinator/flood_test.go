@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 // A request may list a range several times; it counts once.
 func TestRangesAreListedOnce(t *testing.T) {
-	s := newStation(t)
+	s := testStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
 	held, forged := queens.Held{Range: given, Ticket: s.tickets.of("a", given)}, queens.Held{Range: other}
 	r := s.request(queens.Process{Machine: "a"}, queens.WorkRequest{Held: []queens.Held{held, forged, held, forged, held}}, nil)
@@ -63,14 +64,14 @@ func TestManyNames(t *testing.T) {
 
 // Messages that arrive faster than the coordinator handles them wait in the connection.
 func TestMessagesWait(t *testing.T) {
-	s := &Coordinator{pipeline: newPipeline(nil, nil), room: make(chan struct{}, mostMessages)}
+	s := &Coordinator{jobs: newMailbox[func(*station)](), room: make(chan struct{}, mostMessages)}
 	s.ctx, s.cancel = context.WithCancel(t.Context())
 	for range mostMessages {
 		s.take(bus.Message{})
 	}
 	s.cancel() // without it, the next take would wait
 	s.take(bus.Message{})
-	if n := len(s.pipeline.jobs.take()); n != mostMessages {
+	if n := len(s.jobs.take(math.MaxInt)); n != mostMessages {
 		t.Errorf("%d messages are being handled", n)
 	}
 }
@@ -78,11 +79,11 @@ func TestMessagesWait(t *testing.T) {
 // Messages that can't be read fill only a few lines of the log in a minute, and make room for other messages.
 func TestUnreadableMessages(t *testing.T) {
 	var log bytes.Buffer
-	s := &Coordinator{pipeline: newPipeline(nil, nil), room: make(chan struct{}, mostMessages), warn: warner(zerolog.New(&log))}
+	s := &Coordinator{jobs: newMailbox[func(*station)](), room: make(chan struct{}, mostMessages), warn: warner(zerolog.New(&log))}
 	s.ctx = t.Context()
 	for range 10 * mostMessages {
 		s.take(bus.Message{Data: []byte{0xff}})
-		for _, job := range s.pipeline.jobs.take() {
+		for _, job := range s.jobs.take(math.MaxInt) {
 			job(nil)
 		}
 	}

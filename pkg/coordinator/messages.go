@@ -31,19 +31,6 @@ type CheckedResult struct {
 	Refused string // for people; empty if ticket, hash, range and counts are as they must be
 }
 
-// RecountResult is what became of a [Recount].
-type RecountResult struct {
-	Recount
-	Count uint64
-	Err   error // the child process died, or its search no longer advanced; Count says nothing
-}
-
-// TotalResult is what became of Commands.Total: the log gone through again, from zero, by two routes.
-type TotalResult struct {
-	Total *big.Int
-	Err   error // wraps [queens.ErrContradiction] if the total contradicts the published one or another route
-}
-
 // Commands are what the service has to do after an input, in the order of the fields.
 type Commands struct {
 	Log      []Line          // for people

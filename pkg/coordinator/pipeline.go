@@ -1,55 +1,28 @@
 package coordinator
 
 import (
-	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 )
 
-// pipeline does what needs no decision of the loop, on all cores: it checks tickets and hashes, and makes the prefixes of the
-// chunks of a reply. It has few goroutines: with one for each message, a fleet got half as many tasks a second.
-type pipeline struct {
-	header *ledger.Header
-	index  *split.Index
-	jobs   mailbox[func(*station)]
-}
-
-// station is what one goroutine of a pipeline needs for itself.
+// station does what needs no decision of the loop: it checks tickets and hashes, and makes the prefixes of the chunks of a reply.
+// One goroutine uses it. There are as many stations as cores: with a goroutine for each message, a fleet got half as many tasks
+// a second.
 type station struct {
-	*pipeline
+	header  *ledger.Header
+	index   *split.Index
 	tickets *tickets
 	hasher  queens.Hasher
 	hashes  []uint64
 }
 
-func newPipeline(h *ledger.Header, index *split.Index) *pipeline {
-	return &pipeline{header: h, index: index, jobs: newMailbox[func(*station)]()}
-}
-
-// run executes jobs until ctx ends.
-func (p *pipeline) run(ctx context.Context) {
-	var group errgroup.Group
-	for range runtime.GOMAXPROCS(0) {
-		group.Go(func() error {
-			s := &station{pipeline: p, tickets: newTickets(p.header)}
-			for {
-				job, ok := p.jobs.next(ctx)
-				if !ok {
-					return nil
-				}
-				job(s)
-			}
-		})
-	}
-	_ = group.Wait() // they return no error
+func newStation(h *ledger.Header, index *split.Index) *station {
+	return &station{header: h, index: index, tickets: newTickets(h)}
 }
 
 // request checks the tickets of a work request, and keeps one of the chunks that it lists several times.
@@ -133,58 +106,35 @@ func (s *station) reply(instance uint64, r *Reply) queens.WorkReply {
 
 // mailbox is a queue without a bound: put never waits. It stays short, because few messages of workers are handled at a time.
 type mailbox[T any] struct {
-	mu    *sync.Mutex
-	items *[]T
-	ready chan struct{} // has an element while items may be there
+	lock  sync.Mutex
+	items []T
+	ready chan struct{} // has an element while there are items
 }
 
-func newMailbox[T any]() mailbox[T] {
-	return mailbox[T]{mu: new(sync.Mutex), items: new([]T), ready: make(chan struct{}, 1)}
-}
+func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{ready: make(chan struct{}, 1)} }
 
-func (m mailbox[T]) put(item T) {
-	m.mu.Lock()
-	*m.items = append(*m.items, item)
-	m.mu.Unlock()
+func (m *mailbox[T]) put(item T) {
+	m.lock.Lock()
+	m.items = append(m.items, item)
+	m.lock.Unlock()
 	m.signal()
 }
 
-func (m mailbox[T]) signal() {
+// take takes up to so many items; there may be none.
+func (m *mailbox[T]) take(most int) []T {
+	m.lock.Lock()
+	defer m.lock.Unlock()
+	n := min(most, len(m.items))
+	taken := m.items[:n]
+	if m.items = m.items[n:]; len(m.items) > 0 {
+		m.signal() // another goroutine takes the rest
+	}
+	return taken
+}
+
+func (m *mailbox[T]) signal() {
 	select {
 	case m.ready <- struct{}{}:
 	default:
-	}
-}
-
-// take returns all items; there may be none.
-func (m mailbox[T]) take() (items []T) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	items, *m.items = *m.items, nil
-	return items
-}
-
-// next waits for the first item; false if ctx ended.
-func (m mailbox[T]) next(ctx context.Context) (item T, ok bool) {
-	for {
-		select {
-		case <-ctx.Done():
-			return item, false
-		case <-m.ready:
-		}
-		more := false
-		m.mu.Lock()
-		if queue := *m.items; len(queue) > 0 {
-			item, ok = queue[0], true
-			*m.items = queue[1:]
-			more = len(queue) > 1
-		}
-		m.mu.Unlock()
-		if more {
-			m.signal() // another goroutine takes the next
-		}
-		if ok {
-			return item, true
-		}
 	}
 }

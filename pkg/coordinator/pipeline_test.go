@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// newStation returns a station of a run of side 8 with a task for each prefix.
-func newStation(t *testing.T) *station {
+// testStation returns a station of a run of side 8 with a task for each prefix.
+func testStation(t *testing.T) *station {
 	t.Helper()
 	classes, err := symmetry.Classes(8, queens.Full)
 	if err != nil {
@@ -21,8 +21,7 @@ func newStation(t *testing.T) *station {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &ledger.Header{Run: "n8-a", Manifest: m, Secret: ledger.Secret{1}}
-	return &station{pipeline: newPipeline(h, index), tickets: newTickets(h)}
+	return newStation(&ledger.Header{Run: "n8-a", Manifest: m, Secret: ledger.Secret{1}}, index)
 }
 
 // honest returns the result of a machine that has counted all but the first and the last task of a chunk.
@@ -41,7 +40,7 @@ func (s *station) honest(chunk *queens.Chunk) queens.Result {
 // other result is refused: from another machine, for another range or run, with other tasks or prefixes, or with a count too
 // few.
 func TestTicketsAndHashes(t *testing.T) {
-	s := newStation(t)
+	s := testStation(t)
 	given := queens.Range{Tasks: 4}
 	reply := s.reply(1, &Reply{To: queens.Process{Machine: "a"}, Chunks: []queens.Range{given}})
 	chunk := &reply.Chunks[0]
@@ -87,7 +86,7 @@ func TestTicketsAndHashes(t *testing.T) {
 
 // A chunk that a worker lists with a wrong ticket is not held: it is in Invalid.
 func TestHeldTickets(t *testing.T) {
-	s := newStation(t)
+	s := testStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
 	ticket := s.tickets.of("a", given)
 	r := s.request(queens.Process{Machine: "a"}, queens.WorkRequest{Held: []queens.Held{{Range: given, Ticket: ticket}, {Range: other, Ticket: ticket}}}, nil)

@@ -3,12 +3,15 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/big"
+	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/ledger"
@@ -60,39 +63,39 @@ const (
 // the core.
 type Coordinator struct {
 	Config
-	core     *Core
-	pipeline *pipeline
-	start    time.Time
-	warn     zerolog.Logger // see warner
-	inputs   mailbox[func(now time.Duration)]
-	writes   mailbox[write]
-	failed   chan error    // has the error of the log
-	room     chan struct{} // has an element for each message of a worker that is being handled
-	latest   atomic.Pointer[queens.Snapshot]
-	group    *errgroup.Group
-	ctx      context.Context // of recounts, totals and the pipeline
-	cancel   func()
-	stop     func() // to take messages
-	end      *End
+	core   *Core
+	start  time.Time
+	warn   zerolog.Logger // see warner
+	inputs *mailbox[func(now time.Duration)]
+	jobs   *mailbox[func(*station)]
+	writes *mailbox[*Commands]
+	onDisk chan error    // has an error of the log, or nil when the end is on disk
+	room   chan struct{} // has an element for each message of a worker that is being handled
+	latest atomic.Pointer[queens.Snapshot]
+	group  sync.WaitGroup
+	ctx    context.Context // of all goroutines
+	cancel func()
+	stops  []func() // end the subscriptions
+	end    *End
 }
 
 // Start makes the coordinator of a run, and begins to take messages. It records its start.
 func Start(cfg Config) (*Coordinator, error) {
 	s := &Coordinator{
-		Config: cfg, start: time.Now(), warn: warner(cfg.Logger),
-		pipeline: newPipeline(cfg.State.Header(), cfg.Index), inputs: newMailbox[func(time.Duration)](),
-		writes: newMailbox[write](), failed: make(chan error, 1),
-		room: make(chan struct{}, mostMessages), group: new(errgroup.Group),
+		Config: cfg, start: time.Now(), warn: warner(cfg.Logger), inputs: newMailbox[func(time.Duration)](),
+		jobs: newMailbox[func(*station)](), writes: newMailbox[*Commands](), onDisk: make(chan error, 1),
+		room: make(chan struct{}, mostMessages),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.Options.At, s.Options.ReplyBytes = s.start, replyBytes(s.Wire)
 	s.core = New(0, s.State, s.Options)
 	s.snapshot(0)
-	s.group.Go(func() error { s.pipeline.run(s.ctx); return nil })
-	s.group.Go(func() error { s.write(); return nil })
-	var err error
-	if s.stop, err = s.serve(cfg.State.Header().Run); err != nil {
-		s.stop = func() {}
+	s.group.Go(s.write)
+	for range runtime.GOMAXPROCS(0) {
+		s.group.Go(s.work)
+	}
+	err := s.serve(cfg.State.Header().Run)
+	if err != nil {
 		s.Close()
 	}
 	return s, err
@@ -100,8 +103,10 @@ func Start(cfg Config) (*Coordinator, error) {
 
 // Run counts to the end of the run, or until ctx ends. The end says how; its error is also returned.
 func (s *Coordinator) Run(ctx context.Context) (End, error) {
-	if err := s.loop(ctx); err != nil {
-		s.end = &End{State: queens.Stopped, Err: err}
+	if err := s.loop(ctx, false); err != nil {
+		s.end = &End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}
+	} else {
+		s.snapshot(time.Since(s.start))
 	}
 	return *s.end, s.end.Err
 }
@@ -112,67 +117,46 @@ const lingerTime = 5 * time.Second
 // Linger goes on answering for 5 s after the end of a run where workers of other machines or processes are present, or until
 // ctx ends. It may be called after [Coordinator.Run].
 func (s *Coordinator) Linger(ctx context.Context, own string) {
-	others := 0
-	for _, w := range s.latest.Load().WorkerList {
-		if w.Process != own {
-			others++
-		}
-	}
-	if s.end == nil || !s.end.State.Ended() || others == 0 {
+	isOther := func(w queens.Worker) bool { return w.Process != own }
+	if s.end == nil || !s.end.State.Ended() || !slices.ContainsFunc(s.latest.Load().WorkerList, isOther) {
 		return
 	}
-	ticks := time.NewTicker(tickInterval)
-	defer ticks.Stop()
-	over := time.After(lingerTime)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-over:
-			return
-		case <-s.inputs.ready:
-			for _, input := range s.inputs.take() {
-				input(time.Since(s.start))
-			}
-		case <-ticks.C:
-			s.core.Tick(time.Since(s.start))
-		}
-		s.execute()
-	}
+	ctx, cancel := context.WithTimeout(ctx, lingerTime)
+	defer cancel()
+	_ = s.loop(ctx, true) // the run has ended, whatever fails now
 }
 
 // Close stops to take messages, and ends recounts.
 func (s *Coordinator) Close() {
-	s.stop()
+	for _, stop := range s.stops {
+		stop()
+	}
 	s.cancel()
-	_ = s.group.Wait() // they return no error
+	s.group.Wait()
 }
 
 // replyBytes returns how many bytes the chunks of a reply may take: half of what the server takes.
 func replyBytes(w Wire) int { return w.MaxPayload() / 2 }
 
 // serve begins to take messages.
-func (s *Coordinator) serve(run string) (stop func(), err error) {
-	unsubscribe, err := s.Wire.Announcements(func(a queens.Announcement) {
+func (s *Coordinator) serve(run string) error {
+	hear := func(a queens.Announcement) {
 		if a.Run == run && a.Instance != s.Options.Instance {
 			s.inputs.put(func(now time.Duration) { s.core.HeardOther(now, a) })
 		}
-	})
-	if err != nil {
-		return nil, err
 	}
-	stopWork, err := s.Wire.ServeWork(run, s.take)
-	if err != nil {
-		unsubscribe()
-		return nil, err
+	for _, subscribe := range []func() (stop func(), err error){
+		func() (func(), error) { return s.Wire.Announcements(hear) },
+		func() (func(), error) { return s.Wire.ServeWork(run, s.take) },
+		func() (func(), error) { return s.Wire.ServeStatus(run, s.latest.Load) },
+	} {
+		stop, err := subscribe()
+		if err != nil {
+			return err
+		}
+		s.stops = append(s.stops, stop)
 	}
-	stopStatus, err := s.Wire.ServeStatus(run, s.latest.Load)
-	if err != nil {
-		stopWork()
-		unsubscribe()
-		return nil, err
-	}
-	return func() { stopStatus(); stopWork(); unsubscribe() }, nil
+	return nil
 }
 
 // warner returns a logger for what anybody can send: it takes some lines a minute.
@@ -184,7 +168,7 @@ func warner(log zerolog.Logger) zerolog.Logger {
 func (s *Coordinator) take(m bus.Message) {
 	select {
 	case s.room <- struct{}{}:
-		s.pipeline.jobs.put(func(at *station) { s.receive(at, m) })
+		s.jobs.put(func(at *station) { s.receive(at, m) })
 	case <-s.ctx.Done():
 	}
 }
@@ -205,44 +189,58 @@ func (s *Coordinator) receive(at *station, m bus.Message) {
 	}
 }
 
-// loop feeds the core until the run ends here. When ctx is cancelled, the run stops so that it can be resumed.
-func (s *Coordinator) loop(ctx context.Context) error {
+// work does jobs until the coordinator is closed.
+func (s *Coordinator) work() {
+	at := newStation(s.State.Header(), s.Index)
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.jobs.ready:
+			for _, job := range s.jobs.take(1) {
+				job(at)
+			}
+		}
+	}
+}
+
+// loop feeds the core until the run has ended here. When ctx is cancelled, the run stops so that it can be resumed. A loop that
+// lingers begins after the end of the run, and ends when ctx is cancelled.
+func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 	ticks := time.NewTicker(tickInterval)
 	defer ticks.Stop()
 	cancelled := ctx.Done()
 	var looked, shown time.Duration
 	s.core.Tick(time.Since(s.start)) // says at once that the run is there
-	s.execute()
 	for {
+		if err := s.execute(); err != nil || s.end != nil && !lingers {
+			return err
+		}
 		now := time.Since(s.start)
 		select {
 		case <-cancelled:
-			cancelled = nil
+			cancelled, lingers = nil, false
 			s.core.Stop(now, nil)
-		case err := <-s.failed:
-			return fmt.Errorf("%w: %w: free the disk, then resume the run", queens.ErrIncomplete, err)
+		case err := <-s.onDisk:
+			return err
 		case <-s.inputs.ready:
-			for _, input := range s.inputs.take() {
+			for _, input := range s.inputs.take(math.MaxInt) {
 				input(time.Since(s.start))
 			}
 		case <-ticks.C:
 			s.core.Connected(now, s.Wire.Connected())
 			s.core.options.ReplyBytes = replyBytes(s.Wire) // another server may have taken the place of the last one
 			s.core.Tick(now)
-			if now-looked >= intactInterval {
+			if !lingers && now-looked >= intactInterval {
 				looked = now
 				if err := s.Log.Intact(); err != nil {
-					return fmt.Errorf("%w: %w", queens.ErrIncomplete, err)
+					return err
 				}
 			}
 		}
-		if now-shown >= snapshotInterval {
+		if !lingers && now-shown >= snapshotInterval {
 			shown = now
 			s.snapshot(now)
-		}
-		if ended := s.execute(); ended {
-			s.snapshot(time.Since(s.start))
-			return nil
 		}
 	}
 }
@@ -257,8 +255,8 @@ func (s *Coordinator) snapshot(now time.Duration) {
 	s.latest.Store(&latest)
 }
 
-// execute does what the core commands. It reports whether the run has ended here.
-func (s *Coordinator) execute() (ended bool) {
+// execute does what the core commands. It waits until the end of the run is on disk.
+func (s *Coordinator) execute() error {
 	c := s.core.Take()
 	for _, line := range c.Log {
 		if line.Warn {
@@ -268,16 +266,26 @@ func (s *Coordinator) execute() (ended bool) {
 		}
 	}
 	if len(c.Records)+len(c.Receipts) > 0 || c.Total || c.End != nil {
-		s.append(&c)
+		s.writes.put(&c)
+	}
+	if c.End != nil {
+		if err := <-s.onDisk; err != nil {
+			return err
+		}
+		s.end = c.End
 	}
 	for _, r := range c.Replies {
-		s.pipeline.jobs.put(func(at *station) {
+		s.jobs.put(func(at *station) {
 			reply := at.reply(s.Options.Instance, &r)
 			s.answer(r.Origin)(bus.EncodeWorkReply(&reply))
 		})
 	}
 	if r := c.Recount; r != nil {
-		s.group.Go(func() error { s.recount(*r); return nil })
+		s.group.Go(func() {
+			task := s.Index.Range(r.Task, 1)[0] // the core names tasks of the run only
+			count, err := s.Recount(s.ctx, task, r.Kernel, r.Deeper)
+			s.inputs.put(func(now time.Duration) { s.core.RecountDone(now, count, err) })
+		})
 	}
 	if c.Announce {
 		a := s.core.Announcement()
@@ -285,16 +293,11 @@ func (s *Coordinator) execute() (ended bool) {
 			s.Logger.Debug().Err(err).Msg("the announcement could not be published")
 		}
 	}
-	return s.end != nil
+	return nil
 }
 
-// write is records for the log, and what is called when they are on disk.
-type write struct {
-	records []ledger.Record
-	onDisk  func(error)
-}
-
-// write writes all records that wait at once, until the coordinator is closed and none waits.
+// write writes the records of all commands that wait at once, and does what waits for them. It ends when the coordinator is
+// closed and none waits.
 func (s *Coordinator) write() {
 	for open := true; open; {
 		select {
@@ -302,47 +305,42 @@ func (s *Coordinator) write() {
 		case <-s.ctx.Done():
 			open = false
 		}
-		writes := s.writes.take()
+		commands := s.writes.take(math.MaxInt)
 		var records []ledger.Record
-		for _, w := range writes {
-			records = append(records, w.records...)
+		for _, c := range commands {
+			records = append(records, c.Records...)
 		}
 		err := s.Log.Write(records...)
-		for _, w := range writes {
-			w.onDisk(err)
-		}
 		if err != nil {
-			select {
-			case s.failed <- err:
-			default:
-			}
+			err = fmt.Errorf("%w: free the disk, then resume the run", err)
+		}
+		for _, c := range commands {
+			s.written(c, err)
 		}
 	}
 }
 
-// append appends records, and does what waits for the disk when they are there.
-func (s *Coordinator) append(c *Commands) {
-	receipts, total, end := c.Receipts, c.Total, c.End
-	onDisk := make(chan error, 1)
-	s.writes.put(write{c.Records, func(err error) {
-		onDisk <- err
-		if err != nil {
-			return // the loop ends; who gets no receipt delivers again
+// written does what waits until commands are on disk. After an error the loop ends; who gets no receipt delivers again.
+func (s *Coordinator) written(c *Commands, err error) {
+	if err != nil || c.End != nil {
+		select {
+		case s.onDisk <- err:
+		default: // it has an earlier error
 		}
-		for _, r := range receipts {
-			s.pipeline.jobs.put(func(*station) {
-				s.answer(r.Origin)(bus.EncodeDeliveryReply(&queens.DeliveryReply{Instance: s.Options.Instance, Receipts: r.Receipts}))
-			})
-		}
-		if total {
-			s.group.Go(func() error { s.total(); return nil })
-		}
-	}})
-	if end != nil {
-		if err := <-onDisk; err != nil {
-			end = &End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}
-		}
-		s.end = end
+	}
+	if err != nil {
+		return
+	}
+	for _, r := range c.Receipts {
+		s.jobs.put(func(*station) {
+			s.answer(r.Origin)(bus.EncodeDeliveryReply(&queens.DeliveryReply{Instance: s.Options.Instance, Receipts: r.Receipts}))
+		})
+	}
+	if c.Total {
+		s.group.Go(func() {
+			total, err := s.Total(s.ctx)
+			s.inputs.put(func(now time.Duration) { s.core.TotalDone(now, total, err) })
+		})
 	}
 }
 
@@ -355,24 +353,5 @@ func (s *Coordinator) answer(origin any) func(message []byte, err error) {
 		if err != nil { // the worker asks again
 			s.Logger.Debug().Err(err).Msg("a reply could not be sent")
 		}
-	}
-}
-
-// recount counts a task in a child process.
-func (s *Coordinator) recount(r Recount) {
-	result := RecountResult{Recount: r}
-	task := s.Index.Range(r.Task, 1)[0] // the core names tasks of the run only
-	result.Count, result.Err = s.Config.Recount(s.ctx, task, r.Kernel, r.Deeper)
-	if s.ctx.Err() == nil {
-		s.inputs.put(func(now time.Duration) { s.core.RecountDone(now, &result) })
-	}
-}
-
-// total goes through the log again.
-func (s *Coordinator) total() {
-	var result TotalResult
-	result.Total, result.Err = s.Total(s.ctx)
-	if s.ctx.Err() == nil {
-		s.inputs.put(func(now time.Duration) { s.core.TotalDone(now, &result) })
 	}
 }

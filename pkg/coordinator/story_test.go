@@ -34,7 +34,6 @@ type story struct {
 	now     time.Duration
 	records []ledger.Record // all records so far
 	said    queens.Announcement
-	recount Recount
 }
 
 // run begins a run: run TASKS... [redundancy R] [spot SHARE] [published] [alone] [kernels K,K] [bytes N]. Each number of
@@ -174,22 +173,20 @@ func (s *story) input(words []string) {
 		}
 		s.core.Delivered(at, d)
 	case "recounted": // COUNT|fails
-		r := &RecountResult{Recount: s.recount}
 		if args[0] == "fails" {
-			r.Err = errors.New("signal: killed")
+			s.core.RecountDone(at, 0, errors.New("signal: killed"))
 		} else {
-			r.Count = s.number(args[0])
+			s.core.RecountDone(at, s.number(args[0]), nil)
 		}
-		s.core.RecountDone(at, r)
 	case "total": // [wrong|fails]
-		r := &TotalResult{Total: s.state.Solutions()}
 		switch {
 		case len(args) > 0 && args[0] == "wrong":
-			r = &TotalResult{Err: fmt.Errorf("%w: the published total is another", queens.ErrContradiction)}
+			s.core.TotalDone(at, nil, fmt.Errorf("%w: the published total is another", queens.ErrContradiction))
 		case len(args) > 0:
-			r = &TotalResult{Err: errors.New("the ledger can't be read")}
+			s.core.TotalDone(at, nil, errors.New("the ledger can't be read"))
+		default:
+			s.core.TotalDone(at, s.state.Solutions(), nil)
 		}
-		s.core.TotalDone(at, r)
 	case "hear": // INSTANCE RESULTS
 		s.core.HeardOther(at, queens.Announcement{Instance: s.number(args[0]), Recorded: s.number(args[1]), State: queens.Running})
 	case "disconnected", "connected":
@@ -271,8 +268,7 @@ func (s *story) print(timed bool) {
 		say("reply to %s/%s #%d %s", r.To.Machine, r.To.Name, r.Number, text)
 	}
 	if c.Recount != nil {
-		s.recount = *c.Recount
-		say("recount %d by %s for %s", s.recount.Task, s.recount.way(), s.recount.Why)
+		say("recount %d by %s for %s", c.Recount.Task, c.Recount.way(), c.Recount.Why)
 	}
 	if c.Total {
 		say("total")

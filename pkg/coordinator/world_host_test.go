@@ -296,15 +296,15 @@ type delivered struct {
 // recounted ends a recount.
 func (h *host) recounted(r Recount) {
 	w := h.w
-	result := &RecountResult{Recount: r, Count: w.truth[r.Task]}
+	count, err := w.truth[r.Task], error(nil)
 	switch {
 	case w.setup.dying[r.Kernel] || w.setup.dying["all"]:
-		result.Err = errors.New("killed")
+		err = errors.New("killed")
 	case w.setup.wrong == r.way() && w.home != spare:
-		result.Count += 1 << 40
+		count += 1 << 40
 	}
-	w.trace("%v recount %d by %s: %d %v", w.now, r.Task, r.way(), result.Count, result.Err)
-	h.input(func() { h.core.RecountDone(w.now, result) })
+	w.trace("%v recount %d by %s: %d %v", w.now, r.Task, r.way(), count, err)
+	h.input(func() { h.core.RecountDone(w.now, count, err) })
 }
 
 // total computes the total from the log on the disk.
@@ -318,17 +318,17 @@ func (h *host) total() {
 		w.fail("the log can't be read: %v", err)
 		return
 	}
-	result := &TotalResult{Total: state.Solutions()}
+	total := state.Solutions()
 	switch {
 	case state.NumberDone() < w.header.Manifest.Tasks:
-		result = &TotalResult{Err: fmt.Errorf("%d tasks are done", state.NumberDone())}
+		total, err = nil, fmt.Errorf("%d tasks are done", state.NumberDone())
 		if h.state.Results() == h.core.totalOf-1 {
 			w.fail("a total is asked for although only %d tasks are done", state.NumberDone())
 		}
-	case w.setup.published && result.Total.Cmp(w.total) != 0:
-		result = &TotalResult{Err: fmt.Errorf("%w: the published total is another", queens.ErrContradiction)}
+	case w.setup.published && total.Cmp(w.total) != 0:
+		total, err = nil, fmt.Errorf("%w: the published total is another", queens.ErrContradiction)
 	}
-	h.input(func() { h.core.TotalDone(w.now, result) })
+	h.input(func() { h.core.TotalDone(w.now, total, err) })
 }
 
 // spare is a machine without workers that recounts right.
