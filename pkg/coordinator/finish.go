@@ -13,14 +13,24 @@ import (
 	"nqueens/pkg/split"
 )
 
-// startRecount starts a recount if one is due and none runs.
+// startRecount starts a recount if one is due and none runs: of the lowest task that needs it, or else of the lowest of those
+// that workers have lost.
 func (c *Core) startRecount(now time.Duration) {
 	if c.judge.running != nil {
 		return
 	}
-	if task, why, found := c.judge.next(c.lost()); found {
-		c.recount(now, task, why)
+	tasks := slices.Collect(maps.Keys(c.judge.unsettled))
+	if len(tasks) == 0 {
+		tasks = c.lost()
 	}
+	if len(tasks) == 0 {
+		return
+	}
+	task, why := slices.Min(tasks), ledger.LostWorkers
+	if c.judge.isDispute(task) {
+		why = ledger.Dispute
+	}
+	c.recount(now, task, why)
 }
 
 // lost returns the tasks that enough workers have lost, if nothing else waits but spot checks.
@@ -50,13 +60,10 @@ func (c *Core) lost() (tasks []uint64) {
 
 // recount starts a recount of a task. If no way to count it is left, the run ends.
 func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
-	way, found := c.judge.way(task, why)
-	if !found {
+	c.judge.running = c.judge.way(task, why)
+	if c.out.Recount = c.judge.running; c.out.Recount == nil {
 		c.fail(now, "every kernel of this machine fails on task %d: resume the run on another machine", task)
-		return
 	}
-	c.judge.running = &way
-	c.out.Recount = &way
 }
 
 // RecountDone handles the end of the recount that was commanded. err says why there is no count: the child process died, or its

@@ -16,6 +16,9 @@ const (
 	needRecount             // a recount, because its counts differ or because its recount needs a second one
 )
 
+// byWorker reports whether a task needs a count by a worker.
+func (n need) byWorker() bool { return n == needCount || n == needCheck }
+
 // lostAlone is how many workers have to lose a task, alone in its chunk, before the coordinator counts it itself. A process
 // that is started again is another worker, so a run with a single machine ends too.
 const lostAlone = 3
@@ -74,24 +77,25 @@ func (j *judge) counts(machine string, task uint64) {
 
 // settle returns what a task needs, after what is recorded of it has changed.
 func (j *judge) settle(task uint64) need {
-	outcome := j.state.Task(task)
-	if outcome.NeedsRecount {
-		j.unsettled[task] = true
-		return needRecount
-	}
-	delete(j.unsettled, task)
-	if outcome.Checked() {
+	if outcome := j.state.Task(task); outcome.Checked() {
 		delete(j.checks, task)
 	}
-	return j.need(task)
+	need := j.need(task)
+	if need == needRecount {
+		j.unsettled[task] = true
+	} else {
+		delete(j.unsettled, task)
+	}
+	return need
 }
 
 // need returns what a task needs.
 func (j *judge) need(task uint64) need {
+	outcome := j.state.Task(task)
 	switch {
-	case j.unsettled[task]:
+	case outcome.NeedsRecount:
 		return needRecount
-	case !j.state.Task(task).Done:
+	case !outcome.Done:
 		return needCount
 	case j.checks[task]:
 		return needCheck
@@ -112,58 +116,42 @@ func (j *judge) news(machine string, task, count uint64) (isNew, tooMany bool) {
 		differs := !slices.Contains(own, count)
 		return differs && len(own) < 2, differs && len(own) >= 2
 	}
-	known := j.state.Task(task)
-	return !known.Done || count != known.Count || j.need(task) != needNothing, false
+	return j.need(task) != needNothing || count != j.state.Task(task).Count, false
 }
 
-// next returns the task to recount now: the lowest that needs it, or else the lowest of those that workers have lost.
-func (j *judge) next(lost []uint64) (task uint64, why ledger.Why, found bool) {
-	for t := range j.unsettled {
-		if !found || t < task {
-			task, why, found = t, ledger.Dispute, true
-		}
-	}
-	switch {
-	case found && !slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount }):
-		why = ledger.LostWorkers
-	case !found && len(lost) > 0:
-		task, why, found = slices.Min(lost), ledger.LostWorkers, true
-	}
-	return task, why, found
+// isDispute reports whether a task that needs a recount has counts by workers.
+func (j *judge) isDispute(task uint64) bool {
+	return j.unsettled[task] && slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount })
 }
 
 // way returns how a task is recounted: by the fastest kernel that no count of it names, or by generic, or by generic one row
-// deeper. It repeats no recount of this machine, and repeats recounts of other machines last. It returns false if this machine
-// has tried every way: each gave a recount, or its child died.
-func (j *judge) way(task uint64, why ledger.Why) (Recount, bool) {
+// deeper. It repeats no recount of this machine, and repeats recounts of other machines last. It returns nil if this machine has
+// tried every way: each gave a recount, or its child died.
+func (j *judge) way(task uint64, why ledger.Why) *Recount {
 	counts := j.state.Counts(task)
-	var ways, elsewhere []Recount
-	consider := func(kernel string, deeper bool) {
-		w := Recount{Task: task, Kernel: kernel, Deeper: deeper, Why: why}
-		used, here := false, slices.Contains(j.died, w)
+	var ways []Recount
+	for _, kernel := range j.kernels {
+		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Kernel == kernel && !c.Recount }) {
+			ways = append(ways, Recount{task, kernel, false, why})
+		}
+	}
+	ways = append(ways, Recount{task, generic, false, why}, Recount{task, generic, true, why})
+	var elsewhere *Recount
+	for i := range ways {
+		w := &ways[i]
+		used, here := false, slices.Contains(j.died, *w)
 		for _, c := range counts {
-			same := c.Recount && c.Kernel == kernel && c.Deeper == deeper
+			same := c.Recount && c.Kernel == w.Kernel && c.Deeper == w.Deeper
 			used, here = used || same, here || same && c.Machine == j.machine
 		}
 		switch {
-		case here:
-		case used:
-			elsewhere = append(elsewhere, w)
-		default:
-			ways = append(ways, w)
+		case !here && !used:
+			return w
+		case !here && elsewhere == nil:
+			elsewhere = w
 		}
 	}
-	for _, kernel := range j.kernels {
-		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Kernel == kernel && !c.Recount }) {
-			consider(kernel, false)
-		}
-	}
-	consider(generic, false)
-	consider(generic, true)
-	if ways = append(ways, elsewhere...); len(ways) == 0 {
-		return Recount{}, false
-	}
-	return ways[0], true
+	return elsewhere
 }
 
 // contradictsItself reports whether recounts of a task on this machine differ.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -52,11 +53,7 @@ func newQueue(ends []uint64) *queue {
 
 // class returns the class of a task.
 func (q *queue) class(task uint64) int {
-	i, found := slices.BinarySearch(q.ends, task)
-	for found && i < len(q.ends) && q.ends[i] == task { // empty classes end where others do
-		i++
-	}
-	return i
+	return sort.Search(len(q.ends), func(class int) bool { return q.ends[class] > task })
 }
 
 // wait adds a range whose tasks neither wait nor are held. The machines in by have counted them.
@@ -202,36 +199,24 @@ func (q *queue) unhold(task uint64, h *hold) {
 	}
 }
 
-// forget takes a task out of the queue. It returns the holds that end with it.
-func (q *queue) forget(task uint64) (ended []*hold) {
-	if holds := q.holders[task]; len(holds) > 0 {
-		for _, h := range holds {
-			if q.unhold(task, h); h.left == 0 {
-				ended = append(ended, h)
-			}
-		}
-	} else {
-		q.removeTask(task)
-	}
-	delete(q.losses, task)
-	return ended
-}
-
-// counted notes that these machines have counted a task that needs another count. Their processes no longer hold it; if
-// nobody else does, it waits. It returns the holds that end.
-func (q *queue) counted(task uint64, by counters) (ended []*hold) {
+// settle moves a task that the machines in by have counted: if it needs another count, their processes no longer hold it, and
+// it waits if nobody else holds it. Otherwise it leaves the queue. settle returns the holds that end.
+func (q *queue) settle(task uint64, by counters, again bool) (ended []*hold) {
 	if !q.held(task) {
 		q.removeTask(task)
 	}
 	for _, h := range q.holders[task] {
-		if !by.has(h.holder.Machine) {
+		if again && !by.has(h.holder.Machine) {
 			continue
 		}
 		if q.unhold(task, h); h.left == 0 {
 			ended = append(ended, h)
 		}
 	}
-	if !q.held(task) {
+	switch {
+	case !again:
+		delete(q.losses, task)
+	case !q.held(task):
 		q.wait(queens.Range{First: task, Tasks: 1}, by)
 	}
 	return ended

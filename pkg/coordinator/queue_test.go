@@ -75,14 +75,14 @@ func (s *queueStory) input(words []string) {
 			}
 			slices.SortFunc(by[:], func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
 			s.by[task] = by
-			for _, h := range q.counted(task, by) {
+			for _, h := range q.settle(task, by, true) {
 				say("the hold %s of %s ends", h.Range, h.holder.Machine)
 			}
 		}
 	case "done": // RANGE
 		r := rangeOf(s.t, args[0])
 		for task := r.First; task < r.End(); task++ {
-			for _, h := range q.forget(task) {
+			for _, h := range q.settle(task, counters{}, false) {
 				say("the hold %s of %s ends", h.Range, h.holder.Machine)
 			}
 		}

@@ -27,19 +27,16 @@ func (s *ranges) add(r queens.Range) {
 	if i > 0 && (*s)[i-1].End() > r.First { // mostly, ranges are added at the end
 		i = s.at(r.First)
 	}
-	before := i > 0 && (*s)[i-1].End() == r.First
-	after := i < len(*s) && (*s)[i].First == r.End()
-	switch {
-	case before && after:
-		(*s)[i-1].Tasks += r.Tasks + (*s)[i].Tasks
-		*s = slices.Delete(*s, i, i+1)
-	case before:
-		(*s)[i-1].Tasks += r.Tasks
-	case after:
-		(*s)[i] = queens.Range{First: r.First, Tasks: r.Tasks + (*s)[i].Tasks}
-	default:
-		*s = slices.Insert(*s, i, r)
+	from, to := i, i // r replaces the ranges that it touches
+	if i > 0 && (*s)[i-1].End() == r.First {
+		from--
+		r.First, r.Tasks = (*s)[from].First, (*s)[from].Tasks+r.Tasks
 	}
+	if i < len(*s) && (*s)[i].First == r.End() {
+		to++
+		r.Tasks += (*s)[i].Tasks
+	}
+	*s = slices.Replace(*s, from, to, r)
 }
 
 // remove removes a range, all of whose tasks are in the set.
@@ -47,17 +44,10 @@ func (s *ranges) remove(r queens.Range) {
 	i := s.at(r.First)
 	left := queens.Range{First: (*s)[i].First, Tasks: r.First - (*s)[i].First}
 	right := queens.Range{First: r.End(), Tasks: (*s)[i].End() - r.End()}
-	switch {
-	case left.Tasks > 0 && right.Tasks > 0:
-		(*s)[i] = right
-		*s = slices.Insert(*s, i, left)
-	case left.Tasks > 0:
-		(*s)[i] = left
-	case right.Tasks > 0:
-		(*s)[i] = right
-	case i == 0:
+	rest := slices.DeleteFunc([]queens.Range{left, right}, func(r queens.Range) bool { return r.Tasks == 0 })
+	if i == 0 && len(rest) == 0 {
 		*s = (*s)[1:] // mostly, the lowest tasks are taken
-	default:
-		*s = slices.Delete(*s, i, i+1)
+	} else {
+		*s = slices.Replace(*s, i, i+1, rest...)
 	}
 }

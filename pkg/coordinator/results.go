@@ -95,15 +95,9 @@ func (c *Core) record(now time.Duration, r ledger.Record, from finished) {
 // settle moves a task to where it belongs after its records have changed: it waits, is held, is recounted, or leaves the
 // queue. Workers that no longer hold it are told to drop it, except the one that has delivered the chunk.
 func (c *Core) settle(task uint64, from finished) {
-	var ended []*hold
-	switch c.judge.settle(task) {
-	case needCount, needCheck:
-		ended = c.queue.counted(task, c.state.Counters(task))
-		c.changed = true
-	default:
-		ended = c.queue.forget(task)
-	}
-	for _, h := range ended {
+	again := c.judge.settle(task).byWorker()
+	c.changed = c.changed || again
+	for _, h := range c.queue.settle(task, c.state.Counters(task), again) {
 		if w := c.fleet.workers[h.holder]; w != nil && w.kept && (finished{h.holder, h.Range}) != from {
 			w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 		}
@@ -121,11 +115,11 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 	c.queue = newQueue(old.ends)
 	c.queue.losses = old.losses
 	for _, w := range c.fleet.sorted(func(*worker) bool { return true }) {
-		banned := c.state.Banned(w.process.Machine)
+		if c.state.Banned(w.process.Machine) {
+			c.answer(w, nil)
+			continue
+		}
 		for _, h := range old.holdsOf(w.process) {
-			if banned {
-				continue
-			}
 			if again := c.adopt(h.began, w.process, h.Range); again != nil {
 				again.listed, again.begun = h.listed, h.begun
 			} else {
@@ -133,11 +127,8 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 			}
 		}
 		w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool { // a count of it may be needed again
-			return !banned && c.queue.holds[w.process][r] == nil && c.adopt(now, w.process, r) != nil
+			return c.queue.holds[w.process][r] == nil && c.adopt(now, w.process, r) != nil
 		})
-		if banned {
-			c.answer(w, nil)
-		}
 	}
 	c.fill()
 	c.changed = true
@@ -159,26 +150,16 @@ func (c *Core) checkMachine(now time.Duration) {
 
 // fill makes every task wait that needs a count by a worker and is held by nobody.
 func (c *Core) fill() {
-	h := c.state.Header()
 	waits, group := queens.Range{}, counters{}
-	for task := range h.Manifest.Tasks {
-		if c.state.Task(task).Done || c.judge.unsettled[task] || c.queue.held(task) {
+	for task := range c.state.Header().Manifest.Tasks {
+		if !c.judge.need(task).byWorker() || c.queue.held(task) {
 			continue
 		}
-		by := counters{}
-		if h.Redundancy > 1 {
-			by = c.state.Counters(task)
-		}
-		if task != waits.End() || by != group {
+		if by := c.state.Counters(task); task != waits.End() || by != group {
 			c.queue.wait(waits, group)
 			waits, group = queens.Range{First: task}, by
 		}
 		waits.Tasks++
 	}
 	c.queue.wait(waits, group)
-	for task := range c.judge.checks {
-		if c.judge.need(task) == needCheck && !c.queue.held(task) {
-			c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counters(task))
-		}
-	}
 }

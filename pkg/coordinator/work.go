@@ -68,10 +68,8 @@ const mostHolders = 16
 // It returns nil if there are none.
 func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold {
 	return c.queue.hold(now, p, r, func(task uint64) bool {
-		if need := c.judge.need(task); need != needCount && need != needCheck {
-			return false
-		}
-		if counters(c.state.Counters(task)).has(p.Machine) || len(c.queue.holders[task]) >= mostHolders {
+		counted := counters(c.state.Counters(task)).has(p.Machine)
+		if counted || !c.judge.need(task).byWorker() || len(c.queue.holders[task]) >= mostHolders {
 			return false
 		}
 		if !c.queue.held(task) {
