@@ -117,15 +117,9 @@ func (c *Core) awaitsChecks() bool {
 	if c.clock.onlyChecks == 0 {
 		c.clock.onlyChecks = c.clock.wall
 	}
-	if float64(c.clock.wall-c.clock.onlyChecks) <= checksAtEnd*float64(c.clock.wall) {
-		if len(c.queue.holders) > 0 {
-			return true
-		}
-		for _, machine := range c.fleet.machines() {
-			if _, _, can := c.queue.lowest(machine); can && !c.state.Banned(machine) {
-				return true
-			}
-		}
+	inTime := float64(c.clock.wall-c.clock.onlyChecks) <= checksAtEnd*float64(c.clock.wall)
+	if inTime && (len(c.queue.holders) > 0 || slices.ContainsFunc(c.fleet.machines(), c.waitsFor)) {
+		return true
 	}
 	for _, task := range slices.Sorted(maps.Keys(c.judge.checks)) {
 		delete(c.judge.checks, task)

@@ -169,11 +169,8 @@ func (f *fleet) forget(now time.Duration) {
 }
 
 // sorted returns the workers that are wanted, by their names.
-func (f *fleet) sorted(wanted func(*worker) bool) []*worker { return sorted(f.workers, wanted) }
-
-func sorted(workers map[queens.Process]*worker, wanted func(*worker) bool) []*worker {
-	var list []*worker
-	for _, w := range workers {
+func (f *fleet) sorted(wanted func(*worker) bool) (list []*worker) {
+	for _, w := range f.workers {
 		if wanted(w) {
 			list = append(list, w)
 		}
@@ -188,19 +185,16 @@ func compareProcesses(a, b queens.Process) int {
 
 // waiting returns the workers whose request is kept and asks for work, the longest kept first.
 func (f *fleet) waiting() []*worker {
-	list := sorted(f.wanting, (*worker).wants)
-	slices.SortStableFunc(list, func(a, b *worker) int { return cmp.Compare(a.asked, b.asked) })
-	return list
+	return slices.SortedFunc(maps.Values(f.wanting), func(a, b *worker) int {
+		return cmp.Or(cmp.Compare(a.asked, b.asked), compareProcesses(a.process, b.process))
+	})
 }
 
 // machines returns the names of the machines that are present, in order.
 func (f *fleet) machines() (names []string) {
-	for _, w := range f.workers {
-		if w.present {
-			names = append(names, w.process.Machine)
-		}
+	for _, w := range f.sorted((*worker).takesPart) {
+		names = append(names, w.process.Machine)
 	}
-	slices.Sort(names)
 	return slices.Compact(names)
 }
 
@@ -217,12 +211,4 @@ func (f *fleet) measure(now time.Duration) {
 		}
 	}
 	f.speed, f.measured = speed/float64(max(known, 1))*float64(f.searchers), now
-}
-
-// speedBeside returns the speed of all searchers. Before it is measured, all count as fast as one of the given speed.
-func (f *fleet) speedBeside(speed float64) float64 {
-	if f.speed == 0 {
-		return speed * float64(f.searchers)
-	}
-	return f.speed
 }

@@ -42,6 +42,7 @@ type hold struct {
 	listed uint64        // number of the last request that listed it; 0 before
 	begun  bool          // its search has begun
 	began  time.Duration // when its search began, or when it was handed out
+	end    time.Duration // when its search will end, as it was estimated last
 }
 
 func newQueue(ends []uint64) *queue {
@@ -240,10 +241,16 @@ func (q *queue) work(shares []float64) (work float64) {
 
 // holdsOf returns the holds of a process, in the order of their ranges.
 func (q *queue) holdsOf(p queens.Process) []*hold {
-	return slices.SortedFunc(maps.Values(q.holds[p]), func(a, b *hold) int {
-		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Tasks, b.Tasks))
-	})
+	return slices.SortedFunc(maps.Values(q.holds[p]), compareHolds)
 }
+
+// compareHolds compares holds by their processes, and the holds of a process by their ranges.
+func compareHolds(a, b *hold) int {
+	return cmp.Or(compareProcesses(a.holder, b.holder), cmp.Compare(a.First, b.First), cmp.Compare(a.Tasks, b.Tasks))
+}
+
+// compareEnds compares holds by the ends of their searches, the latest first.
+func compareEnds(a, b *hold) int { return cmp.Or(cmp.Compare(b.end, a.end), compareHolds(a, b)) }
 
 // tasksOf returns how many tasks a process holds.
 func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
@@ -255,7 +262,8 @@ func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
 
 // mayDouble reports whether a hold may be handed out again. It may not if a hold that ends sooner shares a task with it, or if
 // it has several tasks and a worker has lost one of them.
-func (q *queue) mayDouble(h *hold, sooner func(other *hold) bool) bool {
+func (q *queue) mayDouble(h *hold) bool {
+	sooner := func(other *hold) bool { return compareEnds(h, other) < 0 }
 	for task := h.First; task < h.End(); task++ {
 		if holds := q.holders[task]; slices.Contains(holds, h) && slices.ContainsFunc(holds, sooner) {
 			return false

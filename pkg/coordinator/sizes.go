@@ -18,11 +18,15 @@ const (
 	mostChunks = 1024
 )
 
-// searcherWork returns how much estimated work one searcher gets at once, for its speed, the speed of all searchers, and
-// the work that waits: see [Guided]. It is 0, which means a single task, while the speed is unknown.
-func searcherWork(speed, all, waiting float64) float64 {
-	if speed <= 0 {
+// searcherWork returns how much of the work that waits one searcher of the given speed gets at once: see [Guided]. It is 0, which
+// means a single task, while the speed is unknown. Before the speed of all searchers is measured, all count as fast as this one.
+func (f *fleet) searcherWork(speed, waiting float64) float64 {
+	if speed == 0 {
 		return 0
+	}
+	all := f.speed
+	if all == 0 {
+		all = speed * float64(f.searchers)
 	}
 	return min(longestChunk.Seconds()*speed, waiting*speed/max(all, speed)*partOfShare)
 }

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -103,7 +102,7 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 	speed := w.rate.speed()
 	room := room{chunks: mostChunks, bytes: c.options.ReplyBytes}
 	for range w.request.Want {
-		work := searcherWork(speed, c.fleet.speedBeside(speed), waiting)
+		work := c.fleet.searcherWork(speed, waiting)
 		for alone := true; ; alone = false {
 			r, ok := c.queue.take(now, w.process, func(class int) uint64 {
 				return room.tasks(work, c.options.Shares[class], c.options.TaskBytes[class], alone)
@@ -122,6 +121,12 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 		}
 	}
 	return chunks
+}
+
+// waitsFor reports whether a task waits that a machine may count.
+func (c *Core) waitsFor(machine string) bool {
+	_, _, found := c.queue.lowest(machine)
+	return found && !c.state.Banned(machine)
 }
 
 // answer answers the kept request of a worker, if there is one.
@@ -143,24 +148,15 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 
 // refusal says why nothing is accepted from a banned machine.
 func (c *Core) refusal(machine string) string {
-	for _, b := range c.state.Bans() {
-		if b.Machine == machine {
-			return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory",
-				machine, b.Count, b.Task, b.Recount)
-		}
-	}
-	return fmt.Sprintf("machine %s is banned", machine)
+	bans := c.state.Bans()
+	b := bans[slices.IndexFunc(bans, func(b queens.Ban) bool { return b.Machine == machine })]
+	return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory",
+		machine, b.Count, b.Task, b.Recount)
 }
 
 // idle returns how many searchers of a worker hold no chunk.
 func (c *Core) idle(w *worker) int {
 	return max(w.request.Searchers-len(c.queue.holds[w.process]), 0)
-}
-
-// ending is a hold, and when its search will end.
-type ending struct {
-	*hold
-	end time.Duration
 }
 
 // doubleLast gives idle searchers ranges that others hold, if no other work waits for them and they would end sooner. It begins
@@ -183,8 +179,7 @@ func (c *Core) doubleLast(now time.Duration) {
 		for i := 0; i < len(last) && room.chunks > 0; i++ {
 			h := last[i]
 			class := c.queue.class(h.First)
-			end := now + c.searchTime(w, h.Range)
-			if end >= h.end {
+			if now+c.searchTime(w, h.Range) >= h.end {
 				break
 			}
 			fits := int(h.Tasks)*c.options.TaskBytes[class] <= room.bytes
@@ -202,34 +197,27 @@ func (c *Core) doubleLast(now time.Duration) {
 	}
 }
 
-// endings returns the holds that may be handed out again. The hold that ends latest comes first. If several processes hold a
-// task, only the hold that ends first is in the list.
-func (c *Core) endings(now time.Duration) (list []ending) {
-	for _, w := range c.fleet.sorted((*worker).takesPart) {
-		holds := c.queue.holdsOf(w.process)
+// endings returns the holds that may be handed out again, after it has estimated when their searches will end. The hold that ends
+// latest comes first. If several processes hold a task, only the hold that ends first is in the list.
+func (c *Core) endings(now time.Duration) (list []*hold) {
+	for p, holds := range c.queue.holds {
+		w := c.fleet.workers[p]
 		busy := time.Duration(0) // of all searchers of the worker, with what has begun
 		for _, h := range holds {
+			h.end = now + c.timeLeft(now, w, h)
 			if h.begun {
-				busy += c.timeLeft(now, w, h)
+				busy += h.end - now
 			}
 		}
 		for _, h := range holds {
-			end := now + c.timeLeft(now, w, h)
 			if !h.begun {
-				end += busy / time.Duration(max(w.request.Searchers, 1))
+				h.end += busy / time.Duration(max(w.request.Searchers, 1))
 			}
-			list = append(list, ending{h, end})
+			list = append(list, h)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b ending) int { return cmp.Compare(b.end, a.end) })
-	place := make(map[*hold]int, len(list))
-	for i, h := range list {
-		place[h.hold] = i
-	}
-	return slices.DeleteFunc(list, func(h ending) bool {
-		sooner := func(other *hold) bool { return place[other] > place[h.hold] }
-		return c.judge.need(h.First) != needCount || !c.queue.mayDouble(h.hold, sooner)
-	})
+	slices.SortFunc(list, compareEnds)
+	return slices.DeleteFunc(list, func(h *hold) bool { return c.judge.need(h.First) != needCount || !c.queue.mayDouble(h) })
 }
 
 // searchTime returns how long a searcher of a worker takes for a range: by its speed, or by the mean of all.
@@ -260,10 +248,8 @@ func (c *Core) advise(now time.Duration) {
 	if redundancy == 1 || len(c.fleet.waiting()) == 0 || c.queue.waits() == 0 {
 		return
 	}
-	for _, machine := range c.fleet.machines() {
-		if _, _, can := c.queue.lowest(machine); can && !c.state.Banned(machine) {
-			return
-		}
+	if slices.ContainsFunc(c.fleet.machines(), c.waitsFor) {
+		return
 	}
 	c.notice = fmt.Sprintf("a redundancy of %d needs another machine: every machine here has counted all that waits", redundancy)
 	if now-c.clock.advised >= adviseEvery {
