@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,13 +20,21 @@ import (
 
 var process = queens.Process{Machine: "m-1", Name: "p_1"}
 
+// must returns a function that returns the value, or ends the test with the error.
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
 func startServer(t *testing.T, cfg natsserver.Config) *natsserver.Server {
 	t.Helper()
 	cfg.Log = zerolog.Nop()
-	s, err := natsserver.Start(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(natsserver.Start(cfg))(t)
 	t.Cleanup(s.Stop)
 	return s
 }
@@ -45,10 +52,7 @@ func refusal(t *testing.T, o Options) error {
 
 func connect(t *testing.T, o Options) *Bus {
 	t.Helper()
-	b, err := Connect(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(Connect(o))(t)
 	t.Cleanup(b.Close)
 	return b
 }
@@ -56,18 +60,26 @@ func connect(t *testing.T, o Options) *Bus {
 // connectRaw returns a client of NATS without the bus.
 func connectRaw(t *testing.T, server *natsserver.Server) *nats.Conn {
 	t.Helper()
-	c, err := nats.Connect("", nats.InProcessServer(server))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(nats.Connect("", nats.InProcessServer(server)))(t)
 	t.Cleanup(c.Close)
 	return c
+}
+
+// lines is a log that a test reads.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default: // the test does not read so many
+	}
+	return len(line), nil
 }
 
 // serve answers work requests and deliveries of a run.
 func serve(t *testing.T, b *Bus, reply *queens.WorkReply, got func(queens.Process, FromWorker)) {
 	t.Helper()
-	stop, err := b.ServeWork("r", func(m Message) {
+	t.Cleanup(must(b.ServeWork("r", func(m Message) {
 		message, err := DecodeFromWorker(m.Data)
 		if err != nil {
 			t.Error(err)
@@ -83,11 +95,7 @@ func serve(t *testing.T, b *Bus, reply *queens.WorkReply, got func(queens.Proces
 		if err = errors.Join(err, m.Reply(data)); err != nil {
 			t.Error(err)
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(stop)
+	}))(t))
 }
 
 // A work request, a delivery and a status request reach the coordinator of their run, and their senders get the replies.
@@ -108,11 +116,7 @@ func TestRequests(t *testing.T) {
 		}
 		messages <- m
 	})
-	stop, err := coordinator.ServeStatus("r", someSnapshot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
+	defer must(coordinator.ServeStatus("r", someSnapshot))(t)()
 	reply, err := worker.RequestWork(ctx, "r", process, &someRequest)
 	if m := <-messages; err != nil || len(reply.Chunks) != len(someReply.Chunks) || m.Request == nil || m.Request.Number != someRequest.Number {
 		t.Errorf("work reply %+v to %+v, error %v", reply, m.Request, err)
@@ -130,34 +134,13 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// lockedLog is a log that can be read while it is written.
-type lockedLog struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
 // Announcements are heard. If one can't be read or has another version, that is logged once, and later ones are heard.
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
-	var log lockedLog
-	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server, Log: zerolog.New(&log)})
+	log := make(lines, 100)
+	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server, Log: zerolog.New(log)})
 	heard := make(chan queens.Announcement, 1)
-	stop, err := b.Announcements(func(a queens.Announcement) { heard <- a })
-	if err != nil {
-		t.Fatal(err)
-	}
+	stop := must(b.Announcements(func(a queens.Announcement) { heard <- a }))(t)
 	raw := connectRaw(t, server)
 	for _, data := range []string{"\x08\x09\x12\x01r", "\x08\x09\x12\x01r", "garbage"} {
 		if err := raw.Publish("nq.run", []byte(data)); err != nil {
@@ -171,9 +154,23 @@ func TestAnnouncements(t *testing.T) {
 		t.Errorf("heard %+v", got)
 	}
 	stop()
-	b.Close()
-	if n := strings.Count(log.String(), "protocol version 9, this program version 7"); n != 1 {
-		t.Errorf("the other version is logged %d times: %s", n, log.String())
+	n := 0
+	for range len(log) {
+		n += strings.Count(<-log, "protocol version 9, this program version 7")
+	}
+	if n != 1 {
+		t.Errorf("the other version is logged %d times", n)
+	}
+}
+
+// At most 1000 warnings are logged and remembered, so that a stranger can't fill the memory.
+func TestManyWarnings(t *testing.T) {
+	b := &Bus{said: make(map[string]bool)}
+	for i := range 1010 {
+		b.warnOnce(fmt.Sprint(i), nil, "a warning")
+	}
+	if len(b.said) != 1000 {
+		t.Errorf("%d warnings are remembered", len(b.said))
 	}
 }
 
@@ -183,9 +180,7 @@ func TestOtherVersion(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
 	raw := connectRaw(t, server)
-	if _, err := raw.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }); err != nil {
-		t.Fatal(err)
-	}
+	must(raw.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }))(t)
 	if err := raw.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -220,27 +215,19 @@ func TestSizes(t *testing.T) {
 		for i := range chunk.Prefixes {
 			chunk.Prefixes[i] = make([]queens.Prefix, 250)
 		}
-		data, err := EncodeWorkReply(large)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return must(EncodeWorkReply(large))(t)
 	}
 	perTask := len(encode(1001)) - len(encode(1000))
 	fits := (natsserver.MaxPayload - 1000) / perTask
 	replies := make(chan []byte, 1)
-	stop, err := a.ServeWork("r", func(m Message) {
+	defer must(a.ServeWork("r", func(m Message) {
 		if err := m.Reply(make([]byte, natsserver.MaxPayload+1)); !errors.Is(err, nats.ErrMaxPayload) {
 			t.Errorf("a reply above max_payload: %v", err)
 		}
 		if err := m.Reply(<-replies); err != nil {
 			t.Error(err)
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stop()
+	}))(t)()
 	replies <- encode(fits)
 	if got, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil || len(got.Chunks[0].Prefixes) != fits {
 		t.Errorf("a reply of %d tasks: %v", fits, err)
@@ -264,21 +251,20 @@ func TestServerIsReplaced(t *testing.T) {
 	for a.Connected() || b.Connected() {
 		time.Sleep(time.Millisecond)
 	}
-	lost := someRequest
-	lost.Number = 1
-	if _, err := b.RequestWork(t.Context(), "r", process, &lost); err == nil || errors.Is(err, context.DeadlineExceeded) {
+	send := func(number uint64) error {
+		r := someRequest
+		r.Number = number
+		_, err := b.RequestWork(t.Context(), "r", process, &r)
+		return err
+	}
+	if err := send(1); err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a request without a connection: %v", err)
 	}
 	if err := a.Announce(&someAnnouncement); err == nil {
 		t.Error("an announcement without a connection")
 	}
 	startServer(t, natsserver.Config{Listen: address})
-	found := someRequest
-	found.Number = 2
-	for {
-		if _, err := b.RequestWork(t.Context(), "r", process, &found); err == nil {
-			break
-		}
+	for send(2) != nil {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if n := <-requests; n != 2 {
@@ -325,13 +311,7 @@ func TestJoin(t *testing.T) {
 	}
 	server := startServer(t, natsserver.Config{Listen: anywhere, TLS: config, Authorization: fmt.Sprintf(
 		"authorization { users: [ { user: %s, password: %s, permissions: %s } ] }", token.User, token.Password, join.Permissions(token.User))})
-	path, err := token.Publish(data, server.Addresses("127.0.0.1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if token, err = join.Load(path); err != nil {
-		t.Fatal(err)
-	}
+	token = must(join.Load(must(token.Publish(data, server.Addresses("127.0.0.1")))(t)))(t)
 	log := make(lines, 100)
 	worker := connect(t, Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS(), Log: zerolog.New(log)})
 	if _, err := worker.RequestWork(t.Context(), "r", process, &someRequest); !errors.Is(err, ErrNoCoordinator) {
@@ -350,17 +330,6 @@ func TestJoin(t *testing.T) {
 			return
 		}
 	}
-}
-
-// lines is a log that a test reads.
-type lines chan string
-
-func (l lines) Write(line []byte) (int, error) {
-	select {
-	case l <- string(line):
-	default: // the test does not read so many
-	}
-	return len(line), nil
 }
 
 // A process that waits for its first server ends if the server refuses its token or has another certificate.
