@@ -24,17 +24,18 @@ import (
 type Options struct {
 	// URL is one or more server addresses, separated by commas. They may contain a user and a password.
 	URL string
-	// InProcess, if not nil, is a server in this process; URL and TLS are ignored then.
+	// InProcess, if not nil, is a server in this process; URL, TLS and TLSCA are ignored then.
 	InProcess nats.InProcessConnProvider
-	// User and Password are those of a join token, if User is not empty. Its replies come on _INBOX.<User>.
+	// User and Password are those of a join token, if User is not empty. Replies then come on _INBOX.<User>.
 	User, Password string
 	// Creds and NKey are paths of files with credentials, as NATS's own tools make them, or empty.
 	Creds, NKey string
-	// TLS is how the client knows the server. If it is nil, the server decides whether there is TLS. Its certificate must be
-	// signed by the authority in the file TLSCA, or by one that the system knows if TLSCA is empty.
+	// TLS is how the client knows the server. If it is nil, there is TLS if TLSCA, a tls:// address or the server asks for it.
+	// The server's certificate must then be signed by the authority in the file TLSCA, or, if TLSCA is empty, by one that the
+	// system knows.
 	TLS   *tls.Config
 	TLSCA string
-	// Name is shown by the server for this connection.
+	// Name is the name of the connection in the server's reports.
 	Name string
 	// Wait keeps trying if no server can be reached at first.
 	Wait bool
@@ -45,7 +46,7 @@ type Options struct {
 type Bus struct {
 	options Options
 	conn    *nats.Conn
-	found   atomic.Bool             // a server was reached that takes the connection
+	found   atomic.Bool             // a server has accepted the connection
 	usable  context.Context         // ends when the connection is of no use any more
 	refuse  context.CancelCauseFunc // ends it, with the reason
 	mu      sync.Mutex
@@ -58,11 +59,12 @@ const (
 	maxPings     = 2
 )
 
-// minPayload is the least max_payload of a server, in bytes: a delivery has up to 64 KiB, and a reply fills half of it.
+// minPayload is the least max_payload that a server may have, in bytes. A delivery has up to 65 KiB, and the chunks of a reply
+// take up to half of max_payload.
 const minPayload = 128 << 10
 
-// Connect connects to the server. Once connected it reconnects for as long as it takes; what is sent meanwhile fails at
-// once. The error wraps [queens.ErrNoConnection].
+// Connect connects to the server. A connection that is lost is made again, for as long as it takes; what is sent meanwhile
+// fails at once. The error wraps [queens.ErrNoConnection].
 func Connect(o Options) (*Bus, error) {
 	b := &Bus{options: o, said: make(map[string]bool)}
 	b.usable, b.refuse = context.WithCancelCause(context.Background())
@@ -148,38 +150,35 @@ func (o *Options) credentials() (options []nats.Option, err error) {
 	return options, nil
 }
 
-// warnOnce logs a warning if none with the same key was logged before.
+// warnOnce logs a warning if none with the same key was logged before. After 1000 warnings it logs no more.
 func (b *Bus) warnOnce(key string, err error, message string) {
 	const most = 1000
 	b.mu.Lock()
-	said := b.said[key] || len(b.said) >= most
-	b.said[key] = true
-	b.mu.Unlock()
-	if !said {
+	defer b.mu.Unlock()
+	if len(b.said) < most && !b.said[key] {
+		b.said[key] = true
 		b.options.Log.Warn().Err(err).Msg(message)
 	}
 }
 
-// Wait waits until ctx ends, and then returns nil, or until the connection is of no use any more: the server refuses the
-// credentials or does not permit what this process needs. Then the error says so and wraps [queens.ErrNoConnection].
+// Wait returns nil when ctx ends, and an error when the connection is of no use any more: the server refuses the credentials,
+// does not permit what this process needs, or takes only small messages. The error wraps [queens.ErrNoConnection].
 func (b *Bus) Wait(ctx context.Context) error {
-	poll := time.NewTicker(time.Second)
-	defer poll.Stop()
+	poll := time.Tick(time.Second)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-b.usable.Done():
 			return context.Cause(b.usable)
-		case <-poll.C: // the client tries again whatever the first server that it reaches says
-			err := b.conn.LastError()
-			if !isRefusal(err) || b.conn.IsConnected() {
-				continue
+		case <-poll: // the client tries again whatever the first server that it reaches says
+			if err := b.conn.LastError(); isRefusal(err) && !b.conn.IsConnected() {
+				if !b.found.Load() {
+					return b.options.explain(err)
+				}
+				b.warnOnce("refused "+err.Error(), err,
+					"a server in place of the lost one refuses the connection, trying again")
 			}
-			if !b.found.Load() {
-				return b.options.explain(err)
-			}
-			b.warnOnce("refused "+err.Error(), err, "a server in place of the lost one refuses the connection, trying again")
 		}
 	}
 }
@@ -200,7 +199,7 @@ func (b *Bus) flush(timeout time.Duration) {
 // Connected reports whether the server can be reached.
 func (b *Bus) Connected() bool { return b.conn.IsConnected() }
 
-// MaxPayload returns the most bytes of a message that the server takes, or 0 before the first connection.
+// MaxPayload returns the size of the largest message that the server takes, in bytes; 0 before the first connection.
 func (b *Bus) MaxPayload() int { return int(b.conn.MaxPayload()) }
 
 // Server returns the address of the connected server, or those of the options, without passwords.

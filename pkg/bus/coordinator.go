@@ -8,7 +8,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Message is a message of a worker as it came: see [DecodeFromWorker].
+// Message is a message of a worker as it came. [DecodeFromWorker] decodes it.
 type Message struct {
 	From queens.Process
 	Data []byte
@@ -16,9 +16,9 @@ type Message struct {
 	Reply func(data []byte) error
 }
 
-// ServeWork calls handle, one call at a time, with the messages of all workers for a run, until stop is called. A last call
-// may still run then. Messages may come doubled and in any order. Up to 64 MiB of them wait; others are dropped, and their
-// senders send them again.
+// ServeWork calls handle, one call at a time, with the messages of all workers for a run, until stop is called. The last call
+// may still run when stop returns. Messages may come doubled and in any order. At most 64 MiB and 500,000 of them wait; others
+// are dropped, and their senders send them again.
 func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err error) {
 	return b.subscribe(workSubjects(run), func(m *nats.Msg) {
 		from, err := processOf(m.Subject)
@@ -30,8 +30,8 @@ func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err erro
 	})
 }
 
-// ServeStatus answers requests for the snapshot of a run, until stop is called. It reads nothing in a request, so that a
-// person can ask with the tools of NATS.
+// ServeStatus answers requests for the snapshot of a run, until stop is called. It ignores what a request contains, so
+// that a person can ask with the tools of NATS.
 func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop func(), err error) {
 	return b.subscribe(statusSubject(run), func(m *nats.Msg) {
 		data, err := encodeSnapshot(snapshot())
@@ -47,14 +47,14 @@ func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop fu
 // Announce sends an announcement to all. It fails if there is no connection.
 func (b *Bus) Announce(a *queens.Announcement) error {
 	data, err := EncodeAnnouncement(a)
-	if err != nil {
-		return err
+	if err == nil {
+		err = b.conn.Publish(announcementSubject, data)
 	}
-	return b.conn.Publish(announcementSubject, data)
+	return err
 }
 
 // Announcements calls hear, one call at a time, with what coordinators say to all, until stop is called. A message
-// of another version, or that can't be read, is logged once.
+// that has another version or can't be read is logged once.
 func (b *Bus) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
 	return b.subscribe(announcementSubject, func(m *nats.Msg) {
 		a, err := DecodeAnnouncement(m.Data)
@@ -71,6 +71,6 @@ func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), er
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
-	b.flush(requestTimeout) // if this fails, the server hears of it at the next connection
+	b.flush(requestTimeout) // if this fails, the server hears of the subscription at the next connection
 	return func() { _ = s.Unsubscribe() }, nil
 }

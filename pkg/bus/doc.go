@@ -1,4 +1,4 @@
-// Package bus is the wire between coordinators and workers: core NATS, one kind of request and one broadcast. It builds
+// Package bus is the wire between coordinators and workers: core NATS, requests and one broadcast. It builds
 // every subject, encodes and decodes every message, and is the only package that imports the NATS client. Nothing is
 // stored on a server, so any server, an empty one too, can take the place of a dead one.
 //

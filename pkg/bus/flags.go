@@ -31,8 +31,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 // IsSet reports whether a server is named.
 func (f *Flags) IsSet() bool { return f.URL != "" || f.Join != "" }
 
-// Connection returns the options of a connection of this name. With a token and URLs, the URLs replace the addresses of the
-// token. The error is about a flag.
+// Connection returns the options for a connection with this name. With a token and URLs, the URLs replace the addresses of the
+// token. The error names the flag that is wrong.
 func (f *Flags) Connection(name string) (Options, error) {
 	o := f.Options
 	o.Name = name

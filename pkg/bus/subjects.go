@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,11 +11,11 @@ import (
 // Protocol is the version of the messages that this program writes and reads.
 const Protocol = 7
 
-// Subjects of messages. A work request or a delivery has that of its process, a status request that of its run.
+// Subjects of messages. For work requests and deliveries, each process has a subject in each run; for status requests, each
+// run has one.
 const (
 	announcementSubject = "nq.run"
 	workPrefix          = "nq.work."
-	statusPrefix        = "nq.status."
 )
 
 // workSubject returns where a process sends its messages for a run.
@@ -25,17 +26,14 @@ func workSubject(run string, from queens.Process) string {
 // workSubjects returns where all processes send their messages for a run.
 func workSubjects(run string) string { return workPrefix + run + ".*.*" }
 
-func statusSubject(run string) string { return statusPrefix + run }
+func statusSubject(run string) string { return "nq.status." + run }
 
-// processOf returns who sent a message on a subject of [workSubjects].
+// processOf returns who sent a message on a subject of [workSubjects]. With an error, it is not a valid process.
 func processOf(subject string) (queens.Process, error) {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) != 5 {
 		return queens.Process{}, fmt.Errorf("a message on the subject %.80q", subject)
 	}
 	p := queens.Process{Machine: tokens[3], Name: tokens[4]}
-	if err := queens.ValidateMachine(p.Machine); err != nil {
-		return queens.Process{}, err
-	}
-	return p, queens.ValidateMachine(p.Name)
+	return p, cmp.Or(queens.ValidateMachine(p.Machine), queens.ValidateMachine(p.Name))
 }

@@ -39,30 +39,25 @@ func (e *VersionError) Error() string {
 
 // checkVersion returns an error unless a message begins with this program's protocol version.
 func checkVersion(data []byte) error {
-	field, kind, n := protowire.ConsumeTag(data)
-	if n < 0 || field != 1 || kind != protowire.VarintType {
+	field, kind, tag := protowire.ConsumeTag(data)
+	version, varint := protowire.ConsumeVarint(data[max(tag, 0):])
+	switch {
+	case tag < 0 || field != 1 || kind != protowire.VarintType:
 		return errors.New("a message without a protocol version")
-	}
-	version, n := protowire.ConsumeVarint(data[n:])
-	if n < 0 {
+	case varint < 0:
 		return errors.New("a message with half a protocol version")
-	}
-	if version != Protocol {
+	case version != Protocol:
 		return &VersionError{version}
 	}
 	return nil
 }
 
-// decode reads a message of this program's version, and converts and checks it. A message must be exactly what this program
-// would write: without unknown fields, and no byte longer. With an error, decoded is zero.
-func decode[M any, P interface {
-	*M
-	proto.Message
-}, T any](data []byte, convert func(*decoder, P) T) (decoded T, err error) {
+// decode reads a message of this program's version into m, and converts and checks it. It refuses unknown fields, and a message
+// with more bytes than this program would write. With an error, decoded is zero.
+func decode[M proto.Message, T any](data []byte, m M, convert func(*decoder, M) T) (decoded T, err error) {
 	if err := checkVersion(data); err != nil {
 		return decoded, err
 	}
-	m := P(new(M))
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
 		return decoded, err
 	}
@@ -74,7 +69,7 @@ func decode[M any, P interface {
 	return decoded, d.err
 }
 
-// decoder checks what was read from a message, and keeps the first thing wrong with it.
+// decoder checks what was read from a message, and keeps the first error.
 type decoder struct{ err error }
 
 // check notes what is wrong unless ok is true.

@@ -23,7 +23,7 @@ func EncodeAnnouncement(a *queens.Announcement) ([]byte, error) {
 
 // DecodeAnnouncement returns an announcement. The error wraps a [VersionError] if the coordinator has another version.
 func DecodeAnnouncement(data []byte) (queens.Announcement, error) {
-	return decode(data, func(d *decoder, m *nqueensv1.Announcement) queens.Announcement {
+	return decode(data, new(nqueensv1.Announcement), func(d *decoder, m *nqueensv1.Announcement) queens.Announcement {
 		a := queens.Announcement{
 			Run: m.GetRun(), Instance: d.instance(m.GetInstance()), State: queens.State(m.GetState()),
 			Recorded: m.GetRecorded(), Work: m.GetWork(),
@@ -34,8 +34,7 @@ func DecodeAnnouncement(data []byte) (queens.Announcement, error) {
 	})
 }
 
-// EncodeWorkReply encodes the reply to a work request. It is also the reply to a message that can't be read: whatever its
-// version, the receiver finds that of this program in it.
+// EncodeWorkReply encodes the reply to a work request.
 func EncodeWorkReply(r *queens.WorkReply) ([]byte, error) {
 	m := &nqueensv1.WorkReply{Protocol: Protocol, Number: r.Number, Instance: r.Instance, Refused: encodeText(r.Refused)}
 	for _, drop := range r.Drop {
@@ -59,7 +58,7 @@ func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
 	}
 	for task, prefixes := range c.Prefixes {
 		m.Prefixes[task] = uint32(len(prefixes))
-		m.Masks = slices.Grow(m.Masks, 3*len(prefixes)*(len(c.Prefixes)-task)) // once: tasks have as many prefixes
+		m.Masks = slices.Grow(m.Masks, 3*len(prefixes)*(len(c.Prefixes)-task)) // once, if all tasks have as many prefixes
 		for _, p := range prefixes {
 			m.Masks = append(m.Masks, p.Cols, p.Left, p.Right)
 		}
@@ -70,7 +69,7 @@ func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
 // DecodeWorkReply returns the reply to a work request. The error wraps a [VersionError] if the coordinator has another
 // version.
 func DecodeWorkReply(data []byte) (*queens.WorkReply, error) {
-	return decode(data, func(d *decoder, m *nqueensv1.WorkReply) *queens.WorkReply {
+	return decode(data, new(nqueensv1.WorkReply), func(d *decoder, m *nqueensv1.WorkReply) *queens.WorkReply {
 		r := &queens.WorkReply{
 			Number: m.GetNumber(), Instance: d.instance(m.GetInstance()), Refused: d.text(m.GetRefused()),
 			Drop: make([]queens.Range, len(m.GetDrop())), Chunks: make([]queens.Chunk, len(m.GetChunks())),
@@ -120,7 +119,7 @@ func EncodeDeliveryReply(r *queens.DeliveryReply) ([]byte, error) {
 // DecodeDeliveryReply returns the reply to a delivery. The error wraps a [VersionError] if the coordinator has another
 // version.
 func DecodeDeliveryReply(data []byte) (*queens.DeliveryReply, error) {
-	return decode(data, func(d *decoder, m *nqueensv1.DeliveryReply) *queens.DeliveryReply {
+	return decode(data, new(nqueensv1.DeliveryReply), func(d *decoder, m *nqueensv1.DeliveryReply) *queens.DeliveryReply {
 		r := &queens.DeliveryReply{Instance: d.instance(m.GetInstance()), Receipts: make([]queens.Receipt, len(m.GetReceipts()))}
 		for i, receipt := range m.GetReceipts() {
 			r.Receipts[i] = queens.Receipt{Recorded: receipt.GetRecorded(), Refused: d.text(receipt.GetRefused())}

@@ -21,16 +21,14 @@ func DecodeFromWorker(data []byte) (FromWorker, error) {
 	if len(data) > MaxFromWorker {
 		return FromWorker{}, fmt.Errorf("a message of %d bytes, more than %d", len(data), MaxFromWorker)
 	}
-	return decode(data, func(d *decoder, m *nqueensv1.FromWorker) (from FromWorker) {
-		switch request, delivery := m.GetRequest(), m.GetDelivery(); {
-		case request != nil && delivery == nil:
-			from.Request = d.request(request)
-		case delivery != nil && request == nil && len(data) <= MaxDelivery:
-			from.Delivery = d.delivery(delivery)
-		default:
-			d.check(false, "a message of %d bytes that is neither a work request nor a delivery", len(data))
+	return decode(data, new(nqueensv1.FromWorker), func(d *decoder, m *nqueensv1.FromWorker) FromWorker {
+		request, delivery := m.GetRequest(), m.GetDelivery()
+		d.check((request == nil) != (delivery == nil) && (delivery == nil || len(data) <= MaxDelivery),
+			"a message of %d bytes that is neither a work request nor a delivery", len(data))
+		if request != nil {
+			return FromWorker{Request: d.request(request)}
 		}
-		return from
+		return FromWorker{Delivery: d.delivery(delivery)}
 	})
 }
 

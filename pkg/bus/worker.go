@@ -22,43 +22,41 @@ var ErrNoCoordinator = errors.New("no coordinator of the run answers")
 func (b *Bus) RequestWork(
 	ctx context.Context, run string, from queens.Process, r *queens.WorkRequest,
 ) (reply *queens.WorkReply, err error) {
-	data, err := EncodeRequest(r)
-	if err != nil {
-		return nil, err
-	}
-	return request(ctx, b, workSubject(run, from), data, DecodeWorkReply)
+	return request(ctx, b, workSubject(run, from), r, EncodeRequest, DecodeWorkReply)
 }
 
 // Deliver sends results and waits for the receipts, for up to 7 s. Its errors wrap the same as those of [Bus.RequestWork].
 func (b *Bus) Deliver(ctx context.Context, run string, from queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error) {
-	data, err := EncodeDelivery(d)
-	if err != nil {
-		return nil, err
-	}
-	return request(ctx, b, workSubject(run, from), data, DecodeDeliveryReply)
+	return request(ctx, b, workSubject(run, from), d, EncodeDelivery, DecodeDeliveryReply)
 }
 
 // Status asks the coordinator of a run for its snapshot, for up to 7 s. Its errors wrap the same as those of
 // [Bus.RequestWork].
 func (b *Bus) Status(ctx context.Context, run string) (*queens.Snapshot, error) {
+	empty := func(*struct{}) ([]byte, error) { return nil, nil }
 	decode := func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot(run, data) }
-	return request(ctx, b, statusSubject(run), nil, decode)
+	return request(ctx, b, statusSubject(run), nil, empty, decode)
 }
 
-// request sends a request and decodes its reply.
-func request[T any](
-	ctx context.Context, b *Bus, subject string, data []byte, decode func([]byte) (*T, error),
-) (reply *T, err error) {
+// request encodes and sends a request, and decodes its reply.
+func request[M, T any](
+	ctx context.Context, b *Bus, subject string, m *M, encode func(*M) ([]byte, error), decode func([]byte) (*T, error),
+) (*T, error) {
+	data, err := encode(m)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	m, err := b.conn.RequestWithContext(ctx, subject, data)
+	answer, err := b.conn.RequestWithContext(ctx, subject, data)
 	if errors.Is(err, nats.ErrNoResponders) {
 		err = ErrNoCoordinator
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", subject, err)
 	}
-	if reply, err = decode(m.Data); err != nil {
+	reply, err := decode(answer.Data)
+	if err != nil {
 		err = fmt.Errorf("the reply on %s: %w", subject, err)
 		b.warnOnce("reply "+err.Error(), err, "a coordinator can't be understood")
 	}

@@ -19,7 +19,7 @@ import (
 // MaxPayload is the largest message that the server takes, in bytes.
 const MaxPayload = 8 << 20
 
-// Config says whether and to whom the server listens.
+// Config says where the server listens, and who may connect.
 type Config struct {
 	// Listen is the host:port to accept connections on; if it is empty, the server opens no port. Port 0 is a free port.
 	Listen string
@@ -82,15 +82,14 @@ func (c *Config) options() (*server.Options, error) {
 		MaxPayload:    MaxPayload,
 		WriteDeadline: 10 * time.Second,
 		NoSigs:        true, // signals belong to the command
+		TLS:           c.TLS != nil,
+		TLSConfig:     c.TLS,
+		TLSTimeout:    10, // seconds; the default, 2, is little for many workers at once
 	}
 	if c.Authorization != "" {
 		if err := options.ProcessConfigString(c.Authorization); err != nil {
 			return nil, fmt.Errorf("embedded server: who may connect: %w", err)
 		}
-	}
-	if c.TLS != nil {
-		const timeout = 10 // seconds; the default, 2, is little for many workers at once
-		options.TLS, options.TLSConfig, options.TLSTimeout = true, c.TLS, timeout
 	}
 	return options, nil
 }
@@ -101,14 +100,14 @@ func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn
 // URL returns the address for clients of other processes, if the server listens.
 func (s *Server) URL() string { return s.nats.ClientURL() }
 
-// Address returns the host:port at which the server listens, as it was told to, with the port that it has.
+// Address returns the host:port at which the server listens: the host of Config.Listen, and the port that it has.
 func (s *Server) Address() string {
 	_, port, _ := net.SplitHostPort(s.nats.Addr().String()) // a server that listens has one
 	return net.JoinHostPort(s.host, port)
 }
 
-// Addresses returns the host:port pairs under which others reach the server. With advertise, a host with a port or without,
-// that is the only one. A server that listens everywhere has all addresses of this machine, loopback last.
+// Addresses returns the host:port pairs under which others reach the server. With advertise, a host with or without a port,
+// this is the only pair. A server that listens everywhere has all addresses of this machine but link-local ones, loopback last.
 func (s *Server) Addresses(advertise string) (pairs []string) {
 	host, port, _ := net.SplitHostPort(s.Address())
 	if advertise != "" {
