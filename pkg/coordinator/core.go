@@ -80,7 +80,7 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	c.queue = newQueue(ends)
 	c.fill()
 	start := ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}
-	c.record(now, &start, finished{})
+	c.record(now, &start, nil)
 	c.checkMachine(now)
 	c.after(now)
 	return c

@@ -82,7 +82,7 @@ func (c *Core) RecountDone(now time.Duration, count uint64, err error) {
 		c.line(false, "task %d is recounted (%s): %d, by kernel %s", r.Task, r.Why, count, r.way())
 		c.record(now, &ledger.Recount{
 			Task: r.Task, Count: count, Machine: c.options.Machine, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now),
-		}, finished{})
+		}, nil)
 		c.checkMachine(now)
 	}
 	c.after(now)
@@ -123,7 +123,7 @@ func (c *Core) awaitsChecks() bool {
 	}
 	for _, task := range slices.Sorted(maps.Keys(c.judge.checks)) {
 		delete(c.judge.checks, task)
-		c.settle(task, finished{})
+		c.settle(task, nil)
 	}
 	return false
 }
@@ -184,7 +184,7 @@ func (c *Core) mark(now time.Duration, state queens.State, total *big.Int) {
 	c.record(now, &ledger.Mark{
 		State: state, At: c.at(now), Wall: c.clock.wall, Done: c.state.NumberDone(), Work: c.workDone(),
 		Solutions: (*queens.Decimal)(c.state.Solutions()), Total: (*queens.Decimal)(total),
-	}, finished{})
+	}, nil)
 }
 
 // workDone returns the part of the estimated work that is done.

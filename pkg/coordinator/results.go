@@ -63,18 +63,13 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	c.record(now, &ledger.Result{
 		Machine: machine, Process: w.process.Name, Kernel: r.Kernel, Range: r.Counted, Hash: r.Hash, Counts: r.Counts,
 		Searched: r.Searched, At: c.at(now),
-	}, finished{w.process, r.Range})
+	}, c.queue.holds[w.process][r.Range])
 	return ""
 }
 
-// finished is a chunk whose result a process has delivered: its search there has ended.
-type finished struct {
-	by    queens.Process
-	chunk queens.Range
-}
-
-// record appends a record to the log, and does what follows from it at once. A result comes with its chunk.
-func (c *Core) record(now time.Duration, r ledger.Record, from finished) {
+// record appends a record to the ledger, and does what follows from it at once. searched is the hold of the chunk of a result, if
+// its worker holds the chunk: there its search has ended.
+func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 	change, err := c.state.Apply(r)
 	if err != nil {
 		c.fail(now, "a record that is not of this run: %w", err)
@@ -82,10 +77,10 @@ func (c *Core) record(now time.Duration, r ledger.Record, from finished) {
 	}
 	c.out.Records = append(c.out.Records, r)
 	for _, task := range change.Tasks {
-		if from.by.Machine != "" {
-			c.judge.counts(from.by.Machine, task)
+		if result, ok := r.(*ledger.Result); ok {
+			c.judge.counts(result.Machine, task)
 		}
-		c.settle(task, from)
+		c.settle(task, searched)
 	}
 	if len(change.Banned) > 0 {
 		c.ban(now, change.Banned)
@@ -94,11 +89,11 @@ func (c *Core) record(now time.Duration, r ledger.Record, from finished) {
 
 // settle moves a task to where it belongs after its records have changed: it waits, is held, is recounted, or leaves the
 // queue. Workers that no longer hold it are told to drop it, except the one that has delivered the chunk.
-func (c *Core) settle(task uint64, from finished) {
+func (c *Core) settle(task uint64, searched *hold) {
 	again := c.judge.settle(task).byWorker()
 	c.changed = c.changed || again
 	for _, h := range c.queue.settle(task, c.state.Counters(task), again) {
-		if w := c.fleet.workers[h.holder]; w != nil && w.kept && (finished{h.holder, h.Range}) != from {
+		if w := c.fleet.workers[h.holder]; w != nil && w.kept && h != searched {
 			w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 		}
 	}
@@ -108,7 +103,7 @@ func (c *Core) settle(task uint64, from finished) {
 func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 	for _, b := range bans {
 		c.line(true, "%s", c.refusal(b.Machine))
-		c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, finished{})
+		c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, nil)
 	}
 	c.judge.load()
 	old := c.queue
