@@ -1,7 +1,8 @@
 // Package coordinator hands out the tasks of a run to workers, records their counts, and decides when the run is done.
 //
 // [Core] is the state machine: inputs go in, commands come out. It has no I/O, no goroutine and no clock: each input
-// carries the time of a monotonic clock of the caller. The same inputs give the same commands.
+// carries the time of the caller's monotonic clock. The same inputs give the same commands. [Coordinator] is the loop
+// around a core.
 package coordinator
 
 import (
@@ -15,11 +16,11 @@ import (
 const (
 	// listenFirst is how long a coordinator that resumes a run listens for another one before it says or answers anything.
 	listenFirst = 3 * time.Second
-	// adoptFirst is how long it hands nothing out, so that workers can say what they hold.
+	// adoptFirst is how long such a coordinator hands nothing out, so that workers can say what they hold.
 	adoptFirst = 6 * time.Second
 	// announceEvery is the time between two announcements without a change.
 	announceEvery = 2 * time.Second
-	// adviseEvery is the time between two lines that say that another machine is needed.
+	// adviseEvery is the time between two lines that say that another machine is needed, and from the start to the first.
 	adviseEvery = 10 * time.Minute
 	// markEvery is the time between two marks, if results came.
 	markEvery = 5 * time.Second
@@ -27,8 +28,8 @@ const (
 	checksAtEnd = 0.02
 )
 
-// Core decides all that concerns a run. It is not safe for concurrent use. After each input the caller takes the commands
-// and executes them. It calls Tick about four times a second.
+// Core decides all that concerns a run. It is not safe for concurrent use. After one input or several, the caller takes
+// the commands and executes them. The caller calls Tick about four times a second.
 type Core struct {
 	options Options
 	state   *ledger.State
@@ -39,30 +40,30 @@ type Core struct {
 	numbers numbers
 	out     Commands
 	changed bool      // more tasks may wait: look at the kept requests
-	tell    []*worker // have a kept request, and must drop something
+	tell    []*worker // workers with a kept request that must drop something
 	totalOf uint64    // 1 + the number of results when the total was asked for; 0 while no total is awaited
-	notice  string
-	over    *End // nil until the end
+	notice  string    // see advise
+	over    *End      // nil until the end
 }
 
 // clock has the times of the core.
 type clock struct {
 	start      time.Duration
-	open       time.Duration // from then on it announces and answers
-	handOut    time.Duration // from then on it hands work out
-	wall       time.Duration // for which coordinators have worked on the run, pauses left out
-	onlyChecks time.Duration // wall time when nothing but spot checks was left; 0 before
-	mark       time.Duration // when the last mark was recorded
-	marked     uint64        // the number of results at the last mark
-	announced  time.Duration
+	open       time.Duration       // from then on it announces and answers
+	handOut    time.Duration       // from then on it hands work out
+	wall       time.Duration       // how long coordinators have worked on the run, without the gaps: see longestStep
+	onlyChecks time.Duration       // wall time when nothing but spot checks was left; 0 before
+	mark       time.Duration       // when the last mark was recorded
+	marked     uint64              // the number of results at the last mark
+	announced  time.Duration       // when the last announcement was made
 	said       queens.Announcement // the last announcement
 	advised    time.Duration       // when it last said that another machine is needed
 }
 
-// numbers counts since this start.
+// numbers says how often something happened since this start.
 type numbers struct{ repeated, refused, lost uint64 }
 
-// New returns the core of a run whose log has been folded, and records its start.
+// New returns the core of a run whose ledger has been folded, and records the start.
 func New(now time.Duration, state *ledger.State, options Options) *Core {
 	c := &Core{options: options, state: state, judge: newJudge(state, options.Machine, options.Kernels), fleet: newFleet(now)}
 	c.clock = clock{start: now, open: now, handOut: now, mark: now, announced: now - announceEvery, advised: now}
@@ -86,7 +87,7 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	return c
 }
 
-// at converts a time of the core to a time of day. It counts from the time of day at the start.
+// at converts a time of the core to a time of day, which counts from the time of day at the start.
 func (c *Core) at(now time.Duration) time.Time { return c.options.At.Add(now - c.clock.start).UTC() }
 
 // Take returns the commands since the last call.
@@ -96,13 +97,13 @@ func (c *Core) Take() Commands {
 	return out
 }
 
-// advance lets time pass; every input begins with it. It reports whether the core announces and answers yet.
+// advance lets time pass. Every input begins with it. It reports whether the core already announces and answers.
 func (c *Core) advance(now time.Duration) bool {
 	c.clock.wall += c.fleet.advance(now)
 	return now >= c.clock.open
 }
 
-// after does what has become due. It is the end of every input.
+// after does what has become due after an input.
 func (c *Core) after(now time.Duration) {
 	if c.over == nil && c.changed && now >= c.clock.handOut {
 		c.changed = false
@@ -124,15 +125,16 @@ func (c *Core) after(now time.Duration) {
 	c.tell = c.tell[:0]
 }
 
-// Connected says whether the coordinator is connected to its server. At the start it is.
+// Connected tells the core whether the coordinator is connected to its server. Before the first call, it is.
 func (c *Core) Connected(now time.Duration, connected bool) {
 	c.advance(now)
 	c.fleet.connect(now, connected)
 	c.after(now)
 }
 
-// HeardOther handles an announcement of another instance of this run. A coordinator that has just started leaves the run to
-// the other one. Of two that run, the one with fewer results ends.
+// HeardOther handles an announcement of another coordinator of this run. A coordinator that still listens, because it has just
+// resumed the run, leaves the run to the other one. Of two that answer already, the one with fewer results ends. If they have
+// equally many, the one with the smaller instance ends.
 func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
 	c.advance(now)
 	if c.over != nil || other.Instance == c.options.Instance || other.State != queens.Running {
@@ -191,7 +193,7 @@ func (c *Core) Announcement() queens.Announcement {
 // allDone reports whether every task is done.
 func (c *Core) allDone() bool { return c.state.NumberDone() == c.state.Header().Manifest.Tasks }
 
-// line adds a line to the log.
+// line adds a line for people.
 func (c *Core) line(warn bool, format string, args ...any) {
 	c.out.Log = append(c.out.Log, Line{Warn: warn, Text: fmt.Sprintf(format, args...)})
 }

@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// draw chooses the tasks that are spot-checked: a share of all tasks, each by itself, which nobody knows without the seed.
-// A hash of HMAC-SHA256 (RFC 2104) over the number of a block of tasks gives 32 bits for each of them.
+// draw chooses the tasks that are spot-checked: each task with a given probability. Nobody knows these tasks without the seed.
+// The HMAC-SHA256 (RFC 2104) of the number of a block of eight tasks gives 32 bits for each task of the block.
 type draw struct {
 	seed  [32]byte
 	share float64

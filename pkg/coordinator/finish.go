@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// startRecount starts a recount if one is due and none runs: of the lowest task that needs it, or else of the lowest of those
-// that workers have lost.
+// startRecount starts a recount if one is due and none runs. It recounts the lowest task that needs a recount. If there is
+// none, it recounts the lowest task that workers have lost.
 func (c *Core) startRecount(now time.Duration) {
 	if c.judge.running != nil {
 		return
@@ -33,7 +33,7 @@ func (c *Core) startRecount(now time.Duration) {
 	c.recount(now, task, why)
 }
 
-// lost returns the tasks that enough workers have lost, if nothing else waits but spot checks.
+// lost returns the tasks that workers have lost often enough, if nothing else waits but spot checks.
 func (c *Core) lost() (tasks []uint64) {
 	waits := c.queue.waits()
 	if len(c.queue.losses) == 0 || waits > uint64(len(c.queue.losses)+len(c.judge.checks)) { // others wait for sure
@@ -58,7 +58,7 @@ func (c *Core) lost() (tasks []uint64) {
 	return tasks
 }
 
-// recount starts a recount of a task. If no way to count it is left, the run ends.
+// recount starts a recount of a task. If no way to recount it is left, the run stops.
 func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
 	c.judge.running = c.judge.way(task, why)
 	if c.out.Recount = c.judge.running; c.out.Recount == nil {
@@ -66,8 +66,8 @@ func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
 	}
 }
 
-// RecountDone handles the end of the recount that was commanded. err says why there is no count: the child process died, or its
-// search no longer advanced.
+// RecountDone handles the end of the recount that was commanded. err says why there is no count: the child process died, or
+// its search no longer advanced.
 func (c *Core) RecountDone(now time.Duration, count uint64, err error) {
 	c.advance(now)
 	r := c.judge.running
@@ -88,7 +88,8 @@ func (c *Core) RecountDone(now time.Duration, count uint64, err error) {
 	c.after(now)
 }
 
-// finish asks for the total when every task is done and nothing is awaited.
+// finish asks for the total when every task is done and nothing is awaited. In a run with spot checks whose total is not
+// published, a recount of task 0 comes first if no task is checked.
 func (c *Core) finish(now time.Duration) {
 	h := c.state.Header()
 	if c.totalOf != 0 || c.over != nil || c.judge.running != nil || len(c.judge.unsettled) > 0 {
@@ -108,8 +109,8 @@ func (c *Core) finish(now time.Duration) {
 	c.totalOf, c.out.Total = c.state.Results()+1, true
 }
 
-// awaitsChecks reports whether the end waits for spot checks: for at most a fiftieth of the run's time, and only while a
-// machine is present that can make them. Otherwise it gives up the checks.
+// awaitsChecks reports whether the end waits for spot checks. It does so for at most a fiftieth of the run's time, and only
+// while a task is held or a present machine can make a check. When that is over, awaitsChecks gives up all checks.
 func (c *Core) awaitsChecks() bool {
 	if len(c.judge.checks) == 0 {
 		return false
@@ -128,8 +129,8 @@ func (c *Core) awaitsChecks() bool {
 	return false
 }
 
-// TotalDone handles the total that was commanded. err wraps [queens.ErrContradiction] if the total contradicts the published one
-// or another route.
+// TotalDone handles the total that was commanded. err wraps [queens.ErrContradiction] if the total contradicts the published
+// one or another route.
 func (c *Core) TotalDone(now time.Duration, total *big.Int, err error) {
 	c.advance(now)
 	current := c.totalOf == c.state.Results()+1 && c.allDone() && len(c.judge.unsettled) == 0
@@ -146,8 +147,8 @@ func (c *Core) TotalDone(now time.Duration, total *big.Int, err error) {
 	c.after(now)
 }
 
-// Stop ends the run here so that it can be resumed. err is nil if a person or a service manager asked for it. Otherwise err says
-// what is wrong, such as an error of the log.
+// Stop ends the run here so that it can be resumed. err is nil if a person or a service manager asked for it. Otherwise err
+// says what is wrong, such as an error of the log.
 func (c *Core) Stop(now time.Duration, err error) {
 	c.advance(now)
 	if c.over == nil {
@@ -155,13 +156,13 @@ func (c *Core) Stop(now time.Duration, err error) {
 	}
 }
 
-// fail stops the run because of what is wrong here.
+// fail stops the run because of what is wrong here. The error wraps [queens.ErrIncomplete].
 func (c *Core) fail(now time.Duration, format string, args ...any) {
 	c.Stop(now, fmt.Errorf("%w: "+format, append([]any{queens.ErrIncomplete}, args...)...))
 }
 
-// end is the end of the run here. If the run has ended for ever, workers are told to drop what they hold. If it only stops, they
-// go on.
+// end ends the run here. If the run is complete or contradicted, workers are told to drop what they hold. If it only stops,
+// they go on.
 func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err error) {
 	c.mark(now, state, total)
 	c.over = &End{State: state, Total: total, Err: err}

@@ -16,11 +16,11 @@ const (
 	graceTime = 30 * time.Second
 	// longestStep is the longest time between two inputs that is no gap. Ticks come four times a second.
 	longestStep = 2 * time.Second
-	// longestKept is how long a work request is kept that has no answer yet.
+	// longestKept is how long a work request is kept without an answer.
 	longestKept = 5 * time.Second
 	// measureEvery is the time between two measurements of the speed of all searchers.
 	measureEvery = time.Second
-	// remembered is how long a worker that is silent or has left is remembered: it may come back.
+	// remembered is how long after its last message a worker that is silent or has left is remembered: it may come back.
 	remembered = 10 * time.Minute
 	// mostWorkers bounds the worker processes that are remembered, because a stranger can invent any number of names.
 	mostWorkers = 1 << 16
@@ -32,26 +32,26 @@ type worker struct {
 	present bool          // it takes part: it is neither silent for too long nor has it left
 	heard   time.Duration // when its last message came
 	asked   time.Duration // when its last request came
-	request Request       // its last one, without the chunks that it lists; Number is 0 before the first
-	kept    bool          // the request has no answer yet
+	request Request       // its last request, without the listed chunks; Number is 0 before the first
+	kept    bool          // the request is kept: it has no answer yet
 	drops   []queens.Range
 	rate    rate
 	tasks   uint64 // that it counted since this start
 }
 
-// wants reports whether a request of the worker is kept that asks for work.
+// wants reports whether a kept request of the worker asks for work.
 func (w *worker) wants() bool { return w.kept && w.request.Want > 0 }
 
 func (w *worker) takesPart() bool { return w.present }
 
-// rate measures the speed of a searcher over its last results.
+// rate measures the mean speed of a worker's searchers over the last results.
 type rate struct {
 	work      float64 // estimated, as part of the run
 	solutions float64 // that it found
 	seconds   float64 // in which a searcher did that work
 }
 
-// memory is the search time, in seconds, after which a result counts half in a rate.
+// memory is a search time in seconds. After about this time, a result counts half in a rate.
 const memory = 60
 
 // add adds a result.
@@ -64,15 +64,15 @@ func (r *rate) add(work, solutions float64, searched time.Duration) {
 // speed returns the work that a searcher does in a second; 0 while it is unknown.
 func (r *rate) speed() float64 { return r.work / max(r.seconds, 1e-6) }
 
-// fleet is the worker processes that were heard lately.
+// fleet has the worker processes that were heard lately.
 type fleet struct {
 	workers   map[queens.Process]*worker
 	wanting   map[queens.Process]*worker // those whose request is kept and asks for work: few, while there is work
 	last      time.Duration              // time of the last input
 	grace     time.Duration              // before this time, nobody is silent
 	connected bool
-	searchers int           // that are present
-	speed     float64       // of all searchers that are present, as measured last; 0 before the first results
+	searchers int           // of all present workers
+	speed     float64       // of all these searchers, as measured last; 0 before the first results
 	measured  time.Duration // when speed was measured
 }
 
@@ -83,8 +83,8 @@ func newFleet(now time.Duration) *fleet {
 	}
 }
 
-// advance lets time pass, and returns how much of it counts as time of the run: a gap does not, and everybody gets time
-// after it.
+// advance lets time pass, and returns how much of it counts as time of the run. A gap does not count, and nobody becomes
+// silent during graceTime after it.
 func (f *fleet) advance(now time.Duration) time.Duration {
 	step := max(now-f.last, 0)
 	f.last = max(now, f.last)
@@ -95,7 +95,7 @@ func (f *fleet) advance(now time.Duration) time.Duration {
 	return step
 }
 
-// connect says whether the coordinator is connected. When it is again, everybody gets time.
+// connect notes whether the coordinator is connected. When it is connected again, nobody becomes silent during graceTime.
 func (f *fleet) connect(now time.Duration, connected bool) {
 	if connected && !f.connected {
 		f.grace = now + graceTime
@@ -103,7 +103,7 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 	f.connected = connected
 }
 
-// takes reports whether there is room for a process. If there is none, those that are away are forgotten.
+// takes reports whether there is room for a process. To make room, it forgets the workers that are not present.
 func (f *fleet) takes(p queens.Process) bool {
 	if f.workers[p] != nil || len(f.workers) < mostWorkers {
 		return true
@@ -139,7 +139,7 @@ func (f *fleet) set(w *worker, present bool) {
 	}
 }
 
-// keep notes whether the request of a worker is kept.
+// keep notes whether the last request of a worker is kept.
 func (f *fleet) keep(w *worker, kept bool) {
 	if w.kept = kept; w.wants() {
 		f.wanting[w.process] = w
@@ -161,14 +161,14 @@ func (f *fleet) isSilent(now time.Duration, w *worker) bool {
 	return w.present && f.connected && now >= f.grace && now-w.heard >= silence
 }
 
-// forget drops what is remembered of workers that have been away for long.
+// forget removes workers that have been away for long.
 func (f *fleet) forget(now time.Duration) {
 	maps.DeleteFunc(f.workers, func(_ queens.Process, w *worker) bool {
 		return !w.present && now-w.heard >= remembered
 	})
 }
 
-// sorted returns the workers that are wanted, by their names.
+// sorted returns the workers for which the function wanted returns true, in the order of their processes.
 func (f *fleet) sorted(wanted func(*worker) bool) (list []*worker) {
 	for _, w := range f.workers {
 		if wanted(w) {
@@ -190,7 +190,7 @@ func (f *fleet) waiting() []*worker {
 	})
 }
 
-// machines returns the names of the machines that are present, in order.
+// machines returns the names of the machines of present workers, in order.
 func (f *fleet) machines() (names []string) {
 	for _, w := range f.sorted((*worker).takesPart) {
 		names = append(names, w.process.Machine)
@@ -198,7 +198,7 @@ func (f *fleet) machines() (names []string) {
 	return slices.Compact(names)
 }
 
-// measure measures the speed of all searchers. Those without a result count as the mean of the others.
+// measure measures the speed of all searchers, once a second. Workers without a result count as the mean of the others.
 func (f *fleet) measure(now time.Duration) {
 	if now-f.measured < measureEvery {
 		return

@@ -11,16 +11,16 @@ type need byte
 
 const (
 	needNothing need = iota // it is done
-	needCount               // a count by one machine more
-	needCheck               // a count by a second machine, although it is done
-	needRecount             // a recount, because its counts differ or because its recount needs a second one
+	needCount               // it needs a count by one more machine
+	needCheck               // it is done, and needs a count by a second machine
+	needRecount             // it needs a recount, because its counts differ or because its recount needs a second one
 )
 
 // byWorker reports whether a task needs a count by a worker.
 func (n need) byWorker() bool { return n == needCount || n == needCheck }
 
-// lostAlone is how many workers have to lose a task, alone in its chunk, before the coordinator counts it itself. A process
-// that is started again is another worker, so a run with a single machine ends too.
+// lostAlone is how often workers have to lose a task that is alone in its chunk, before the coordinator counts it itself. A
+// single machine whose process dies and starts again is enough, so its run ends too.
 const lostAlone = 3
 
 // generic is the kernel that counts anything anywhere.
@@ -31,7 +31,7 @@ type judge struct {
 	state     *ledger.State
 	draw      draw
 	counted   map[string]bool // machines that have counted a task
-	checks    map[uint64]bool // tasks that shall have a second count, and have none
+	checks    map[uint64]bool // tasks that need a second count, as a spot check
 	unsettled map[uint64]bool // tasks that need a recount
 	machine   string          // the coordinator's machine, which recounts
 	kernels   []string        // kernels that can recount, the fastest first
@@ -49,7 +49,7 @@ func newJudge(state *ledger.State, machine string, kernels []string) *judge {
 	return j
 }
 
-// load derives everything from the ledger.
+// load derives the three maps from the ledger.
 func (j *judge) load() {
 	j.counted, j.checks, j.unsettled = map[string]bool{}, map[uint64]bool{}, map[uint64]bool{}
 	for _, task := range j.state.Unsettled() {
@@ -67,7 +67,8 @@ func (j *judge) load() {
 	}
 }
 
-// counts notes that a machine has counted a task: the task is checked if it is the first of its machine, or if it is drawn.
+// counts notes that a machine has counted a task. In a run with spot checks, the task gets one if it is the first of the
+// machine, or if it is drawn.
 func (j *judge) counts(machine string, task uint64) {
 	if j.draw.share > 0 && (!j.counted[machine] || j.draw.has(task)) {
 		j.checks[task] = true
@@ -75,7 +76,7 @@ func (j *judge) counts(machine string, task uint64) {
 	j.counted[machine] = true
 }
 
-// settle returns what a task needs, after what is recorded of it has changed.
+// settle returns what a task needs after its records have changed.
 func (j *judge) settle(task uint64) need {
 	if outcome := j.state.Task(task); outcome.Checked() {
 		delete(j.checks, task)
@@ -103,8 +104,9 @@ func (j *judge) need(task uint64) need {
 	return needNothing
 }
 
-// news reports whether a count of a task by a machine is to be recorded. Of a machine, the first two differing counts of a
-// task are; a third one is too many. A count that equals the count of a done task is not, unless the task needs a check.
+// news reports whether a count of a task by a machine is recorded. The machine's first count is recorded, unless it equals the
+// count of a task that needs nothing. Its second count is recorded if it differs from the first. A third different count is
+// one too many.
 func (j *judge) news(machine string, task, count uint64) (isNew, tooMany bool) {
 	var own []uint64 // different counts by the machine
 	for _, c := range j.state.Counts(task) {
@@ -124,9 +126,9 @@ func (j *judge) isDispute(task uint64) bool {
 	return j.unsettled[task] && slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount })
 }
 
-// way returns how a task is recounted: by the fastest kernel that no count of it names, or by generic, or by generic one row
-// deeper. It repeats no recount of this machine, and repeats recounts of other machines last. It returns nil if this machine has
-// tried every way: each gave a recount, or its child died.
+// way returns how to recount a task: by the fastest kernel that no count of the task names, or by generic, or by generic one
+// row deeper. It repeats no recount of this machine, and repeats recounts of other machines last. It returns nil if this
+// machine has tried every way: each gave a recount, or its child process died.
 func (j *judge) way(task uint64, why ledger.Why) *Recount {
 	counts := j.state.Counts(task)
 	var ways []Recount

@@ -8,48 +8,49 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The inputs of a [Core], and its commands. The service around it has decoded the messages and checked tickets and hashes.
+// These are the inputs of a [Core], and its commands. The service around the core has decoded the messages, and checked their
+// tickets and hashes.
 
 // Request is a work request.
 type Request struct {
 	From queens.Process
 	queens.WorkRequest
-	Invalid []queens.Range // chunks that it lists without their ticket: not in Held; the reply drops them
+	Invalid []queens.Range // listed chunks with a wrong range or ticket: not in Held; the reply drops them
 	Origin  any            // what the service needs to answer; a Reply has it unchanged
 }
 
-// Delivery is results of a worker.
+// Delivery has results of a worker.
 type Delivery struct {
 	From    queens.Process
 	Results []CheckedResult
 	Origin  any // what the service needs to answer; Receipts has it unchanged
 }
 
-// CheckedResult is a result, and what the service has found wrong with its ticket, hash, range or counts.
+// CheckedResult is a result, and what the service has found wrong with its ticket, hash, ranges or number of counts.
 type CheckedResult struct {
 	queens.Result
-	Refused string // for people; empty if ticket, hash, range and counts are as they must be
+	Refused string // for people; empty if nothing is wrong
 }
 
-// Commands are what the service has to do after an input, in the order of the fields.
+// Commands are what the service has to do after inputs.
 type Commands struct {
-	Log      []Line          // for people
-	Records  []ledger.Record // append these to the log; the fold has them already
+	Log      []Line          // log these for people
+	Records  []ledger.Record // append these to the ledger; the state has them already
 	Receipts []Receipts      // send these when all that was appended so far is on disk
 	Replies  []Reply         // send these at once
 	Recount  *Recount        // count a task in a child process: one at a time
-	Total    bool            // go through the log again, and compute the total
+	Total    bool            // when all that was appended so far is on disk, compute the total from the ledger
 	Announce bool            // publish the announcement
 	End      *End            // end when all that was appended so far is on disk
 }
 
-// Line is a line of the log, in a sentence.
+// Line is a sentence for people.
 type Line struct {
 	Warn bool
 	Text string
 }
 
-// Reply answers a work request. The service adds a ticket, a board and prefixes to each range of Chunks, and sends them all.
+// Reply answers a work request. The service adds a ticket, a board and prefixes to each range of Chunks, and sends the reply.
 type Reply struct {
 	To      queens.Process
 	Number  uint64 // of the request
@@ -70,7 +71,7 @@ type Receipts struct {
 type Recount struct {
 	Task   uint64
 	Kernel string
-	Deeper bool // by prefixes one row deeper than those of the task
+	Deeper bool // with prefixes one row deeper than those of the task
 	Why    ledger.Why
 }
 
@@ -83,15 +84,15 @@ type End struct {
 	Err error
 }
 
-// Options are what a [Core] has to know of its process.
+// Options are what a [Core] has to know of its process and of the tasks.
 type Options struct {
 	Instance   uint64
 	Version    string
 	At         time.Time // of the start: the times in records count from it
-	Alone      bool      // no other process can take part: nothing is held when it starts
+	Alone      bool      // no other process can take part, so nothing is held at the start
 	Machine    string    // on which the coordinator runs
 	Kernels    []string  // that can recount here, the fastest first; generic is among them
-	Shares     []float64 // of a task of each class in the work of the run: see split.Shares
-	TaskBytes  []int     // of a task of each class in a reply, at most
-	ReplyBytes int       // of the chunks of a reply, at most: half of the server's max_payload
+	Shares     []float64 // for each class, the part of the run's work that one of its tasks is: see split.Shares
+	TaskBytes  []int     // for each class, how many bytes of a reply one of its tasks takes at most
+	ReplyBytes int       // how many bytes the chunks of a reply may take: half of the server's max_payload
 }

@@ -10,9 +10,9 @@ import (
 	"nqueens/pkg/split"
 )
 
-// station does what needs no decision of the loop: it checks tickets and hashes, and makes the prefixes of the chunks of a reply.
-// One goroutine uses it. There are as many stations as cores: with a goroutine for each message, a fleet got half as many tasks
-// a second.
+// station does what needs no decision of the loop: it checks tickets and hashes, and makes the prefixes of the chunks of a
+// reply. One goroutine uses it. There are as many stations as cores: with a goroutine for each message, a fleet got half as
+// many tasks a second.
 type station struct {
 	header  *ledger.Header
 	index   *split.Index
@@ -25,7 +25,7 @@ func newStation(h *ledger.Header, index *split.Index) *station {
 	return &station{header: h, index: index, tickets: newTickets(h)}
 }
 
-// request checks the tickets of a work request, and keeps one of the chunks that it lists several times.
+// request checks the tickets of a work request. A chunk that is listed several times stays in the list once.
 func (s *station) request(from queens.Process, r queens.WorkRequest, origin any) *Request {
 	checked := &Request{From: from, WorkRequest: r, Origin: origin}
 	listed := make(map[queens.Range]bool, len(r.Held))
@@ -68,7 +68,7 @@ func (s *station) delivery(from queens.Process, d queens.Delivery, origin any) *
 	return checked
 }
 
-// check returns why a result is refused whatever else is known of it.
+// check returns what is wrong with the ticket, hash, ranges or number of counts of a result.
 func (s *station) check(machine string, r *queens.Result) error {
 	switch {
 	case s.validRange(r.Range) != nil:
@@ -88,7 +88,7 @@ func (s *station) check(machine string, r *queens.Result) error {
 	return nil
 }
 
-// reply makes the chunks of a reply.
+// reply makes the message of a reply: it adds ticket, board and prefixes to each chunk.
 func (s *station) reply(instance uint64, r *Reply) queens.WorkReply {
 	full := queens.WorkReply{Number: r.Number, Instance: instance, Drop: r.Drop, Refused: r.Refused}
 	for _, chunk := range r.Chunks {
@@ -120,7 +120,7 @@ func (m *mailbox[T]) put(item T) {
 	m.signal()
 }
 
-// take takes up to so many items; there may be none.
+// take takes the oldest items, up to the given number. There may be none.
 func (m *mailbox[T]) take(most int) []T {
 	m.lock.Lock()
 	defer m.lock.Unlock()

@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// counters are the machines that have counted a task, in the order of their names. There are at most two, because nobody
-// wants more than three counts. An empty name stands for no machine.
+// counters are the machines that have counted a task, in the order of their names. A task that needs another count has at most
+// two, because the redundancy is at most three. An empty name stands for no machine.
 type counters [2]string
 
 // has reports whether a machine is among them.
@@ -26,7 +26,7 @@ type queue struct {
 	waiting []uint64                     // number of tasks that wait, by class
 	holders map[uint64][]*hold           // by task: the holds that await a count of it
 	holds   map[queens.Process]heldRange // the holds of each process
-	losses  map[uint64]int               // for tasks that a worker lost: how often alone in a chunk; they are handed out alone
+	losses  map[uint64]int               // tasks that a worker lost, and how often they were alone in the chunk then
 	ends    []uint64                     // for each class, the id after its last task
 }
 
@@ -39,7 +39,7 @@ type hold struct {
 	holder queens.Process
 	left   uint64        // number of its tasks that await a count by the holder
 	since  time.Duration // when it began
-	listed uint64        // number of the last request that listed it; 0 before
+	listed uint64        // number of the last request that listed it; 0 before the first
 	begun  bool          // its search has begun
 	began  time.Duration // when its search began, or when it was handed out
 	end    time.Duration // when its search will end, as it was estimated last
@@ -57,7 +57,7 @@ func (q *queue) class(task uint64) int {
 	return sort.Search(len(q.ends), func(class int) bool { return q.ends[class] > task })
 }
 
-// wait adds a range whose tasks neither wait nor are held. The machines in by have counted them.
+// wait lets the tasks of a range wait, which neither wait nor are held before. The machines in by have counted them.
 func (q *queue) wait(r queens.Range, by counters) {
 	if r.Tasks == 0 {
 		return
@@ -96,8 +96,8 @@ func (q *queue) removeTask(task uint64) {
 	}
 }
 
-// lowest returns the machines that have counted the lowest waiting task that a machine has not counted, and that task;
-// false if there is none.
+// lowest returns the lowest waiting task that the given machine has not counted, and the machines that have counted this task.
+// It returns false if no such task waits.
 func (q *queue) lowest(machine string) (by counters, first uint64, found bool) {
 	for c, set := range q.groups {
 		if !c.has(machine) && (!found || (*set)[0].First < first) {
@@ -108,7 +108,8 @@ func (q *queue) lowest(machine string) (by counters, first uint64, found bool) {
 }
 
 // take hands the lowest waiting tasks that a machine has not counted to one of its processes: consecutive tasks of one
-// class, or a single task if a worker lost it. most returns for a class how many tasks may be taken; if none, take returns false.
+// class, or a single task if a worker lost it. The function most says how many tasks of a class may be taken. take returns
+// false if no such task waits, or if none may be taken.
 func (q *queue) take(now time.Duration, p queens.Process, most func(class int) uint64) (queens.Range, bool) {
 	by, first, found := q.lowest(p.Machine)
 	if !found {
@@ -132,8 +133,9 @@ func (q *queue) take(now time.Duration, p queens.Process, most func(class int) u
 	return r, true
 }
 
-// hold lets a process hold those tasks of a range for which awaited is true. They must not wait, and the machine of the
-// process must not have counted them. hold returns nil if there are none. The process must not hold the range already.
+// hold lets a process hold those tasks of a range for which the function awaited returns true. These tasks must not wait
+// after that call, and the machine of the process must not have counted them. hold returns nil if there are no such tasks.
+// The process must not hold the range already.
 func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool) *hold {
 	h := &hold{Range: r, holder: p, since: now, began: now}
 	own := []*hold{h}
@@ -161,8 +163,8 @@ func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaite
 // held reports whether a process holds a task.
 func (q *queue) held(task uint64) bool { return len(q.holders[task]) > 0 }
 
-// release ends a hold and returns the tasks that nobody holds any more: they neither wait nor are held now. If its worker
-// lost them, they are handed out alone from now on.
+// release ends a hold and returns the tasks that nobody holds any more: they neither wait nor are held now. If the worker lost
+// the hold, its tasks are handed out alone from now on.
 func (q *queue) release(h *hold, lost bool) (free []uint64) {
 	for task := h.First; task < h.End(); task++ {
 		if !slices.Contains(q.holders[task], h) {
@@ -190,7 +192,7 @@ func (q *queue) unhold(task uint64, h *hold) {
 		delete(q.holders, task)
 	} else {
 		i := slices.Index(others, h)
-		q.holders[task] = slices.Concat(others[:i], others[i+1:]) // a new one, because tasks of a hold share theirs
+		q.holders[task] = slices.Concat(others[:i], others[i+1:]) // a new list, because the tasks of a hold share one
 	}
 	if h.left--; h.left == 0 {
 		delete(q.holds[h.holder], h.Range)
@@ -200,8 +202,9 @@ func (q *queue) unhold(task uint64, h *hold) {
 	}
 }
 
-// settle moves a task that the machines in by have counted: if it needs another count, their processes no longer hold it, and
-// it waits if nobody else holds it. Otherwise it leaves the queue. settle returns the holds that end.
+// settle moves a task that the machines in by have counted. If it needs a count again, the processes of these machines no
+// longer hold it, and it waits if nobody else holds it. If it needs no more counts, it leaves the queue. settle returns the
+// holds that end.
 func (q *queue) settle(task uint64, by counters, again bool) (ended []*hold) {
 	if !q.held(task) {
 		q.removeTask(task)
@@ -231,7 +234,8 @@ func (q *queue) waits() (tasks uint64) {
 	return tasks
 }
 
-// work returns the estimated work of what waits, where a task of a class has the given share.
+// work returns the estimated work of the waiting tasks. A task of a class has the share of the run's work that is given for
+// the class.
 func (q *queue) work(shares []float64) (work float64) {
 	for class, n := range q.waiting {
 		work += float64(n) * shares[class]
@@ -252,7 +256,7 @@ func compareHolds(a, b *hold) int {
 // compareEnds compares holds by the ends of their searches, the latest first.
 func compareEnds(a, b *hold) int { return cmp.Or(cmp.Compare(b.end, a.end), compareHolds(a, b)) }
 
-// tasksOf returns how many tasks a process holds.
+// tasksOf returns how many tasks the holds of a process await.
 func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
 	for _, h := range q.holds[p] {
 		tasks += h.left

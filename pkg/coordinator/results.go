@@ -28,7 +28,7 @@ func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
 	c.after(now)
 }
 
-// deliver records a result if it brings something new. It returns why the result is refused.
+// deliver records a result if it brings something new. It returns why it refuses the result, or "".
 func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused string) {
 	machine := w.process.Machine
 	switch {
@@ -67,8 +67,8 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	return ""
 }
 
-// record appends a record to the ledger, and does what follows from it at once. searched is the hold of the chunk of a result, if
-// its worker holds the chunk: there its search has ended.
+// record appends a record to the ledger, and does what follows from it at once. If r is a result
+// and its worker holds the chunk, searched is this hold, because its search has ended.
 func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 	change, err := c.state.Apply(r)
 	if err != nil {
@@ -87,8 +87,8 @@ func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 	}
 }
 
-// settle moves a task to where it belongs after its records have changed: it waits, is held, is recounted, or leaves the
-// queue. Workers that no longer hold it are told to drop it, except the one that has delivered the chunk.
+// settle moves a task to where it belongs after its records have changed: it waits, is held, awaits a recount, or is done. If
+// holds end, their workers are told to drop the chunks, except the worker whose search of the chunk has ended: see record.
 func (c *Core) settle(task uint64, searched *hold) {
 	again := c.judge.settle(task).byWorker()
 	c.changed = c.changed || again
@@ -99,7 +99,7 @@ func (c *Core) settle(task uint64, searched *hold) {
 	}
 }
 
-// ban records that machines are banned. All that they counted is void, and they hold nothing more.
+// ban records that machines are banned. All their counts are void, and they hold nothing more.
 func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 	for _, b := range bans {
 		c.line(true, "%s", c.refusal(b.Machine))
@@ -121,7 +121,7 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 				w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 			}
 		}
-		w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool { // a count of it may be needed again
+		w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool { // counts of the range may be needed again
 			return c.queue.holds[w.process][r] == nil && c.adopt(now, w.process, r) != nil
 		})
 	}
@@ -130,7 +130,7 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 	c.checkMachine(now)
 }
 
-// checkMachine ends the run if the coordinator's own machine is banned, or if two of its recounts of a task differ.
+// checkMachine stops the run if the coordinator's own machine is banned, or if two of its recounts of a task differ.
 func (c *Core) checkMachine(now time.Duration) {
 	for _, task := range slices.Sorted(maps.Keys(c.judge.unsettled)) {
 		if c.judge.contradictsItself(task) {
@@ -143,7 +143,7 @@ func (c *Core) checkMachine(now time.Duration) {
 	}
 }
 
-// fill makes every task wait that needs a count by a worker and is held by nobody.
+// fill lets every task wait, if it needs a count by a worker and nobody holds it.
 func (c *Core) fill() {
 	waits, group := queens.Range{}, counters{}
 	for task := range c.state.Header().Manifest.Tasks {

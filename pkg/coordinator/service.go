@@ -35,12 +35,14 @@ type Config struct {
 	State   *ledger.State
 	Index   *split.Index
 	Wire    Wire
-	Options Options // At and ReplyBytes are set here
+	Options Options // Start sets At and ReplyBytes
 	// Recount counts a task in a child process.
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
-	// Total goes through the log from its start and returns the total.
+	// Total reads the whole ledger and returns the total. The error wraps [queens.ErrContradiction] if the total
+	// contradicts the published one or another route.
 	Total func(ctx context.Context) (*big.Int, error)
-	// OnSnapshot is called every second, and with the last snapshot of the run. Calls do not overlap.
+	// OnSnapshot is called in [Start], about every second during [Coordinator.Run], and when the end of the run is on disk.
+	// Calls do not overlap.
 	OnSnapshot func(*queens.Snapshot)
 	Logger     zerolog.Logger
 }
@@ -48,14 +50,14 @@ type Config struct {
 const (
 	// tickInterval is the time between two ticks of the core.
 	tickInterval = 250 * time.Millisecond
-	// intactInterval is how often the path of the log is looked at.
+	// intactInterval is the time between two checks that the ledger is still at its path.
 	intactInterval = 2 * time.Second
 	// snapshotInterval is the time between two snapshots.
 	snapshotInterval = time.Second
 	// mostMessages bounds the messages of workers that are being handled. More messages wait in the connection. It drops those
 	// for which it has no room, and their senders send them again.
 	mostMessages = 256
-	// warnings bounds the lines a minute that say what is wrong with messages.
+	// warnings bounds the lines a minute about messages that can't be read.
 	warnings = 10
 )
 
@@ -65,11 +67,11 @@ type Coordinator struct {
 	Config
 	core   *Core
 	start  time.Time
-	warn   zerolog.Logger // see warner
-	inputs *mailbox[func(now time.Duration)]
+	warn   zerolog.Logger                    // see warner
+	inputs *mailbox[func(now time.Duration)] // each gives an input to the core
 	jobs   *mailbox[func(*station)]
 	writes *mailbox[*Commands]
-	onDisk chan error    // has an error of the log, or nil when the end is on disk
+	onDisk chan error    // has an error of the ledger, or nil when the end is on disk
 	room   chan struct{} // has an element for each message of a worker that is being handled
 	latest atomic.Pointer[queens.Snapshot]
 	group  sync.WaitGroup
@@ -79,7 +81,8 @@ type Coordinator struct {
 	end    *End
 }
 
-// Start makes the coordinator of a run, and begins to take messages. It records its start.
+// Start makes the coordinator of a run, and begins to take messages. It records the start of the run. With an error, the
+// coordinator is closed.
 func Start(cfg Config) (*Coordinator, error) {
 	s := &Coordinator{
 		Config: cfg, start: time.Now(), warn: warner(cfg.Logger), inputs: newMailbox[func(time.Duration)](),
@@ -101,7 +104,8 @@ func Start(cfg Config) (*Coordinator, error) {
 	return s, err
 }
 
-// Run counts to the end of the run, or until ctx ends. The end says how; its error is also returned.
+// Run counts to the end of the run. If ctx ends first, it stops the run so that it can be resumed. The result says how the run
+// ended here; its error is also returned.
 func (s *Coordinator) Run(ctx context.Context) (End, error) {
 	if err := s.loop(ctx, false); err != nil {
 		s.end = &End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}
@@ -114,8 +118,8 @@ func (s *Coordinator) Run(ctx context.Context) (End, error) {
 // lingerTime is how long a coordinator whose run has ended goes on answering, so that workers hear of the end.
 const lingerTime = 5 * time.Second
 
-// Linger goes on answering for 5 s after the end of a run where workers of other machines or processes are present, or until
-// ctx ends. It may be called after [Coordinator.Run].
+// Linger may be called after [Coordinator.Run]. If the run has ended and workers of other processes are present, it goes on
+// answering for 5 s, or until ctx ends. The worker of this process has the name own.
 func (s *Coordinator) Linger(ctx context.Context, own string) {
 	isOther := func(w queens.Worker) bool { return w.Process != own }
 	if s.end == nil || !s.end.State.Ended() || !slices.ContainsFunc(s.latest.Load().WorkerList, isOther) {
@@ -126,7 +130,7 @@ func (s *Coordinator) Linger(ctx context.Context, own string) {
 	_ = s.loop(ctx, true) // the run has ended, whatever fails now
 }
 
-// Close stops to take messages, and ends recounts.
+// Close stops taking messages, ends recounts, and waits for all goroutines.
 func (s *Coordinator) Close() {
 	for _, stop := range s.stops {
 		stop()
@@ -159,12 +163,12 @@ func (s *Coordinator) serve(run string) error {
 	return nil
 }
 
-// warner returns a logger for what anybody can send: it takes some lines a minute.
+// warner returns a logger for what anybody can send: it drops all but some lines a minute.
 func warner(log zerolog.Logger) zerolog.Logger {
 	return log.Sample(&zerolog.BurstSampler{Burst: warnings, Period: time.Minute})
 }
 
-// take takes a message of a worker, when there is room.
+// take takes a message of a worker. It waits until there is room, or until the coordinator is closed.
 func (s *Coordinator) take(m bus.Message) {
 	select {
 	case s.room <- struct{}{}:
@@ -204,8 +208,8 @@ func (s *Coordinator) work() {
 	}
 }
 
-// loop feeds the core until the run has ended here. When ctx is cancelled, the run stops so that it can be resumed. A loop that
-// lingers begins after the end of the run, and ends when ctx is cancelled.
+// loop feeds the core until the run has ended here. When ctx is cancelled, the run stops so that it can be resumed. A loop
+// that lingers begins after the end of the run, and ends when ctx is cancelled.
 func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 	ticks := time.NewTicker(tickInterval)
 	defer ticks.Stop()
@@ -245,7 +249,7 @@ func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 	}
 }
 
-// snapshot makes the latest snapshot. One with a total says what confirms it.
+// snapshot makes the latest snapshot. A snapshot with a total says what confirms the total.
 func (s *Coordinator) snapshot(now time.Duration) {
 	latest := s.core.Snapshot(now)
 	if total := (*big.Int)(latest.Total); total != nil {
@@ -344,7 +348,7 @@ func (s *Coordinator) written(c *Commands, err error) {
 	}
 }
 
-// answer returns the function that sends an encoded reply to the origin of a message.
+// answer returns a function that sends an encoded reply to the origin of a message, if the reply could be encoded.
 func (s *Coordinator) answer(origin any) func(message []byte, err error) {
 	return func(message []byte, err error) {
 		if err == nil {

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// longestChunk is about how long the chunks of one reply keep a searcher busy, at most.
+	// longestChunk is about the longest time for which the chunks of one reply keep a searcher busy, if they have several
+	// tasks.
 	longestChunk = 1500 * time.Millisecond
 	// partOfShare is the part of a searcher's share of the remaining work that it gets at once.
 	//
@@ -18,8 +19,9 @@ const (
 	mostChunks = 1024
 )
 
-// searcherWork returns how much of the work that waits one searcher of the given speed gets at once: see [Guided]. It is 0, which
-// means a single task, while the speed is unknown. Before the speed of all searchers is measured, all count as fast as this one.
+// searcherWork returns how much of the waiting work one searcher of the given speed gets at once: see [Guided]. While its
+// speed is unknown, that is 0, which means a single task. While the speed of all searchers is unknown, all count as fast as
+// this one.
 func (f *fleet) searcherWork(speed, waiting float64) float64 {
 	if speed == 0 {
 		return 0
@@ -37,8 +39,8 @@ type room struct {
 	bytes  int
 }
 
-// tasks returns how many tasks of a class fit: as many as make the given work, and at least one if alone is true, which says
-// that the searcher has nothing yet.
+// tasks returns how many tasks of a class a searcher gets: as many as make the given work, if so many fit. The flag alone
+// says that the searcher has nothing yet; then it gets at least one task that fits.
 func (r *room) tasks(work, workOfTask float64, bytesOfTask int, alone bool) uint64 {
 	if r.chunks <= 0 {
 		return 0

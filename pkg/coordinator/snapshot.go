@@ -45,7 +45,7 @@ func (c *Core) snapshotOf(now time.Duration, w *worker) queens.Worker {
 		Machine: w.process.Machine, Process: w.process.Name, Kernel: w.request.Kernel, Version: w.request.Version,
 		Threads: w.request.Threads, Tasks: w.tasks, Held: c.queue.tasksOf(w.process),
 		Rate:     w.rate.solutions / max(w.rate.seconds, 1e-6) * float64(w.request.Searchers),
-		LastSeen: queens.Seconds{Duration: max(now-w.heard, 0)}, // it may have been heard after the snapshot's time
+		LastSeen: queens.Seconds{Duration: max(now-w.heard, 0)}, // the last message may be younger than now
 	}
 	for _, h := range c.queue.holds[w.process] {
 		if h.begun {

@@ -9,7 +9,7 @@ import (
 )
 
 // WorkRequested handles a work request: it notes what the worker holds, and answers at once if it has something to say.
-// Otherwise it keeps the request for up to 5 s.
+// Otherwise it keeps the request for up to 5 s. A request that is repeated, or comes after a newer one, changes nothing.
 func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	if !c.advance(now) || !c.fleet.takes(request.From) {
 		return
@@ -42,8 +42,8 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	c.after(now)
 }
 
-// list notes a chunk that a worker lists. It reports whether the worker shall go on with it: whether it holds the chunk, or
-// has adopted tasks of it now.
+// list notes a chunk that a worker lists. If the worker does not hold the chunk, the core adopts it. list reports whether the
+// worker shall go on: whether it holds the chunk now.
 func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	h := c.queue.holds[w.process][held.Range]
 	if h == nil {
@@ -59,12 +59,12 @@ func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	return true
 }
 
-// mostHolders bounds the processes that hold a task. An honest fleet stays below it, but a dishonest machine may list a range in
-// the name of any number of processes.
+// mostHolders bounds the processes that hold a task. An honest fleet stays below this bound, but a dishonest machine may
+// list a range in the names of any number of processes.
 const mostHolders = 16
 
 // adopt lets a process hold those tasks of a range that need a count by its machine, whether they wait or others hold them.
-// It returns nil if there are none.
+// It returns nil if the range has no such task.
 func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold {
 	return c.queue.hold(now, p, r, func(task uint64) bool {
 		counted := counters(c.state.Counters(task)).has(p.Machine)
@@ -78,7 +78,8 @@ func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold 
 	})
 }
 
-// release ends a hold. Tasks that nobody holds any more wait again.
+// release ends a hold. Tasks that nobody holds any more wait again. The hold is lost if its worker is silent, or no longer
+// lists the chunk although its search had begun.
 func (c *Core) release(h *hold, lost bool) {
 	if lost {
 		c.numbers.lost++
@@ -135,7 +136,7 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 		return
 	}
 	w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool {
-		return slices.Contains(chunks, r) // its counts are needed again after a ban
+		return slices.Contains(chunks, r) // after a ban, its counts are needed again
 	})
 	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks, Origin: w.request.Origin}
 	if c.state.Banned(w.process.Machine) {
@@ -159,8 +160,8 @@ func (c *Core) idle(w *worker) int {
 	return max(w.request.Searchers-len(c.queue.holds[w.process]), 0)
 }
 
-// doubleLast gives idle searchers ranges that others hold, if no other work waits for them and they would end sooner. It begins
-// with the range that ends latest. The first result counts.
+// doubleLast gives idle searchers ranges that other processes hold, if no task waits for their machine, and if they would
+// finish sooner than the holder. It begins with the range whose search will end latest. The first result counts.
 func (c *Core) doubleLast(now time.Duration) {
 	idle := c.fleet.waiting()
 	if len(idle) == 0 || c.allDone() {
@@ -197,12 +198,12 @@ func (c *Core) doubleLast(now time.Duration) {
 	}
 }
 
-// endings returns the holds that may be handed out again, after it has estimated when their searches will end. The hold that ends
-// latest comes first. If several processes hold a task, only the hold that ends first is in the list.
+// endings returns the holds that may be handed out again, after it has estimated when their searches will end. The hold that
+// ends latest comes first. If several processes hold a task, only the hold that ends first is in the list.
 func (c *Core) endings(now time.Duration) (list []*hold) {
 	for p, holds := range c.queue.holds {
 		w := c.fleet.workers[p]
-		busy := time.Duration(0) // of all searchers of the worker, with what has begun
+		busy := time.Duration(0) // how long what has begun will keep all its searchers busy together
 		for _, h := range holds {
 			h.end = now + c.timeLeft(now, w, h)
 			if h.begun {
@@ -220,7 +221,8 @@ func (c *Core) endings(now time.Duration) (list []*hold) {
 	return slices.DeleteFunc(list, func(h *hold) bool { return c.judge.need(h.First) != needCount || !c.queue.mayDouble(h) })
 }
 
-// searchTime returns how long a searcher of a worker takes for a range: by its speed, or by the mean of all.
+// searchTime returns how long a searcher of a worker takes for a range, by its speed. If that is unknown, the mean speed of
+// all searchers counts.
 func (c *Core) searchTime(w *worker, r queens.Range) time.Duration {
 	speed := w.rate.speed()
 	if speed == 0 {
@@ -230,8 +232,8 @@ func (c *Core) searchTime(w *worker, r queens.Range) time.Duration {
 	return time.Duration(min(seconds, 1e9) * float64(time.Second))
 }
 
-// timeLeft returns how long the search of a hold will still take. A search that has taken longer than estimated is expected to
-// take half of that time again. Whatever the worker says, a hold is expected to last another quarter of its age.
+// timeLeft estimates how long the search of a hold will still take. That is at least half of the time that the search has
+// taken. Whatever the worker says, it is at least a quarter of the time since the hold began.
 func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	left := c.searchTime(w, h.Range)
 	if h.begun {
@@ -241,7 +243,8 @@ func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	return max(left, (now-h.since)/4)
 }
 
-// advise says every 10 minutes that another machine is needed, while every present machine has counted all tasks that wait.
+// advise makes the notice that another machine is needed, while searchers are idle and every present machine has counted all
+// tasks that wait. It logs the notice every 10 minutes.
 func (c *Core) advise(now time.Duration) {
 	c.notice = ""
 	redundancy := c.state.Header().Redundancy
