@@ -51,37 +51,26 @@ func someSnapshot() *queens.Snapshot {
 }
 
 func TestRoundTrip(t *testing.T) {
-	same := func(name string, got, want any, errs ...error) {
-		if err := errors.Join(errs...); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v (error %v), want %+v", name, got, err, want)
-		}
-	}
-	data, err1 := EncodeRequest(&someRequest)
-	m, err2 := DecodeFromWorker(data)
-	same("work request", m, FromWorker{Request: &someRequest}, err1, err2)
-
-	data, err1 = EncodeDelivery(&someDelivery)
-	m, err2 = DecodeFromWorker(data)
-	same("delivery", m, FromWorker{Delivery: &someDelivery}, err1, err2)
-
-	data, err1 = EncodeWorkReply(&someReply)
-	reply, err2 := DecodeWorkReply(data)
-	same("work reply", reply, &someReply, err1, err2)
+	roundTrip(t, &someRequest, FromWorker{Request: &someRequest}, EncodeRequest, DecodeFromWorker)
+	roundTrip(t, &someDelivery, FromWorker{Delivery: &someDelivery}, EncodeDelivery, DecodeFromWorker)
+	data := roundTrip(t, &someReply, &someReply, EncodeWorkReply, DecodeWorkReply)
 	if most := EncodedChunkBytes(2, 3) + EncodedChunkBytes(1, 2) + EncodedChunkBytes(1, 3); len(data) > most {
 		t.Errorf("a reply has %d bytes, but the bounds of its chunks allow %d", len(data), most)
 	}
+	roundTrip(t, &someReceipts, &someReceipts, EncodeDeliveryReply, DecodeDeliveryReply)
+	roundTrip(t, &someAnnouncement, someAnnouncement, EncodeAnnouncement, DecodeAnnouncement)
+	decode := func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot("r", data) }
+	roundTrip(t, someSnapshot(), someSnapshot(), encodeSnapshot, decode)
+}
 
-	data, err1 = EncodeDeliveryReply(&someReceipts)
-	receipts, err2 := DecodeDeliveryReply(data)
-	same("delivery reply", receipts, &someReceipts, err1, err2)
-
-	data, err1 = EncodeAnnouncement(&someAnnouncement)
-	announcement, err2 := DecodeAnnouncement(data)
-	same("announcement", announcement, someAnnouncement, err1, err2)
-
-	data, err1 = encodeSnapshot(someSnapshot())
-	snapshot, err2 := DecodeSnapshot("r", data)
-	same("snapshot", snapshot, someSnapshot(), err1, err2)
+// roundTrip encodes a message, and checks that a decoder finds what it shall find.
+func roundTrip[M, D any](t *testing.T, m M, want D, encode func(M) ([]byte, error), decode func([]byte) (D, error)) []byte {
+	t.Helper()
+	data := must(encode(m))(t)
+	if got := must(decode(data))(t); !reflect.DeepEqual(got, want) {
+		t.Errorf("decoded %+v, want %+v", got, want)
+	}
+	return data
 }
 
 // A snapshot whose list of workers is too long for a message is sent without it.
@@ -115,11 +104,7 @@ func TestRefusedSnapshots(t *testing.T) {
 	} {
 		s := someSnapshot()
 		change(s)
-		data, err := encodeSnapshot(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := DecodeSnapshot("r", data); err == nil {
+		if _, err := DecodeSnapshot("r", must(encodeSnapshot(s))(t)); err == nil {
 			t.Errorf("a snapshot %s is accepted", name)
 		}
 	}

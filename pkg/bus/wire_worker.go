@@ -22,13 +22,14 @@ func DecodeFromWorker(data []byte) (FromWorker, error) {
 		return FromWorker{}, fmt.Errorf("a message of %d bytes, more than %d", len(data), MaxFromWorker)
 	}
 	return decode(data, new(nqueensv1.FromWorker), func(d *decoder, m *nqueensv1.FromWorker) FromWorker {
-		request, delivery := m.GetRequest(), m.GetDelivery()
-		d.check((request == nil) != (delivery == nil) && (delivery == nil || len(data) <= MaxDelivery),
-			"a message of %d bytes that is neither a work request nor a delivery", len(data))
-		if request != nil {
+		switch request, delivery := m.GetRequest(), m.GetDelivery(); {
+		case request != nil && delivery == nil:
 			return FromWorker{Request: d.request(request)}
+		case delivery != nil && request == nil && len(data) <= MaxDelivery:
+			return FromWorker{Delivery: d.delivery(delivery)}
 		}
-		return FromWorker{Delivery: d.delivery(delivery)}
+		d.check(false, "a message of %d bytes that is neither a work request nor a delivery", len(data))
+		return FromWorker{}
 	})
 }
 
