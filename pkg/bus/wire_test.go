@@ -63,7 +63,7 @@ func TestRoundTrip(t *testing.T) {
 	roundTrip(t, someSnapshot(), someSnapshot(), encodeSnapshot, decode)
 }
 
-// roundTrip encodes a message, and checks that a decoder finds what it shall find.
+// roundTrip encodes and decodes a message, and compares what was decoded with what is expected.
 func roundTrip[M, D any](t *testing.T, m M, want D, encode func(M) ([]byte, error), decode func([]byte) (D, error)) []byte {
 	t.Helper()
 	data := must(encode(m))(t)

@@ -50,7 +50,7 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 	w.now = at
 	verb, args := words[1], words[2:]
 	switch verb {
-	case "announce": // RUN INSTANCE STATE|work [RANDOM]
+	case "announce": // RUN INSTANCE work|empty|STATE [RANDOM]
 		a := queens.Announcement{Run: args[0], Instance: uint64(w.number(args[1])), State: queens.Running, Work: args[2] == "work"}
 		if args[2] != "work" && args[2] != "empty" {
 			a.State = queens.State(args[2])
