@@ -11,21 +11,20 @@ import (
 // Protocol is the version of the messages that this program writes and reads.
 const Protocol = 7
 
-// Subjects of messages. For work requests and deliveries, each process has a subject in each run; for status requests, each
-// run has one.
-const (
-	announcementSubject = "nq.run"
-	workPrefix          = "nq.work."
-)
+// announcementSubject is where all coordinators send their announcements.
+const announcementSubject = "nq.run"
 
-// workSubject returns where a process sends its messages for a run.
+// workSubject returns where a process sends its work requests and deliveries for a run.
 func workSubject(run string, from queens.Process) string {
-	return workPrefix + run + "." + from.Machine + "." + from.Name
+	return "nq.work." + run + "." + from.Machine + "." + from.Name
 }
 
 // workSubjects returns where all processes send their messages for a run.
-func workSubjects(run string) string { return workPrefix + run + ".*.*" }
+func workSubjects(run string) string {
+	return workSubject(run, queens.Process{Machine: "*", Name: "*"})
+}
 
+// statusSubject returns where status requests for a run are sent.
 func statusSubject(run string) string { return "nq.status." + run }
 
 // processOf returns who sent a message on a subject of [workSubjects]. With an error, it is not a valid process.

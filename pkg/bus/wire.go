@@ -12,17 +12,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Bounds of messages, in bytes. A reply of a coordinator is bounded by the server's max_payload.
+// Bounds of messages, in bytes, and of numbers in them. A reply of a coordinator is bounded by the server's max_payload.
 const (
 	// MaxFromWorker bounds a work request.
 	MaxFromWorker = 1 << 20
 	// MaxDelivery bounds a delivery.
 	MaxDelivery = 64<<10 + 1<<10
 	maxText     = 1 << 10 // a text for people
-)
 
-// Bounds of numbers in messages.
-const (
 	maxThreads = 1 << 20
 	maxTasks   = 1 << 56 // of a run
 	maxTime    = 10 * 365 * 24 * time.Hour

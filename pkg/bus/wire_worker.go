@@ -66,8 +66,7 @@ func (d *decoder) request(m *nqueensv1.WorkRequest) *queens.WorkRequest {
 // EncodeDelivery encodes results. The error says that they are more than a delivery may have.
 func EncodeDelivery(d *queens.Delivery) ([]byte, error) {
 	m := &nqueensv1.Delivery{Results: make([]*nqueensv1.Result, len(d.Results))}
-	for i := range d.Results {
-		r := &d.Results[i]
+	for i, r := range d.Results {
 		m.Results[i] = &nqueensv1.Result{
 			First: r.First, Tasks: r.Tasks, Ticket: r.Ticket[:], Counted: r.Counted.First, Counts: r.Counts,
 			Hash: r.Hash, Kernel: r.Kernel, Searched: uint64(r.Searched),

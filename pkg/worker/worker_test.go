@@ -19,10 +19,11 @@ import (
 // transport has functions in place of a server and a coordinator. A request and a delivery take 10 ms each.
 type transport struct {
 	hear    func(queens.Announcement)
-	request func(*queens.WorkRequest) *queens.WorkReply // returns nil if there is no reply
+	request func(*queens.WorkRequest) *queens.WorkReply
 	deliver func(*queens.Delivery) *queens.DeliveryReply
 
 	mu        sync.Mutex
+	gone      bool // the coordinator replies no more
 	requests  []queens.WorkRequest
 	delivered []queens.Result
 }
@@ -36,28 +37,29 @@ func (tr *transport) RequestWork(ctx context.Context, _ string, _ queens.Process
 	time.Sleep(10 * time.Millisecond)
 	tr.mu.Lock()
 	tr.requests = append(tr.requests, *r)
-	reply := tr.request(r)
+	gone, reply := tr.gone, tr.request(r)
 	tr.mu.Unlock()
-	return reply, wait(ctx, reply == nil)
+	return await(ctx, gone, reply)
 }
 
 func (tr *transport) Deliver(ctx context.Context, _ string, _ queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error) {
 	time.Sleep(10 * time.Millisecond)
 	tr.mu.Lock()
-	reply := tr.deliver(d)
-	if reply != nil {
+	gone, reply := tr.gone, tr.deliver(d)
+	if !gone {
 		tr.delivered = append(tr.delivered, d.Results...)
 	}
 	tr.mu.Unlock()
-	return reply, wait(ctx, reply == nil)
+	return await(ctx, gone, reply)
 }
 
-func wait(ctx context.Context, lost bool) error {
-	if lost {
+// await returns the reply, or waits until ctx ends if the coordinator is gone.
+func await[T any](ctx context.Context, gone bool, reply *T) (*T, error) {
+	if gone {
 		<-ctx.Done()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
-	return nil
+	return reply, nil
 }
 
 func recorded(d *queens.Delivery) *queens.DeliveryReply {
@@ -156,23 +158,11 @@ func TestThreadsDoNotWait(t *testing.T) {
 func TestLeaves(t *testing.T) {
 	for _, answers := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			hand, gone := endless(100), false
-			tr := &transport{deliver: func(d *queens.Delivery) *queens.DeliveryReply {
-				if gone {
-					return nil
-				}
-				return recorded(d)
-			}}
-			tr.request = func(r *queens.WorkRequest) *queens.WorkReply {
-				if gone {
-					return nil
-				}
-				return hand(r)
-			}
+			tr := &transport{request: endless(100), deliver: recorded}
 			stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 2)
 			time.Sleep(3500 * time.Millisecond)
 			tr.mu.Lock()
-			gone = !answers
+			tr.gone = !answers
 			tr.mu.Unlock()
 			begin := time.Now()
 			stop()
