@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// BenchmarkCore measures how many tasks a core hands out and records in a second. 1,000 workers with four threads each hold
-// eight chunks. They deliver one chunk at a time, and ask again after every second chunk.
+// BenchmarkCore measures how many tasks a core hands out and records in a second. Each of 1,000 workers has four threads and
+// holds up to eight chunks. It delivers one chunk at a time, and asks again after every second chunk.
 func BenchmarkCore(b *testing.B) {
 	for _, redundancy := range []int{1, 2} {
 		for _, tasks := range []uint64{1, 16} {
@@ -38,7 +38,7 @@ func benchmarkCore(b *testing.B, redundancy int, chunk uint64) {
 	for i := range names {
 		names[i] = name(i)
 	}
-	// A thread counts a chunk of that many tasks in 1.5 s.
+	// A thread counts as many tasks in 1.5 s as a chunk shall have.
 	searched := func(tasks uint64) time.Duration {
 		return 1500 * time.Millisecond * time.Duration(tasks) / time.Duration(chunk)
 	}

@@ -18,7 +18,7 @@ import (
 
 // Someone who has the token but counts nothing can fill only bounded memory.
 
-// A request may list a range several times; it counts once.
+// If a request lists a range several times, the range counts once.
 func TestRangesAreListedOnce(t *testing.T) {
 	s := testStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
@@ -29,8 +29,8 @@ func TestRangesAreListedOnce(t *testing.T) {
 	}
 }
 
-// A machine has one ticket, and lists its range under ever more names of processes. Few of these processes hold the range,
-// and few are remembered.
+// A machine has one ticket, and lists its range in the names of ever more processes. At most mostHolders of them hold the
+// range, and at most mostWorkers are remembered.
 func TestManyNames(t *testing.T) {
 	h := &ledger.Header{Format: ledger.Format, Run: "flood", Redundancy: 1, Manifest: testManifest(20, []uint64{8})}
 	c := New(0, ledger.NewState(h), Options{Instance: 1, Version: "v", Machine: "home", Kernels: []string{generic}, Shares: testShares(&h.Manifest), TaskBytes: []int{100}, ReplyBytes: 1 << 20})

@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// testStation returns a station of a run of side 8 with a task for each prefix.
+// testStation returns a station for a run with n = 8, in which each prefix is a task of its own.
 func testStation(t *testing.T) *station {
 	t.Helper()
 	classes, err := symmetry.Classes(8, queens.Full)
@@ -37,8 +37,8 @@ func (s *station) honest(chunk *queens.Chunk) queens.Result {
 }
 
 // A result is accepted if its chunk was handed out to its machine, and its tasks and prefixes are those of the chunk. Every
-// other result is refused: from another machine, for another range or run, with other tasks or prefixes, or with a count too
-// few.
+// other result is refused: from another machine, for another range or run, with other tasks or prefixes, or with too
+// few counts.
 func TestTicketsAndHashes(t *testing.T) {
 	s := testStation(t)
 	given := queens.Range{Tasks: 4}
@@ -60,9 +60,9 @@ func TestTicketsAndHashes(t *testing.T) {
 			r.Range = queens.Range{Tasks: 2}
 			r.Ticket = s.tickets.of("a", r.Range)
 		},
-		"a count too few": func(r *queens.Result) { r.Counts = r.Counts[:1] },
-		"other prefixes":  func(r *queens.Result) { r.Hash++ },
-		"other tasks":     func(r *queens.Result) { r.Counted.First++ },
+		"too few counts": func(r *queens.Result) { r.Counts = r.Counts[:1] },
+		"other prefixes": func(r *queens.Result) { r.Hash++ },
+		"other tasks":    func(r *queens.Result) { r.Counted.First++ },
 		"tasks that the run does not have": func(r *queens.Result) {
 			r.Range.First = s.header.Manifest.Tasks - 1
 			r.Ticket = s.tickets.of("a", r.Range)

@@ -13,7 +13,7 @@ import (
 )
 
 // The stories of testdata/queue.txt are the specification of the queue. The lines below an input say what the queue returned,
-// and what waits and is held after it.
+// what waits then, and what is held.
 func TestQueueStories(t *testing.T) {
 	testkit.Stories(t, "testdata/queue.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
 		return (&queueStory{t: t, out: out, by: map[uint64]counters{}}).input

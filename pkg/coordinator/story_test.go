@@ -36,8 +36,8 @@ type story struct {
 	said    queens.Announcement
 }
 
-// run begins a run: run TASKS... [redundancy R] [spot SHARE] [published] [alone] [kernels K,K] [bytes N]. Each number of
-// tasks is a class.
+// run begins a run: run TASKS... [redundancy R] [spot SHARE] [published] [alone] [kernels K,K] [bytes N]. Each number is
+// the number of tasks of a class.
 func (s *story) run(words []string) {
 	var classes []uint64
 	s.options = Options{Instance: 1, Version: "v", At: time.Unix(1e9, 0), Machine: "home", Kernels: []string{"avx512", "avx2", "generic"}, ReplyBytes: 1 << 20}

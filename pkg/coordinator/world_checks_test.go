@@ -106,8 +106,8 @@ func (w *world) checkHolds(q *queue) {
 	}
 }
 
-// checkFleet checks that no worker becomes silent too early, and that no request is kept for too long or while work waits for
-// it.
+// checkFleet checks that workers become silent neither too early nor too late, and that no request is kept for too long, or
+// while work waits for its machine, or while its worker must drop something.
 func (w *world) checkFleet(c *Core) {
 	if w.host.lastTick != w.now {
 		return // the coordinator has not run since the last event
@@ -262,8 +262,8 @@ func (w *world) checkBans(h *host, records []ledger.Record) {
 	}
 }
 
-// checkRecount checks that a recount differs from the counts and recounts before it, and that a lost task waits for other
-// work.
+// checkRecount checks that a recount uses another kernel than the counts of its task, and another search than earlier recounts
+// by this machine. It also checks that a lost task is recounted only if no other work waits.
 func (w *world) checkRecount(h *host, r *Recount) {
 	for _, c := range h.state.Counts(r.Task) {
 		if c.Kernel == r.Kernel && r.Kernel != generic && (!c.Recount || c.Machine == w.home) {
@@ -367,7 +367,7 @@ func (w *world) checkEnd() {
 	}
 }
 
-// mustBeExact reports whether every wrong count must be found: fewer machines agree on lies than must agree on a count.
+// mustBeExact reports whether every wrong count must be found: too few machines agree on a lie, and none lies at redundancy 1.
 func (w *world) mustBeExact() bool {
 	agree := 0
 	for _, m := range w.setup.machines {

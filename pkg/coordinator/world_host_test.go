@@ -81,7 +81,7 @@ func (s *setup) replyBytes() int {
 	return 1 << 19
 }
 
-// tick lets the core tick four times a second. Like the service, it also tells the core whether it is connected.
+// tick lets the core tick four times a second. Like the service, it also tells the core whether the process is connected.
 func (h *host) tick() {
 	if h.dead {
 		return
@@ -96,7 +96,7 @@ func (h *host) tick() {
 	h.input(func() { h.core.Tick(h.w.now) })
 }
 
-// input calls do, which gives an input to the core, as soon as the process runs.
+// input calls the function do, which gives an input to the core, as soon as the process runs.
 func (h *host) input(do func()) {
 	switch {
 	case h.dead:
@@ -226,7 +226,7 @@ func (h *host) execute() {
 	}
 }
 
-// whenOnDisk calls do when everything written so far is on the disk.
+// whenOnDisk calls the function do when everything written so far is on the disk.
 func (h *host) whenOnDisk(do func()) {
 	h.onDisk = append(h.onDisk, do)
 	if !h.syncing {
@@ -331,7 +331,7 @@ func (h *host) total() {
 	h.input(func() { h.core.TotalDone(w.now, total, err) })
 }
 
-// spare is a machine without workers that recounts right.
+// spare is a machine without workers, whose recounts are right.
 const spare = "spare"
 
 // ended handles the end of the process. If the run was stopped, or must continue on another machine, it is resumed. Otherwise

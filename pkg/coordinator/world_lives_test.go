@@ -19,7 +19,7 @@ var (
 )
 
 // TestSimulation simulates lives on all cores, each from a seed. A failure names its seed. -lives 1 -seed S -v repeats that
-// life and prints what happens.
+// life, and prints what happens in it if it fails again.
 func TestSimulation(t *testing.T) {
 	first := *seed
 	if first == 0 {

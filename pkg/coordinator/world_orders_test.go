@@ -11,7 +11,7 @@ import (
 
 var depth = flag.Int("depth", 1, "faults in each life of a tiny run; one more takes several hundred times as long")
 
-// deviations are faults at chosen places: call number i of pick returns at[i]. At all other places there is no fault.
+// deviations are faults at chosen places: call number i of pick with p > 0 returns at[i]. Elsewhere there is no fault.
 type deviations struct {
 	at      map[int]int
 	choices []int // how many choices each pick had
@@ -43,8 +43,8 @@ func tinyMachine(i int, lies lie) machine {
 	return machine{name: fmt.Sprint("m", i), kernel: "avx2", processes: 1, searchers: 1, speed: 1, lies: lies, offset: uint64(10 + i)}
 }
 
-// TestOrders simulates every life of tiny runs that has at most depth faults. The places of faults are all points where a
-// message can be lost, doubled or late, or a process can be killed, stopped, cut off or frozen.
+// TestOrders simulates every life of tiny runs with at most as many faults as the flag -depth says. Each point where a message
+// can be lost, doubled or late, or where a process can be killed, stopped, cut off or frozen, is a place of a fault.
 func TestOrders(t *testing.T) {
 	for name, s := range tiny {
 		t.Run(name, func(t *testing.T) {

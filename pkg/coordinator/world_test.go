@@ -56,7 +56,7 @@ type setup struct {
 	kernels    []string
 	dying      map[string]bool // kernels with which the child process of a recount dies
 	wrong      string          // the way to recount that is wrong on the first machine, or ""
-	end        time.Duration   // after it there are no faults
+	end        time.Duration   // when faults end
 }
 
 // machine is a computer with worker processes.
@@ -87,7 +87,7 @@ const (
 type faults interface {
 	// pick returns a number from 0 to n-1. Each of them but 0 has probability p.
 	pick(n int, p float64) int
-	// between returns a duration.
+	// between returns a duration from low to high.
 	between(low, high time.Duration) time.Duration
 }
 
@@ -124,7 +124,7 @@ type fact struct {
 	task, count uint64
 }
 
-// after adds an event that calls do after some time.
+// after adds an event: a call of the function do when the time d has passed.
 func (w *world) after(d time.Duration, do func()) {
 	w.number++
 	heap.Push(&w.events, event{w.now + max(d, 0), w.number, do})
@@ -137,7 +137,7 @@ func (w *world) fail(format string, args ...any) {
 	}
 }
 
-// faulty returns p while there are faults, and then 0.
+// faulty returns p until the last fault, and 0 after it.
 func (w *world) faulty(p float64) float64 {
 	if w.now >= w.setup.end {
 		return 0

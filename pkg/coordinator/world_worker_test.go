@@ -48,7 +48,7 @@ func (w *world) spawn(m *machine) {
 	}
 }
 
-// input calls do, which gives an input to the core, as soon as the process runs.
+// input calls the function do, which gives an input to the core, as soon as the process runs.
 func (p *proc) input(do func()) {
 	switch {
 	case p.dead:
@@ -111,7 +111,7 @@ func (p *proc) kill() {
 	p.w.after(p.w.faults.between(time.Second, 60*time.Second), func() { p.w.spawn(p.machine) })
 }
 
-// execute carries out the commands of the core, and lets it tick when it is due.
+// execute carries out the commands of the core, and lets the core tick when its next tick is due.
 func (p *proc) execute() {
 	w := p.w
 	for _, command := range p.core.Commands() {
@@ -246,7 +246,7 @@ func (p *proc) finish(searcher int, s *search) {
 	})
 }
 
-// count returns the machine's count of a task, which may be a lie.
+// count returns the machine's count of a task, which may be wrong.
 func (p *proc) count(task uint64) uint64 {
 	truth := p.w.truth[task]
 	switch m := p.machine; m.lies {
