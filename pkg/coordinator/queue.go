@@ -86,7 +86,7 @@ func (q *queue) remove(r queens.Range, by counters) {
 	q.waiting[q.class(r.First)] -= r.Tasks
 }
 
-// removeTask takes a task out of what waits, if it waits.
+// removeTask removes a task from the tasks that wait, if it is one of them.
 func (q *queue) removeTask(task uint64) {
 	for by, set := range q.groups {
 		if set.has(task) {

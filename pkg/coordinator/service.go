@@ -208,12 +208,12 @@ func (s *Coordinator) work() {
 	}
 }
 
-// loop feeds the core until the run has ended here. When ctx is cancelled, the run stops so that it can be resumed. A loop
-// that lingers begins after the end of the run, and ends when ctx is cancelled.
+// loop feeds the core until the run has ended here. When ctx is canceled, the run stops so that it can be resumed. A loop
+// that lingers begins after the end of the run, and ends when ctx is canceled.
 func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 	ticks := time.NewTicker(tickInterval)
 	defer ticks.Stop()
-	cancelled := ctx.Done()
+	canceled := ctx.Done()
 	var looked, shown time.Duration
 	s.core.Tick(time.Since(s.start)) // says at once that the run is there
 	for {
@@ -222,8 +222,8 @@ func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 		}
 		now := time.Since(s.start)
 		select {
-		case <-cancelled:
-			cancelled, lingers = nil, false
+		case <-canceled:
+			canceled, lingers = nil, false
 			s.core.Stop(now, nil)
 		case err := <-s.onDisk:
 			return err

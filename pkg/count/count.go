@@ -18,7 +18,7 @@ import (
 type Job struct {
 	N        int
 	Symmetry queens.Symmetry
-	// Placed are queens placed beforehand. If there are any, Symmetry is None.
+	// Placed are queens placed beforehand. If there are any, Symmetry must be None.
 	Placed  []queens.Square
 	Kernel  kernel.Kernel
 	Threads int // At least 1.

@@ -98,7 +98,7 @@ func prefixes(t *testing.T, n int, s queens.Symmetry) int64 {
 }
 
 // A canceled count returns the cause and no total. It does so at once, although the whole count would take many minutes.
-func TestCancelled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	for _, threads := range []int{1, 4} {
 		for _, before := range []bool{true, false} {
@@ -133,7 +133,7 @@ func TestCancelled(t *testing.T) {
 }
 
 // A count that is canceled between tasks returns no total, although each search that began was completed.
-func TestCancelledBetweenSearches(t *testing.T) {
+func TestCanceledBetweenSearches(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)

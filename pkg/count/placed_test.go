@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// With one or two queens placed on any squares of a small board, every kernel counts as many solutions as the plain search
-// finds with queens there.
+// With one queen, or two that do not attack each other, placed on a small board, every kernel counts as many solutions as
+// the plain search finds with queens on these squares.
 func TestPlaced(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		solutions := slices.Collect(oracle.Boards(n))

@@ -130,7 +130,7 @@ func TestEstimateEnds(t *testing.T) {
 			defer time.AfterFunc(after, func() { cancel(enough) }).Stop()
 			_, err := estimate.Run(ctx, estimate.Job{N: 18, Kernel: sleeper(t, endless), Threads: 3, Cores: 3})
 			if !errors.Is(err, enough) {
-				t.Errorf("cancelled after %v: error %v", after, err)
+				t.Errorf("canceled after %v: error %v", after, err)
 			}
 		})
 	}

@@ -123,7 +123,7 @@ func BenchmarkKernel(b *testing.B) {
 	}
 }
 
-// BenchmarkCancel measures how long a search continues after its context was cancelled. The contract
+// BenchmarkCancel measures how long a search continues after its context was canceled. The contract
 // of kernel.Counter allows 50 ms.
 func BenchmarkCancel(b *testing.B) {
 	for _, k := range kernel.Available() {
@@ -141,9 +141,9 @@ func BenchmarkCancel(b *testing.B) {
 				for pulse.Load() == 0 {
 					time.Sleep(time.Millisecond)
 				}
-				cancelled := time.Now()
+				canceled := time.Now()
 				cancel()
-				worst = max(worst, (<-ended).Sub(cancelled))
+				worst = max(worst, (<-ended).Sub(canceled))
 			}
 			b.ReportMetric(float64(worst.Microseconds())/1e3, "worst-ms")
 		})

@@ -66,11 +66,11 @@ func (c *vectorCounter) Count(
 	narrow := c.isNarrow(&p, states)
 	for ; len(states) > 0; p, states = c.Take() {
 		if narrow && !c.placeOuter(&p, states, 0, b.N) || !narrow && !c.searchBoard(&p, states) {
-			return 0, c.cancelled()
+			return 0, c.canceled()
 		}
 	}
 	if ctx.Err() != nil {
-		return 0, c.cancelled()
+		return 0, c.canceled()
 	}
 	return c.found, nil
 }
@@ -83,8 +83,8 @@ func (c *vectorCounter) isNarrow(p *Problem, states []State) bool {
 	return c.wide == nil || c.narrow != nil && c.outerColumns(p, states) <= maxOuter
 }
 
-// cancelled removes all states from the queues and returns context.Cause(c.ctx).
-func (c *vectorCounter) cancelled() error {
+// canceled removes all states from the queues and returns context.Cause(c.ctx).
+func (c *vectorCounter) canceled() error {
 	if c.narrow != nil {
 		c.narrow.clear()
 	}

@@ -51,7 +51,7 @@ func TestCheckOfAKernelWrongForWideBoards(t *testing.T) {
 	}
 }
 
-// A cancelled self-test returns the cause of its context, whatever the kernel.
+// A canceled self-test returns the cause of its context, whatever the kernel.
 func TestCheckEndsWithItsContext(t *testing.T) {
 	reason := errors.New("not wanted")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -142,9 +142,9 @@ func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, 
 	}
 }
 
-// judge decides what a damaged frame means, and returns an error if nothing more may be read. If no whole frame ends the
-// log, its rest is a torn group, but an error if it has the header or is longer than the largest group. If a whole frame
-// does, a result with a damaged payload is left out, and any other damaged frame is an error.
+// judge decides what a damaged frame means, and returns an error if nothing more may be read. If the log ends with a whole
+// frame, a result with a damaged payload is left out, and any other damaged frame is an error. Otherwise the damaged frame and
+// all that follows is a torn group. It is an error if this group has the header, or is longer than the largest group.
 func (n *Notes) judge(log *io.SectionReader, f *frame, whole bool) error {
 	left := log.Size() - n.Size
 	end, err := tail(log, min(left, largest))

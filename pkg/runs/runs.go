@@ -83,7 +83,8 @@ func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger
 	}
 }
 
-// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], or comes from the file system or [ledger.Open].
+// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], says that the name can't be one of a run, or comes
+// from the file system or [ledger.Open].
 func (s *Store) Open(name string) (*ledger.Log, *ledger.State, ledger.Notes, error) {
 	if err := s.check(name); err != nil {
 		return nil, nil, ledger.Notes{}, err

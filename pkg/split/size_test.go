@@ -83,8 +83,8 @@ func TestSizesOfLargeBoards(t *testing.T) {
 	}
 }
 
-// No single task costs much more than the least cost of a task, by its exact number of nodes. A batch evens out large
-// prefixes.
+// No single task costs much more than the least cost of a task, by its exact number of nodes. The costs of prefixes differ
+// much more than those of batches.
 func TestEveryTaskIsSmall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")

@@ -63,9 +63,9 @@ func halfTurns(n int) iter.Seq[halfTurn] {
 	}
 }
 
-// attacked has a bit for each line, a column or a diagonal, that queens attack. The squares of a falling diagonal have the
-// same column-row, and the diagonal has bit column-row+n-1. The squares of a rising diagonal have the same column+row,
-// which is the bit of the diagonal.
+// attacked has a bit for each line, a column or a diagonal, that queens attack. All squares of a falling diagonal have the
+// same difference of column and row. Its bit in falling is this difference + n - 1. All squares of a rising diagonal have the
+// same sum of column and row. This sum is its bit in rising.
 type attacked struct {
 	falling, rising uint64
 	columns         uint32

@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// maxPulsesAfterCancel is how often a cancelled Count may still increment its pulse. Kernels poll their context whenever they
-// increment the pulse. Benchmarks measure how long a Count continues after it was cancelled.
+// maxPulsesAfterCancel is how often a canceled Count may still increment its pulse. Kernels poll their context whenever they
+// increment the pulse. Benchmarks measure how long a Count continues after it was canceled.
 const maxPulsesAfterCancel = 2
 
 var errStop = errors.New("stopped by the test")
@@ -60,7 +60,7 @@ func outerColumns(n int) *batch {
 }
 
 // If the context has already ended, Count returns the cause and no count for any batch, and the next call counts right.
-func cancelledBefore(t *testing.T, k kernel.Kernel) {
+func canceledBefore(t *testing.T, k kernel.Kernel) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStop)
 	c, next := NewCounter(t, k), allPrefixes(6)
@@ -74,7 +74,7 @@ func cancelledBefore(t *testing.T, k kernel.Kernel) {
 
 // A search increments its pulse. When its context ends, it stops at its next poll, with the cause
 // and no count, and the counter's next count is right.
-func cancelledDuring(t *testing.T, k kernel.Kernel) {
+func canceledDuring(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
 	for _, b := range longSearches() {
 		t.Run(b.name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// Close returns nil for a new counter, after a Count, and after a cancelled Count. Other counters count right, made before or
+// Close returns nil for a new counter, after a Count, and after a canceled Count. Other counters count right, made before or
 // after the Close.
 func closed(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
@@ -159,7 +159,7 @@ func closed(t *testing.T, k kernel.Kernel) {
 	for name, use := range map[string]func(t *testing.T, c kernel.Counter){
 		"a new counter": func(*testing.T, kernel.Counter) {},
 		"after a Count": func(t *testing.T, c kernel.Counter) { check(t, c, next) },
-		"after a cancelled Count": func(t *testing.T, c kernel.Counter) {
+		"after a canceled Count": func(t *testing.T, c kernel.Counter) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			s := start(ctx, t, c, longSearches()[0])
 			s.mustAdvance(t)
@@ -223,16 +223,16 @@ func (s *searching) wait(t *testing.T) {
 	select {
 	case <-s.ended:
 	case <-time.After(testkit.Stall):
-		t.Fatalf("Count has not returned %v after it was cancelled", testkit.Stall)
+		t.Fatalf("Count has not returned %v after it was canceled", testkit.Stall)
 	}
 }
 
-// mustStop waits for the search to end with the cause of its cancelled context.
+// mustStop waits for the search to end with the cause of its canceled context.
 func (s *searching) mustStop(t *testing.T) {
 	t.Helper()
 	s.wait(t)
 	if !errors.Is(s.err, errStop) {
-		t.Fatalf("Count returned %v, want the cause of the cancelled context", s.err)
+		t.Fatalf("Count returned %v, want the cause of the canceled context", s.err)
 	}
 }
 

@@ -77,8 +77,8 @@ var contract = []struct {
 	name  string
 	holds func(t *testing.T, k kernel.Kernel)
 }{
-	{"cancelled before", cancelledBefore},
-	{"cancelled during", cancelledDuring},
+	{"canceled before", canceledBefore},
+	{"canceled during", canceledDuring},
 	{"no allocation", noAllocation},
 	{"counters share nothing", countersShareNothing},
 	{"closed", closed},

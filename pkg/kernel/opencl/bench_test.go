@@ -79,7 +79,7 @@ func BenchmarkStates(b *testing.B) {
 	}
 }
 
-// BenchmarkCancel measures how long counts continue after they were cancelled. The contract of
+// BenchmarkCancel measures how long counts continue after they were canceled. The contract of
 // kernel.Counter allows 50 ms.
 func BenchmarkCancel(b *testing.B) {
 	const cancels = 20
@@ -97,9 +97,9 @@ func BenchmarkCancel(b *testing.B) {
 			for pulse.Load() < 20 { // by then launches have their full length
 				time.Sleep(time.Millisecond)
 			}
-			cancelled := time.Now()
+			canceled := time.Now()
 			cancel()
-			took = append(took, (<-ended).Sub(cancelled))
+			took = append(took, (<-ended).Sub(canceled))
 		}
 		slices.Sort(took)
 		b.ReportMetric(took[cancels/2].Seconds()*1e3, "median-ms")

@@ -17,7 +17,7 @@ import (
 
 const (
 	// launchTime is how long a launch shall take. It is much longer than the pause between two launches, and so short that a
-	// count is cancelled in time even if other processes use the device.
+	// count is canceled in time even if other processes use the device.
 	launchTime = 10 * time.Millisecond
 	// pollTime is the time between two checks whether a launch has ended. A driver that waits for the end would use a core.
 	pollTime = 50 * time.Microsecond
@@ -40,7 +40,7 @@ const (
 	controlWords
 )
 
-// counter counts on a device. Its memory on the device is its own.
+// counter uses a device to count. It has memory of its own on the device.
 type counter struct {
 	settings
 	feed

@@ -52,14 +52,14 @@ func (c *counter) startDriver() {
 // step did not.
 func (c *counter) do(ctx context.Context, s step) error {
 	c.steps <- s
-	cancelled := ctx.Done()
+	canceled := ctx.Done()
 	for left := stepTicks; left > 0 && !c.silent; {
 		c.timer.Reset(c.tick)
 		select {
 		case err := <-c.ends:
 			return err
-		case <-cancelled:
-			cancelled, left = nil, min(left, cancelTicks)
+		case <-canceled:
+			canceled, left = nil, min(left, cancelTicks)
 		case <-c.timer.C:
 			left--
 		}

@@ -21,22 +21,22 @@ import (
 // that, its error is returned.
 func TestStepTimes(t *testing.T) {
 	for name, c := range map[string]struct {
-		takes, cancelledAt, returnedAt time.Duration
-		silent                         bool
+		takes, canceledAt, returnedAt time.Duration
+		silent                        bool
 	}{
-		"in time":                 {20 * time.Second, time.Hour, 20 * time.Second, false},
-		"hangs":                   {time.Hour, time.Hour, 30 * time.Second, true},
-		"cancelled, in time":      {14 * time.Second, 10 * time.Second, 14 * time.Second, false},
-		"cancelled, hangs":        {time.Hour, 10 * time.Second, 15 * time.Second, true},
-		"cancelled before, hangs": {time.Hour, 0, 5 * time.Second, true},
-		"cancelled late, hangs":   {32 * time.Second, 28 * time.Second, 30 * time.Second, true},
+		"in time":                {20 * time.Second, time.Hour, 20 * time.Second, false},
+		"hangs":                  {time.Hour, time.Hour, 30 * time.Second, true},
+		"canceled, in time":      {14 * time.Second, 10 * time.Second, 14 * time.Second, false},
+		"canceled, hangs":        {time.Hour, 10 * time.Second, 15 * time.Second, true},
+		"canceled before, hangs": {time.Hour, 0, 5 * time.Second, true},
+		"canceled late, hangs":   {32 * time.Second, 28 * time.Second, 30 * time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				searcher := &counter{settings: settings{tick: tickTime}}
 				searcher.startDriver()
 				began, failure := time.Now(), errors.New("of the step")
-				ctx, cancel := context.WithTimeout(t.Context(), c.cancelledAt)
+				ctx, cancel := context.WithTimeout(t.Context(), c.canceledAt)
 				defer cancel()
 				err := searcher.do(ctx, func(*counter) error {
 					time.Sleep(c.takes)
@@ -70,21 +70,21 @@ func hangingCounter(t *testing.T) (c *counter, answer func()) {
 	return c, func() { close(answers) }
 }
 
-// If a device hangs, a count ends with ErrDeviceLost, cancelled or not. Close also ends, and its error says when the memory is
+// If a device hangs, a count ends with ErrDeviceLost, canceled or not. Close also ends, and its error says when the memory is
 // freed: when the device answers after all.
 func TestHangingDevice(t *testing.T) {
 	firstDevice(t)
-	for name, test := range map[string]struct{ counts, cancelled bool }{
-		"in a count":           {true, false},
-		"in a cancelled count": {true, true},
-		"in Close":             {false, false},
+	for name, test := range map[string]struct{ counts, canceled bool }{
+		"in a count":          {true, false},
+		"in a canceled count": {true, true},
+		"in Close":            {false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := cl.Live()
 			c, answer := hangingCounter(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			if test.cancelled {
+			if test.canceled {
 				cancel()
 			}
 			board := queens.FullBoard(8)

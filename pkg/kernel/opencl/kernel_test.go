@@ -148,8 +148,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A cancelled CountTasks returns no count, and the next call counts right.
-func TestCountTasksCancelled(t *testing.T) {
+// A canceled CountTasks returns no count, and the next call counts right.
+func TestCountTasksCanceled(t *testing.T) {
 	k := firstDevice(t)
 	c := kerneltest.NewCounter(t, k)
 	full := queens.FullBoard(20)

@@ -1,12 +1,12 @@
-// Package opencl counts on GPUs and other devices of OpenCL 1.2. It works in binaries that are built with the tag opencl on
-// Linux. In other binaries there is no device, and the error of Kernel says how to build with the tag. The package does not
+// Package opencl has kernels for GPUs and other devices of OpenCL 1.2. It works in binaries that are built with the tag opencl
+// on Linux. In other binaries there is no device, and the error of Kernel says how to build with the tag. The package does not
 // choose a device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the kernel.
 //
 // What must always hold:
 //
 //  1. A count is exact, or there is an error: no number on the way to a count can overflow.
 //  2. The queue of states never overflows, whatever the board, the prefixes and the sizes.
-//  3. A cancelled count returns within 50 ms, because launches are short: the times of earlier launches
+//  3. A canceled count returns within 50 ms, because launches are short: the times of earlier launches
 //     decide how many steps the next one has. If the device hangs, a count ends after 30 s of silence, or
 //     at most 5 s after its context ends, and Close returns within 5 s.
 //  4. New of the kernel finds what the machine lacks, before a worker takes its first chunk.
@@ -22,7 +22,7 @@ package opencl
 // Prefix begins the name of a kernel of this package; the index of its device follows.
 const Prefix = "opencl:"
 
-// Device describes a device that [Kernel] can count on.
+// Device describes a device for which [Kernel] has a kernel.
 type Device struct {
 	Name   string `json:"device,omitempty"` // as its driver names it, printable
 	Vendor string `json:"vendor,omitempty"` // its maker, printable

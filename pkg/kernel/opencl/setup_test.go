@@ -183,11 +183,11 @@ func TestSetupErrors(t *testing.T) {
 	}
 }
 
-// Close releases all objects of OpenCL, after a count and after a cancelled one.
+// Close releases all objects of OpenCL, after a count and after a canceled one.
 func TestCloseReleases(t *testing.T) {
 	k := firstDevice(t)
 	before := cl.Live()
-	for _, cancelled := range []bool{false, true} {
+	for _, canceled := range []bool{false, true} {
 		c, err := k.New()
 		if err != nil {
 			t.Fatal(err)
@@ -195,7 +195,7 @@ func TestCloseReleases(t *testing.T) {
 		if cl.Live() == before {
 			t.Error("a counter has no objects of OpenCL")
 		}
-		if cancelled {
+		if canceled {
 			ctx, pulse := cancelAfterPulse(t)
 			board := queens.FullBoard(20)
 			if _, err := c.Count(ctx, &board, []queens.Prefix{{}}, pulse); !errors.Is(err, context.Canceled) {

@@ -20,7 +20,7 @@ import (
 // defaultVendors is the folder of the .icd files. Each of them names the library of a driver.
 const defaultVendors = "/etc/OpenCL/vendors"
 
-// Device is a device of a driver.
+// Device is an OpenCL device that a driver of this machine has.
 type Device struct {
 	functions *table
 	id        uintptr
