@@ -80,7 +80,7 @@ func (c *counted) write(t *testing.T, more ...ledger.Record) string {
 	return path
 }
 
-// mark returns a mark that ends the run's ledger. If the state is complete, the mark has the total.
+// mark returns a mark that says that all tasks are done. Only a mark of a complete run has the total.
 func (c *counted) mark(state queens.State, total int64) *ledger.Mark {
 	m := &ledger.Mark{
 		State: state, Done: c.header.Manifest.Tasks, Work: 1, Wall: time.Minute,
@@ -137,7 +137,7 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// wrong returns a count of machine "b" that differs from the first count.
+// wrong returns the first result as machine "b" would give it, with another count of the first task.
 func (c *counted) wrong() *ledger.Result {
 	r := *c.results[0]
 	r.Machine, r.Kernel, r.Counts = "b", "avx512", slices.Clone(r.Counts)
@@ -152,7 +152,7 @@ func (c *counted) recount(kernel string, by uint64) *ledger.Recount {
 
 var sample = audit.Sample{Share: 1, Threads: 2, OnProgress: func(done, of uint64) {}}
 
-// A right run is verified. A wrong count is found and named, also where no total is published.
+// A right run is verified. A wrong count is found and named, even if no total is published.
 func TestVerify(t *testing.T) {
 	placed := queens.Square{Row: 0, Column: 2}
 	run := countRun(t, queens.None, placed)
@@ -220,7 +220,7 @@ func TestVerifyStopped(t *testing.T) {
 	}
 }
 
-// A sample has the share of the tasks that was asked for.
+// A sample has the requested share of the tasks.
 func TestSampleSize(t *testing.T) {
 	run := countRun(t, queens.Full)
 	path := run.write(t, run.mark(queens.Complete, 92))
@@ -307,7 +307,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// A ledger of another version of the splitting rules is no contradiction. The error names the version that can audit it.
+// A ledger of another version of the splitting rules gives an error, but no contradiction.
 func TestOtherSplitter(t *testing.T) {
 	c := countRun(t, queens.Full)
 	c.header.Manifest.SplitVersion++

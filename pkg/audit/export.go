@@ -52,7 +52,8 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 }
 
 // countOf returns a recorded count that equals the outcome of a task, and whether the task is done. It prefers the count of a
-// worker to a recount. A count of a banned machine is left out; a recount is not, because a verdict holds even if it is void.
+// worker to a recount. It leaves out the counts of banned machines, but not their recounts: a verdict holds even if its
+// recounts are void.
 func countOf(s *ledger.State, task uint64) (count ledger.Count, done bool) {
 	o := s.Task(task)
 	for _, c := range s.Counts(task) {
@@ -63,8 +64,8 @@ func countOf(s *ledger.State, task uint64) (count ledger.Count, done bool) {
 	return count, done
 }
 
-// secondsOf returns the search time of each task: an equal part of the time of the result that has the count of
-// [countOf].
+// secondsOf returns the search time of each task: an equal part of the time of the result from which [countOf] takes the
+// count.
 func secondsOf(path string, s *ledger.State) ([]float32, error) {
 	seconds := make([]float32, s.Header().Manifest.Tasks)
 	return seconds, ledger.Read(path, func(r ledger.Record) error {

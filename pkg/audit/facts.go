@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Facts returns the facts of a run on which no coordinator works. For a complete run it computes the total again. It
-// returns the same errors as [Total].
+// Facts returns a snapshot of a run on which no coordinator works. For a complete run it computes the total again. It returns
+// the same errors as [Total].
 func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 	s, _, err := ledger.Load(path)
 	if err != nil {
@@ -28,7 +28,7 @@ func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 	return snapshot, err
 }
 
-// Snapshot returns the facts of a run on which no coordinator works, from its ledger, without a total.
+// Snapshot returns a snapshot, without a total, of a run on which no coordinator works, from the state of its ledger.
 func Snapshot(s *ledger.State) queens.Snapshot {
 	h := s.Header()
 	m, bans := &h.Manifest, s.Bans()
@@ -49,8 +49,8 @@ func Snapshot(s *ledger.State) queens.Snapshot {
 	return snapshot
 }
 
-// History returns the progress of the run whose ledger is at path, from its marks. Of a damaged ledger it returns the part
-// that can be read.
+// History returns the progress of the run whose ledger is at path, from its marks. If the ledger is damaged, History uses the
+// marks that can be read.
 func History(path string) []progress.Point {
 	var h progress.History
 	_ = ledger.Read(path, func(r ledger.Record) error {

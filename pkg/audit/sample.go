@@ -56,7 +56,7 @@ const maxDifferences = 100 // in Recounts
 const namedInError = 10    // of these
 
 // recount counts a sample of a ledger's tasks again. It goes on after a difference. If there is one, the error wraps
-// [queens.ErrContradiction] and names tasks, even if ctx has ended. If there is none and ctx ends, the error is
+// [queens.ErrContradiction] and names the first such tasks, even if ctx has ended. If there is none and ctx ends, the error is
 // context.Cause(ctx). With any error, recount also returns what was counted until then.
 func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recounts, err error) {
 	m, done := &s.Header().Manifest, s.NumberDone()

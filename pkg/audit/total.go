@@ -15,10 +15,9 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Total computes the total of the ledger at path in two ways, which must agree with each other, with the mark of a
-// complete run, and with the published total, if there is one. One way is the fold. The other way splits the count again,
-// which must give the tasks of the manifest. Then it checks that each result is of these tasks, and adds up the counts in
-// the records.
+// Total computes the total of the ledger at path in two ways, which must agree with each other, with the mark of a complete
+// run, and with the published total, if there is one. One way is the fold. The other way makes the tasks again, which must be
+// those of the manifest. Then it checks that each result is of these tasks, and adds up the counts in the records.
 //
 // The error wraps [queens.ErrIncomplete] if a task is not done or needs a recount, and [queens.ErrContradiction] if there
 // is a contradiction. If ctx ends, Total returns context.Cause(ctx). Other errors come from [ledger.Load], or say that
@@ -64,8 +63,8 @@ func total(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	return first, nil
 }
 
-// checkClasses returns an error unless the manifest has the classes of its symmetry and placed queens. The hash of the
-// tasks does not cover the weights of the classes, on which the total depends too.
+// checkClasses returns an error unless the manifest has the classes that its symmetry and its placed queens give. The hash of
+// the tasks does not cover the weights of the classes, on which the total depends too.
 func checkClasses(m *queens.Manifest) error {
 	want, err := symmetry.Classes(m.N, m.Symmetry, m.Placed...)
 	if err != nil {
@@ -143,8 +142,8 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	return sums.Total(), nil
 }
 
-// verdict returns the count that the recounts of a done task establish: the one that two different searches found, or else
-// the only one.
+// verdict returns the count that the recounts of a done task establish: the count that two different searches found, or else
+// the only count.
 func verdict(recounts []*ledger.Recount) uint64 {
 	for i, a := range recounts {
 		for _, b := range recounts[:i] {

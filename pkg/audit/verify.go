@@ -31,9 +31,9 @@ type Verification struct {
 	*queens.Confirmed                   // by the ledger; nil without a total. This command's recounts are not in it
 }
 
-// Verify computes the total of the ledger at path, counts a sample of its tasks again, and counts a small board again as
-// a whole. Without a total it still counts the sample, which may show which count is wrong. With an error it returns what
-// was found until then; if [ledger.Load] fails, that is nothing.
+// Verify computes the total of the ledger at path, counts a sample of its tasks again, and counts a small board again as a
+// whole. If the run is incomplete or contradicted, Verify still counts the sample, which may show which count is wrong. With
+// an error it also returns what it has found; if [ledger.Load] fails, that is nothing.
 func Verify(ctx context.Context, path string, sample Sample) (Verification, error) {
 	begun := time.Now()
 	s, notes, err := ledger.Load(path)
@@ -69,9 +69,9 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 // maxRecountN is the greatest side of a board that is counted again as a whole, which takes seconds.
 const maxRecountN = 16
 
-// recountAll counts a small board again by another symmetry than the run, and returns which. With queens placed
-// beforehand it counts the mirror image of the board. It returns "" for a large board, and with an error, which wraps
-// [queens.ErrContradiction] if the totals differ.
+// recountAll counts a small board again by another symmetry than the run, and returns that symmetry. If queens were placed
+// beforehand, it counts the mirror image of the board, and returns "mirror-image". It returns "" for a large board, and with
+// an error, which wraps [queens.ErrContradiction] if the totals differ.
 func recountAll(ctx context.Context, m *queens.Manifest, total *big.Int, threads int) (string, error) {
 	if m.N > maxRecountN {
 		return "", nil

@@ -1,5 +1,5 @@
-// Package display shows a running count at a terminal: a live display on the last lines, with the log above it. It writes
-// to the terminal, and reads nothing from it. It shows snapshots, and computes nothing about a run.
+// Package display shows a run on a terminal: a live display on the last lines, with the log above it. It writes to the
+// terminal, and reads nothing from it. It shows snapshots, and computes nothing about a run.
 package display
 
 import (
@@ -44,8 +44,8 @@ const (
 	closeTimeout = 2 * time.Second
 )
 
-// New returns a display on the last lines of a terminal. Only the log is written before the first Show, or if out can't
-// show a display.
+// New returns a display on the last lines of a terminal. Before the first Show, and if out can't show a display, only the log
+// is written.
 func New(out *os.File, color bool) *Display {
 	if !enableVT(out) {
 		return &Display{screen: &screen{out: out}, closed: true}
@@ -62,7 +62,7 @@ func New(out *os.File, color bool) *Display {
 	})
 }
 
-// start returns a display with its loop running.
+// start returns a new display, and starts its loop.
 func start(s *screen) *Display {
 	ctx, stop := context.WithCancel(context.Background())
 	d := &Display{screen: s, stop: stop, done: make(chan struct{})}
@@ -121,8 +121,8 @@ func (d *Display) loop(ctx context.Context) {
 	}
 }
 
-// draw updates the screen. It holds no lock while it writes to the terminal. If final is set, it removes the display, and
-// closes it if nothing is left to write. It returns whether the display is closed.
+// draw updates the screen. It holds no lock while it writes to the terminal. If final is set, draw removes the display, or
+// closes it if it is already removed and no line of the log waits. It returns whether the display is closed.
 func (d *Display) draw(final bool) (closed bool) {
 	width, height := d.screen.size()
 	if !final && !d.isSettled(width, height) {
@@ -147,8 +147,8 @@ func (d *Display) draw(final bool) (closed bool) {
 	return closed
 }
 
-// isSettled reports whether the display may be drawn: the terminal has had this size for long enough, or shows no display
-// that it may have rewrapped.
+// isSettled reports whether the display may be drawn: the terminal has had this size for settleTime, or shows no display that
+// it may have rewrapped.
 func (d *Display) isSettled(width, height int) bool {
 	if width != d.width || height != d.height {
 		if d.width > 0 {

@@ -74,7 +74,7 @@ func TestDrawsFourTimesPerSecond(t *testing.T) {
 	})
 }
 
-// Resizing the terminal redraws the snapshot. Before the first snapshot, it draws nothing.
+// After a change of the terminal's size the snapshot is drawn again. Before the first snapshot nothing is drawn.
 func TestResizingRedraws(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -106,8 +106,8 @@ func TestResizingRedraws(t *testing.T) {
 	})
 }
 
-// While a person drags the edge of a window, the terminal rewraps its lines, and reports its size late, as tmux does. No
-// part of an old display remains on the screen.
+// While a person drags the edge of a window, no part of an old display remains on the screen, even if the terminal rewraps its
+// lines, and reports its size late, as tmux does.
 func TestDraggingLeavesOneDisplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEmulator(t, 120, 40, true)
@@ -254,7 +254,7 @@ func TestStoppedTerminalDoesNotBlock(t *testing.T) {
 	})
 }
 
-// Close does not wait for ever for a stopped terminal.
+// Close waits at most 2 s for a terminal that accepts no output.
 func TestCloseGivesUpOnAStoppedTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
@@ -275,8 +275,8 @@ func TestCloseGivesUpOnAStoppedTerminal(t *testing.T) {
 	})
 }
 
-// In the background, the display writes only the log and does not move the cursor. When the display comes back, the output
-// of other programs remains, also if this process was suspended.
+// In the background, the display writes only the log and does not move the cursor. When this process is in the foreground
+// again, or was suspended, the output of other programs remains.
 func TestOutputOfOthersRemains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEmulator(t, 80, 24, true)

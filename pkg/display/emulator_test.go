@@ -27,7 +27,7 @@ func newEmulator(t *testing.T, width, height int, reflows bool) *emulator {
 	return &emulator{t: t, width: width, height: height, reflows: reflows, rows: make([]emulatedRow, 1)}
 }
 
-// Write interprets output. It fails the test if it does not know a control sequence.
+// Write interprets output. An unknown control sequence fails the test.
 func (e *emulator) Write(sent []byte) (int, error) {
 	for rest := string(sent); rest != ""; {
 		if parameter, final, tail, ok := sequence(rest); ok {
@@ -52,7 +52,7 @@ func (e *emulator) Write(sent []byte) (int, error) {
 	return len(sent), nil
 }
 
-// sequence splits off a control sequence.
+// sequence splits a control sequence off the start of a text.
 func sequence(text string) (parameter string, final byte, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, "\x1b[")
 	if !ok {
@@ -145,7 +145,7 @@ func (e *emulator) resize(width int) {
 	e.top = max(0, len(rows)-e.height)
 }
 
-// lines returns the unwrapped lines on the terminal, without empty ones at the end.
+// lines returns all lines so far, with wrapped ones joined, and without empty ones at the end.
 func (e *emulator) lines() []string {
 	var lines []string
 	var whole strings.Builder

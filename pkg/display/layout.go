@@ -16,9 +16,9 @@ import (
 // wrap when the terminal becomes narrower.
 const maxWidth = 100
 
-// layout returns the lines of the display for a terminal of the given size, the most important ones first. No line is
-// wider than the terminal. The lines take at most half of its rows. If it has fewer than six rows, they take up to three,
-// but leave one row to the log if there are two.
+// layout returns the lines of the display for a terminal of the given size, the most important ones first. No line is wider
+// than the terminal. The lines take at most half of the terminal's rows, or three if that is more, but leave at least one row
+// to the log unless there is only one.
 func layout(s *queens.Snapshot, width, height int, color bool) []line {
 	width = min(width, maxWidth)
 	room := max(1, min(max(3, height/2), height-1))
@@ -81,7 +81,7 @@ func progressRow(s *queens.Snapshot, width int, color bool) line {
 	return append(append(barOf(float64(s.WorkDone), done, bar, color), spaces(gap)), text...)
 }
 
-// barOf returns a bar with a filled part, in eighths of a cell. It is full only if done is true.
+// barOf returns a bar whose filled part shows the share, to an eighth of a cell. The bar is full only if done is true.
 func barOf(share float64, done bool, width int, color bool) line {
 	fill := 0
 	switch {
@@ -119,7 +119,8 @@ func resultsRow(s *queens.Snapshot, width int) line {
 // row joins the segments that fit on a line.
 func row(width int, segments ...segment) line { return join(segments, width, span{separator, faint}) }
 
-// workerRows returns a line for each worker, in columns, if there is room. If not, the last line counts the others.
+// workerRows returns a line for each worker, in columns, if there is room. If there is not enough, the last line says how many
+// workers are missing.
 func workerRows(s *queens.Snapshot, width, room int) []line {
 	list, all := s.WorkerList, max(len(s.WorkerList), s.Workers)
 	if all > room {

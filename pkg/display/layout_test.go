@@ -49,7 +49,7 @@ func underWay() *queens.Snapshot {
 	return s
 }
 
-// troubled returns underWay with everything that the display rarely shows.
+// troubled returns the snapshot of underWay with everything that the display rarely shows.
 func troubled() *queens.Snapshot {
 	s := underWay()
 	s.Disputes, s.Recounts, s.Placed, s.Notice = 1, 1, make([]queens.Square, 2), "the server is away since 12s"
@@ -58,7 +58,7 @@ func troubled() *queens.Snapshot {
 	return s
 }
 
-// ended returns underWay at the end of the run.
+// ended returns a snapshot of the same run at its end.
 func ended() *queens.Snapshot {
 	s := underWay()
 	s.State, s.Done, s.WorkDone, s.Total = queens.Complete, s.Tasks, 1, (*queens.Decimal)(big.NewInt(39029188884))
@@ -67,7 +67,7 @@ func ended() *queens.Snapshot {
 	return s
 }
 
-// crowd returns underWay with many workers. It lists as many of them as a snapshot may list.
+// crowd returns the snapshot of underWay with many workers. It lists as many of them as a snapshot may list.
 func crowd(workers int) *queens.Snapshot {
 	s := underWay()
 	s.Machines, s.Workers, s.Threads, s.WorkerList = workers, workers, 64*workers, nil
@@ -151,7 +151,7 @@ func TestBarGrowsByEighths(t *testing.T) {
 	}
 }
 
-// The display leaves half of the terminal to the log, or less if it is low, and says how many workers it does not show.
+// The display leaves half of the rows to the log, or less if there are few, and says how many workers it does not show.
 func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 	more := regexp.MustCompile(`and ([0-9,]+) more workers?`)
 	for _, workers := range []int{1, 2, 12, 256, 1000} {
@@ -175,8 +175,8 @@ func TestLayoutLeavesHalfOfTheTerminal(t *testing.T) {
 	}
 }
 
-// For any snapshot and any size of the terminal, no line is too wide, there are not too many lines, and all characters can
-// be shown in one cell.
+// For any snapshot and any size of the terminal, no line is too wide, there are not too many lines, and each character takes
+// one cell.
 func FuzzLayout(f *testing.F) {
 	f.Add("n20-20261120-170938-7274", "node-1", "", 0.5, 1e8, uint64(104), int64(time.Minute), 80, 24, 3, byte(0))
 	f.Add("\x1b]0;title\a\x1b[2J\x9b5A", "\r\n\t\x00\u202e\u200b", "\x1b[?25l",

@@ -61,7 +61,7 @@ func (s *screen) draw(log []byte, lines []line, width int) {
 	s.drawn, s.lines, s.width = rendered, lines, width
 }
 
-// forget leaves the old display where it is.
+// forget makes the next drawing leave the old display where it is.
 func (s *screen) forget() { s.drawn, s.lines = nil, nil }
 
 // rows returns how many rows the old display takes now. If the terminal has become narrower and reflows, the display takes
@@ -76,8 +76,8 @@ func (s *screen) rows(width int) int {
 	return rows
 }
 
-// reflows reports whether the terminal reflows, according to its environment. All common terminals do, except xterm and GNU
-// screen. tmux reflows too, even inside these two.
+// reflows reports whether the terminal reflows, according to the environment variables. All common terminals do, except xterm
+// and GNU screen. tmux reflows too, even inside these two.
 func reflows(getenv func(string) string) bool {
 	return getenv("TMUX") != "" || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// While its width changes, the terminal shows the complete log in order, below it the display once, and nothing else.
+// While the width of the terminal changes, it shows the complete log in order, the display once below, and nothing else.
 func TestScreenThroughResizes(t *testing.T) {
 	for _, reflows := range []bool{true, false} {
 		for seed := range uint64(30) {

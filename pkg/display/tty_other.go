@@ -9,11 +9,10 @@ import (
 	"golang.org/x/term"
 )
 
-// enableVT reports whether out is a terminal. Then it understands control sequences.
+// enableVT reports whether out is a terminal, which interprets control sequences from the start.
 func enableVT(out *os.File) bool { return term.IsTerminal(int(out.Fd())) }
 
-// isForeground reports whether this process is in the foreground of the terminal. It is not while it is suspended or in the
-// background.
+// isForeground reports whether this process is in the foreground of the terminal, and not suspended or in the background.
 func isForeground(out *os.File) bool {
 	group, err := unix.IoctlGetInt(int(out.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp() // an error means that there is no shell

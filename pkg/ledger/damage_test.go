@@ -71,7 +71,7 @@ func total(s *State) string {
 	return s.Solutions().String()
 }
 
-// A log that is cut anywhere has the state of its whole frames. Cut within the header, it is refused.
+// A log that is cut anywhere has the state of its whole frames. A log that is cut within its header is refused.
 func TestCutAtEveryByte(t *testing.T) {
 	records := smallRun(t)
 	log, ends := encode(t, records...)
@@ -137,7 +137,7 @@ func TestFlipEveryByte(t *testing.T) {
 	}
 }
 
-// Damage at the end that is longer than the largest group is no torn group.
+// Damage at the end that is longer than the largest group is an error, not a torn group.
 func TestMuchDamageIsNotTorn(t *testing.T) {
 	log, _ := encode(t, smallRun(t)...)
 	if _, notes, err := foldBytes(append(bytes.Clone(log), make([]byte, maxGroup)...)); err != nil || notes.Torn != maxGroup {
@@ -148,7 +148,7 @@ func TestMuchDamageIsNotTorn(t *testing.T) {
 	}
 }
 
-// Damage before a whole last frame is no torn group, and cuts nothing.
+// Damage before a whole last frame is an error, not a torn group.
 func TestDamageBeforeTheEnd(t *testing.T) {
 	log, ends := encode(t, smallRun(t)...)
 	damaged := bytes.Clone(log)
@@ -158,7 +158,7 @@ func TestDamageBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// Reading a log of another format says which program to use, not that the log is damaged.
+// The error for a log of another format says which program to use, not that the log is damaged.
 func TestOtherFormat(t *testing.T) {
 	h := newHeader(t, 1)
 	log, _ := encode(t, h)

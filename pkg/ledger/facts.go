@@ -159,7 +159,7 @@ type side struct {
 	valid    int // machines that are not banned
 }
 
-// sides appends a side for each of the different counts of a task.
+// sides appends to a slice one side for each different count of a task.
 func (f *facts) sides(sides []side, task uint64) []side {
 	for c := &f.first[task]; c.source != 0; c = &f.more[c.next] {
 		i := slices.IndexFunc(sides, func(s side) bool { return s.count == c.count })

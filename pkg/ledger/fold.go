@@ -1,7 +1,8 @@
 package ledger
 
-// The fold says what follows from the records of a log. It depends on the set of records. Repetition changes only the number
-// of results, and order changes only which mark is the last one, and whether it ends the log.
+// The fold says what follows from the records of a log. It depends on the set of records. Repeating a record changes only the
+// number of results. The order changes only which mark is the last one, whether it ends the log, and which machines
+// [State.Counters] names.
 //
 //	done(task) = it has a verdict, or R machines or more agree on it and no count differs
 //
@@ -11,13 +12,13 @@ package ledger
 //     not done. (TestRule1)
 //  2. A verdict is a count that the coordinator's recounts have established. It depends only on the records of its task,
 //     including the records of banned machines. A recount that equals no count, or that contradicts two or more machines
-//     that agree, needs an equal second recount by another search: by another kernel, or one row deeper. If recounts
-//     differ, the verdict is the only number that two different searches found. If there is no such number, there is no
-//     verdict, and the recounts ban nobody. (TestRule2)
+//     that agree, needs an equal second recount by another search: by another kernel, or from prefixes with one row more.
+//     If recounts differ, the verdict is the only number that two different searches found. If there is no such number,
+//     there is no verdict, and the recounts ban nobody. (TestRule2)
 //  3. A machine is banned if one of its counts or recounts contradicts a verdict, or if a ban record says so. Its counts
 //     are void: they make no task done, and open no dispute. (TestRule3)
-//  4. A run has ended only while the last record of its log is a mark that says so. It is complete only if every task is
-//     done. (TestRule4)
+//  4. A run has ended if the last record of its log is a mark that says so. If the mark says complete, every task must be
+//     done too. (TestRule4)
 //  5. A task is checked if it is done and two machines agree on it, or it has a verdict. (TestRule5)
 //
 // Two processes, or two kernels, of a machine count as one machine. (TestOneMachine)
@@ -81,7 +82,7 @@ func (s *State) Apply(r Record) (Change, error) {
 	return c, nil
 }
 
-// apply applies a valid record. If the set of void counts changes, it only marks the totals as stale.
+// apply applies a valid record. If the set of void counts changes, apply only marks the totals as stale.
 func (s *State) apply(r Record) {
 	s.changed = s.changed[:0]
 	switch r := r.(type) {

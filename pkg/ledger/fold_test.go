@@ -26,7 +26,7 @@ func newHeader(t testing.TB, redundancy int) *Header {
 	return &Header{Format: Format, Run: "n7-a", Manifest: m, Redundancy: redundancy, SpotCheck: 0.01, Created: time.UnixMilli(1e12).UTC()}
 }
 
-// result returns a result by a source, which is "machine" or "machine/kernel". Without a kernel it is generic.
+// result returns a result by "machine/kernel", or by "machine" with kernel generic.
 func result(by string, first uint64, counts ...uint64) *Result {
 	machine, kernel, named := strings.Cut(by, "/")
 	if !named {
@@ -180,8 +180,8 @@ func TestRule5(t *testing.T) {
 	}
 }
 
-// A ban names the first task whose verdict the machine contradicts. Of several ban records, the one with the first task
-// counts.
+// A ban names the first task whose verdict the machine contradicts. Of several ban records, the one with the lowest task is
+// kept.
 func TestFirstBan(t *testing.T) {
 	verdicts := []Record{recounted(2, 7, "avx2"), recounted(1, 7, "avx2"), recounted(3, 7, "avx2")}
 	s := stateOf(t, newHeader(t, 1), append(verdicts, result("a", 1, 6, 5, 4), result("b", 1, 7, 7, 7), result("a", 1, 4))...)

@@ -18,8 +18,8 @@ const (
 	tailSize = 8
 	// frameSize is the size of a frame without a payload.
 	frameSize = headSize + tailSize
-	// maxPayload is the size of the largest payload, and maxGroup the size of the largest group: frames that are written at
-	// once.
+	// maxPayload is the size of the largest payload, and maxGroup that of the largest group. A group is the frames of one
+	// write.
 	maxPayload = 1 << 20
 	maxGroup   = 4 << 20
 )
@@ -54,8 +54,8 @@ type frame struct {
 // size returns the number of bytes of the frame.
 func (f *frame) size() int64 { return int64(frameSize + len(f.payload)) }
 
-// parseFrame returns the frame at the start of b. b must be the rest of a file, or at least as long as the largest frame.
-// ok says that the frame begins and ends with the same kind and length; its payload may be damaged.
+// parseFrame returns the frame at the start of b. b must be the rest of a file, or at least as long as the largest frame. ok
+// says that the frame begins and ends with the same kind and length; the payload may be damaged.
 func parseFrame(b []byte) (f frame, ok bool) {
 	if len(b) < frameSize {
 		return f, false

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// A log whose writer is killed at any moment has every result that the writer reported as written, and the next writer goes
-// on.
+// If a writer is killed at any moment, the log has every result that it reported as written, and the next writer can add more.
 func TestKilledWriter(t *testing.T) {
 	const variable = "LEDGER_TEST_PATH"
 	if path := os.Getenv(variable); path != "" {

@@ -48,7 +48,7 @@ const (
 // FolderLock is a held lock of a run's folder.
 type FolderLock struct{ file *os.File }
 
-// Lock locks the folder of a run. A process needs the lock to write the log or to remove the run. Lock waits a moment for
+// Lock locks the folder of a run. A process needs the lock to write the log or to remove the run. Lock waits up to 300 ms for
 // it. The error wraps a [LockedError] if another process holds the lock.
 func Lock(folder string) (*FolderLock, error) {
 	for wait := lockWait; ; wait -= lockPoll {
@@ -66,7 +66,7 @@ func Lock(folder string) (*FolderLock, error) {
 }
 
 // Held returns an error that wraps a [LockedError] if a process holds the lock of a folder, and nil if none holds it. Any
-// other error says why that is not known.
+// other error says why Held can't tell.
 func Held(folder string) error {
 	file, err := openLock(folder, os.O_RDONLY, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,8 +98,8 @@ func openLock(folder string, flags int, exclusive bool) (*os.File, error) {
 	return file, nil
 }
 
-// ownFile returns an error if a path has something other than a regular file. A folder that came from elsewhere may have
-// a link at the path, and a process that writes through the link would overwrite another file.
+// ownFile returns an error if there is something other than a regular file at a path. A folder that came from elsewhere may
+// have a link at the path, and a process that writes through the link would overwrite another file.
 func ownFile(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -108,8 +108,8 @@ func ownFile(path string) error {
 	return nil
 }
 
-// publish writes to the lock file who holds the lock. It ignores errors: no count depends on this file, and writing the
-// log reveals a failing disk.
+// publish writes into the lock file that this process holds the lock, and the server's address. It ignores errors: no count
+// depends on this file, and writing the log reveals a failing disk.
 func (l *FolderLock) publish(server string) {
 	host, _ := os.Hostname()
 	text, err := json.Marshal(Holder{os.Getpid(), cmp.Or(host, "this machine"), server})
@@ -124,7 +124,7 @@ func (l *FolderLock) Release() error {
 	return l.file.Close()
 }
 
-// readHolder reads the holder from a lock file. The holder has a meaning only while a process holds the lock.
+// readHolder reads the holder from a lock file. What the file says is valid only while a process holds the lock.
 func readHolder(file *os.File) (h Holder) {
 	if json.NewDecoder(io.NewSectionReader(file, 0, maxHolder)).Decode(&h) != nil {
 		return Holder{}

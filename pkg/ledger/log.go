@@ -16,15 +16,15 @@ import (
 // File is the name of a log in the folder of its run.
 const File = "ledger.log"
 
-// Errors that decide what a coordinator does. They are wrapped with the path.
+// Errors that a coordinator tells apart. They are wrapped with the path.
 var (
 	// ErrFailed says that a write failed: nothing more is written.
 	ErrFailed = errors.New("the ledger can't be written any more")
-	// ErrGone says that the log was cut, or that the file of the log or of its lock is no longer at its path.
+	// ErrGone says that the log was cut, or that it or its lock file is no longer at its path.
 	ErrGone = errors.New("the ledger was deleted or replaced while it was written, or its folder is hidden")
 )
 
-// Log is a log that is open for writing. One goroutine at a time may write, and close it at the end.
+// Log is a log that is open for writing. Only one goroutine at a time may call Write or Close.
 type Log struct {
 	path string
 	file file
@@ -35,7 +35,7 @@ type Log struct {
 	buffer []byte // of the last group
 }
 
-// file is what a log needs of its file. Tests use one that fails.
+// file has the methods of a file that a log needs. Tests use one that fails.
 type file interface {
 	io.WriterAt
 	io.Closer
@@ -44,7 +44,7 @@ type file interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// diskFile does not sync the times of the file, which would take another write.
+// The Sync of a diskFile leaves out the times of the file, which would take another write.
 type diskFile struct{ *os.File }
 
 func (f diskFile) Sync() error { return durable.SyncData(f.File) }
@@ -125,8 +125,9 @@ func (l *Log) Write(records ...Record) error {
 	return l.writeGroup(group)
 }
 
-// writeGroup writes frames at once. If that fails, it truncates the file to the part that is certainly on disk, and nothing
-// more is written: after a failed sync the system may drop the data that it could not write, and may report that only once.
+// writeGroup writes frames in one write. If that fails, it truncates the file to the part that is certainly on disk, and
+// nothing more is written: after a failed sync the system may drop the data that it could not write, and may report that only
+// once.
 func (l *Log) writeGroup(frames []byte) error {
 	if l.err != nil {
 		return l.err
@@ -153,7 +154,7 @@ func (l *Log) fail(err error) error {
 func (l *Log) SetServer(address string) { l.lock.publish(address) }
 
 // Intact returns an error unless the log and its lock are still at their paths, and the log has all that was written. The
-// error wraps [ErrGone], or says why that is not known, such as a missing permission. Any goroutine may call it.
+// error wraps [ErrGone], or says why Intact can't tell, such as a missing permission. Any goroutine may call it.
 func (l *Log) Intact() error {
 	size := l.size.Load()
 	type statter interface{ Stat() (fs.FileInfo, error) }

@@ -200,8 +200,8 @@ func randomRecords(rng *rand.Rand) (records []Record) {
 	return records
 }
 
-// A state of random records equals the model: in any order, with repetitions, and whether they are applied all at once or
-// one by one.
+// A state of random records equals the model, in any order of the records, with repeated ones, and whether the totals are
+// derived once or after each record.
 func TestFoldIsTheModel(t *testing.T) {
 	headers := []*Header{newHeader(t, 1), newHeader(t, 2), newHeader(t, 3)}
 	for seed := range uint64(1500) {

@@ -48,7 +48,7 @@ func (s *State) Counters(task uint64) (names [2]string) {
 	return names
 }
 
-// Unsettled returns the tasks that need a recount, in order. It looks at all tasks up to the last of these.
+// Unsettled returns the tasks that need a recount, in order. It looks at all tasks up to the last one that it returns.
 func (s *State) Unsettled() (tasks []uint64) {
 	for task := uint64(0); uint64(len(tasks)) < s.totals.unsettled; task++ {
 		if s.Task(task).NeedsRecount {
@@ -80,7 +80,7 @@ func (s *State) Results() uint64 { return s.results }
 // Recounts returns the number of recounts, without repetitions.
 func (s *State) Recounts() uint64 { return uint64(len(s.recounted)) }
 
-// Workers returns the number of worker processes that have counted, without the processes of banned machines.
+// Workers returns the number of worker processes that have counted tasks, without the processes of banned machines.
 func (s *State) Workers() (n int) {
 	for p := range s.processes {
 		if !s.Banned(p.Machine) {
@@ -90,15 +90,14 @@ func (s *State) Workers() (n int) {
 	return n
 }
 
-// Starts returns the number of the last start; 0 before the first.
+// Starts returns the highest number of a [Start], or 0 if there is none.
 func (s *State) Starts() int { return s.starts }
 
 // Mark returns the last mark, or nil.
 func (s *State) Mark() *Mark { return s.last }
 
-// Ended returns the state with which the run has ended: [queens.Complete] or [queens.Contradicted]. It returns "" if the
-// run has not ended. A run has not ended if its log goes on after such a mark, or if the mark says complete but a task is
-// not done.
+// Ended returns the state of the mark that ends the log, if that is [queens.Complete] or [queens.Contradicted]. Otherwise the
+// run has not ended, and Ended returns "". A mark that says complete does not end the run while a task is not done.
 func (s *State) Ended() queens.State {
 	allDone := s.totals.done == s.header.Manifest.Tasks
 	if !s.isLast || !s.last.State.Ended() || s.last.State == queens.Complete && !allDone {

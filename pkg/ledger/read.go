@@ -43,9 +43,9 @@ func Load(path string) (s *State, n Notes, err error) {
 	return s, n, err
 }
 
-// Read calls a function with every record of a log, the header first. The records have been validated; a result
-// overwrites the result before it. Read stops at an error of the function, and returns it. Other errors are like those of
-// [Load], but the folder may have any name.
+// Read calls a function with every record of a log, the header first. Read validates the records. It overwrites each result
+// with the next one, so the function must not keep a result. Read stops at an error of the function, and returns it. Other
+// errors are like those of [Load], but the folder may have any name.
 func Read(path string, each func(Record) error) (err error) {
 	unread := view(path, func(log *io.SectionReader) error {
 		_, err := scan(log, path, func(r Record) bool {
@@ -80,7 +80,7 @@ func checkFolder(path string, h *Header) error {
 	return err
 }
 
-// Fold folds a log, whose folder may have any name. Errors call the log by the given name.
+// Fold folds a log. It does not check the name of the folder. Errors call the log by the given name.
 func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 	var s *State
 	n, err := scan(log, name, func(r Record) bool {
@@ -102,7 +102,7 @@ func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 // largest is the size of the largest frame.
 const largest = frameSize + maxPayload
 
-// scan calls a function with each record of a log until it returns false. Only scan and judge say what damage means.
+// scan calls a function with each record of a log until the function returns false. Only scan and judge say what damage means.
 func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, err error) {
 	size := log.Size()
 	in := bufio.NewReaderSize(log, int(min(2*largest, size)))
@@ -142,9 +142,9 @@ func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, 
 	}
 }
 
-// judge decides what a damaged frame means, and returns an error if nothing more may be read. If the log ends with a whole
-// frame, a result with a damaged payload is left out, and any other damaged frame is an error. Otherwise the damaged frame and
-// all that follows is a torn group. It is an error if this group has the header, or is longer than the largest group.
+// judge decides what a damaged frame means. If the log ends with a whole frame, judge leaves out a result with a damaged
+// payload, and returns an error for any other damaged frame. If the log does not, the damaged frame and all that follows is a
+// torn group. Then judge returns an error if this group has the header, or is longer than the largest group.
 func (n *Notes) judge(log *io.SectionReader, f *frame, whole bool) error {
 	left := log.Size() - n.Size
 	end, err := tail(log, min(left, largest))
@@ -205,7 +205,7 @@ func ReadLast(path string) (l Last, err error) {
 	return l, err
 }
 
-// findMark walks from the end to the last mark, and skips bytes that are no whole frame.
+// findMark searches b backward for the last mark, and skips bytes that belong to no whole frame.
 func (l *Last) findMark(b []byte) {
 	for end := len(b); end >= frameSize; {
 		f, ok := parseLast(b[:end])

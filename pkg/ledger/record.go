@@ -1,6 +1,6 @@
-// Package ledger is the log of a run, the only durable truth of the program, and the fold, which says what follows
-// from it. A log is an append-only file of records: see frame.go for its form, log.go for writing, read.go for reading
-// and damage, fold.go for the rules.
+// Package ledger has the log of a run, the only file that keeps its counts, and the fold, which says what follows from the
+// log. A log is an append-only file of records: see frame.go for its form, log.go for writing, read.go for reading and damage,
+// fold.go for the rules.
 package ledger
 
 import (
@@ -100,8 +100,8 @@ const (
 	LostWorkers Why = "lost workers" // three workers lost the task
 )
 
-// Ban says that nothing of a machine is accepted any more. It is written with the record from which it follows, so that
-// the ban stands even if the machine's results are damaged later.
+// Ban says that a machine is banned. It is written with the record from which it follows, so that the ban stands even if the
+// machine's results are damaged later.
 type Ban struct {
 	queens.Ban
 	At time.Time `json:"at"`
@@ -208,7 +208,7 @@ func newDecoder() *decoder {
 	return &decoder{header: &Header{Manifest: queens.Manifest{Tasks: math.MaxUint64}}, names: make(map[string]string)}
 }
 
-// errRecord says that a whole frame holds no record.
+// errRecord says that the payload of a whole frame is no record.
 var errRecord = errors.New("a record that can't be decoded")
 
 // decode returns the record of a frame if it is valid in this log.
@@ -232,8 +232,8 @@ func (d *decoder) decode(f frame) (r Record, err error) {
 	return r, err
 }
 
-// decodeJSON decodes a record, and accepts only what payloadOf would write. A header of another format may have other
-// fields; the error then says that the format is another.
+// decodeJSON decodes a record, and accepts only what payloadOf would write. A header of another format may have other fields;
+// the error then wraps [ErrFormat].
 func decodeJSON(payload []byte, r Record) error {
 	failed := json.Unmarshal(payload, r)
 	again, err := payloadOf(r)
@@ -277,7 +277,7 @@ func (d *decoder) decodeResult(b []byte) (err error) {
 	return nil
 }
 
-// name returns a name of a result. It validates a name when it meets it for the first time.
+// name returns a name of a result. It validates a name only the first time.
 func (d *decoder) name(b []byte) (string, error) {
 	if name, known := d.names[string(b)]; known {
 		return name, nil

@@ -104,7 +104,7 @@ func TestInvalidRecords(t *testing.T) {
 	changed("a long name", false, func(r *Result) { r.Kernel = long })
 }
 
-// Payloads that are cut or have impossible numbers are not decoded, and neither is JSON that encoding would not give.
+// Payloads that are cut or have impossible numbers are not decoded, and neither is JSON that payloadOf would not write.
 func TestInvalidPayloads(t *testing.T) {
 	refused := func(k kind, payload []byte) error {
 		_, err := decode(k, payload)
@@ -162,7 +162,7 @@ func TestInvalidPayloads(t *testing.T) {
 	}
 }
 
-// The largest frame is written and read from both ends, and one byte more is refused.
+// The largest frame is written, and read from either end. A frame with one byte more is refused.
 func TestLargestFrame(t *testing.T) {
 	few, _ := payloadOf(result("a", 0, make([]uint64, 1<<19)...))
 	most := 1<<19 + maxPayload - len(few)
@@ -179,7 +179,7 @@ func TestLargestFrame(t *testing.T) {
 	if none, err := AppendFrame(nil, result("a", 0, make([]uint64, most+1)...)); err == nil || len(none) > 0 {
 		t.Errorf("%d bytes are written, error %v", len(none), err)
 	}
-	// The last 4 bytes say how large the last frame is. Here a smaller frame begins where that frame would begin.
+	// The last 4 bytes say that the last frame begins with the first byte. The frame there is 4 bytes smaller.
 	small, _ := AppendFrame(nil, mark(queens.Running))
 	if _, ok := parseLast(binary.LittleEndian.AppendUint32(small, uint32(len(small)+4-frameSize))); ok {
 		t.Error("bytes after a frame are a part of it")

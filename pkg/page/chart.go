@@ -11,7 +11,7 @@ import (
 )
 
 // chart shows the rate of a run over the time that coordinators have worked on it. It is as wide as the page. Horizontal
-// measures are percentages, so that letters have the same size on every screen.
+// positions are percentages, so that labels have the same size on every screen.
 type chart struct {
 	Path        string // outline of the area below the rate, on 1000 by 100 units
 	Rows        []mark // lines of the grid, from the bottom

@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// deploy has the files for Prometheus and Grafana.
+// deploy is the folder of the files for Prometheus, Grafana and an autoscaler.
 const deploy = "../../deploy"
 
 func readDeployed(t *testing.T, name string) []byte {

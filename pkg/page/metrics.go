@@ -72,5 +72,5 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	return m.String()
 }
 
-// oneIf has the values of metrics that are 1 or 0.
+// oneIf gives the value of a metric: 1 for true, 0 for false.
 var oneIf = map[bool]float64{true: 1, false: 0}

@@ -18,7 +18,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "page.html"))
 
-// Config says what a page shows. Its functions are called for requests, from any goroutine, and must be quick.
+// Config says what a page shows. Its functions are called for requests, from any goroutine, and must return soon.
 type Config struct {
 	Address  string                  // host:port; port 0 selects a free one
 	Version  string                  // of the program
@@ -30,7 +30,7 @@ type Config struct {
 // Listen opens an address for a coordinator, and answers:
 //
 //	/               the page
-//	/fragment       what a browser with scripts fetches each second
+//	/fragment       the part of the page that a browser with scripts fetches each second
 //	/snapshot.json  the snapshot; 503 before the first
 //	/metrics        numbers of the snapshot for Prometheus
 //	/healthz        200, or 503 if the run counts and its last snapshot is older than 30 s
@@ -72,7 +72,7 @@ const (
 	silentAfter = 4 * time.Second  // the page says that the coordinator is silent if the snapshot is older
 )
 
-// draw answers a request with a template.
+// draw answers a request with the template of the given name.
 func (s *Server) draw(w http.ResponseWriter, r *http.Request, cfg *Config, name string) {
 	now := time.Now()
 	v := &view{Snapshot: cfg.Snapshot(), Live: true, Version: cfg.Version, now: now}

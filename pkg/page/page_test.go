@@ -21,7 +21,7 @@ func seconds(s float64) queens.Seconds {
 
 var measured = time.Date(2026, 11, 26, 13, 0, 0, 0, time.UTC)
 
-// running returns a snapshot of a run that counts.
+// running returns a snapshot of a run that has not ended.
 func running() queens.Snapshot {
 	return queens.Snapshot{
 		Run: "n20-aa", N: 20, Symmetry: queens.Full, State: queens.Running, At: measured, Done: 104, Tasks: 308, WorkDone: 0.4264,
@@ -48,7 +48,7 @@ func troubled() queens.Snapshot {
 	return s
 }
 
-// complete returns the snapshot of running at the end of the run.
+// complete returns a snapshot of the same run at its end.
 func complete() queens.Snapshot {
 	s := running()
 	s.Done, s.WorkDone, s.TimeToGo = 308, 1, nil
@@ -71,7 +71,7 @@ func history() (points []progress.Point) {
 	return points
 }
 
-// The pages equal the reviewed ones: numbers first, then machines, then trust.
+// The pages equal the golden files.
 func TestPages(t *testing.T) {
 	for name, s := range map[string]queens.Snapshot{"running": running(), "troubled": troubled(), "complete": complete()} {
 		var b bytes.Buffer
@@ -177,7 +177,7 @@ func TestSay(t *testing.T) {
 	}
 }
 
-// The metrics are the reviewed ones, 8 to 24, and follow the conventions of Prometheus.
+// The metrics equal the golden files, and follow the conventions of Prometheus. A coordinator has 8 to 24 of them.
 func TestMetrics(t *testing.T) {
 	s := running()
 	text := runMetrics(&s, `v1 "x"`)

@@ -106,7 +106,7 @@ func text(w http.ResponseWriter, kind, body string) {
 	_, _ = io.WriteString(w, body) // fails if the client has gone
 }
 
-// Probe asks the process at an address whether it is well. If it is not, the error contains its answer.
+// Probe asks the process at an address whether it is healthy. If it is not, the error contains its answer.
 func Probe(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

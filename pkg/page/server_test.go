@@ -101,7 +101,7 @@ func TestPaths(t *testing.T) {
 	expect("at the end", "fragment", http.StatusOK, "data-ended")
 }
 
-// On an address that only this machine can reach, requests are answered only if they name this machine.
+// On an address that only this machine can reach, requests are answered only if their Host is this machine.
 func TestHosts(t *testing.T) {
 	s, _ := serve(t, 0)
 	for host, want := range map[string]int{
@@ -180,7 +180,7 @@ func TestLinger(t *testing.T) {
 	}
 }
 
-// A browser is expected back for 3 s after its last request. The number of remembered browsers is limited.
+// A browser is remembered for 3 s after its last request. The number of remembered browsers is limited.
 func TestBrowsers(t *testing.T) {
 	b := browsers{asked: map[string]time.Time{}}
 	now := time.Now()

@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	// workMargin is the error of the estimated work, as a part of the run. An error of a part of the run is smaller by the square
-	// root of this part, so the relative error of what is left is workMargin divided by the square root of what is left.
-	// rateMargin is the relative error of the speed. timeError adds to it while the measured time is short, because results come
-	// in groups.
+	// workMargin is the relative error of the estimated work of a whole run. For the rest of a run it is divided by the square
+	// root of the share that is left, because the errors of tasks partly cancel. rateMargin is the relative error of the
+	// speed. timeError, divided by the measured time, adds to this error, because results come in groups.
 	workMargin = 0.06
 	rateMargin = 0.07
 	timeError  = 500 * time.Millisecond
-	// smoothing is the time constant of the forecast. In this time it moves two thirds of the way to the value that the rates
-	// give, so no single task makes it jump.
+	// smoothing is the time constant of the forecast. In this time the forecast moves two thirds of the way to the value that
+	// the rates give, so no single task makes it jump.
 	smoothing = 5 * time.Second
 	// longestForecast bounds a forecast. A [time.Duration] can be almost three times as long.
 	longestForecast = 100 * 365 * 24 * time.Hour
@@ -26,7 +25,7 @@ const (
 type speed struct{ low, high float64 }
 
 // speedBetween returns the speed between two samples. Tasks have random sizes, and only finished tasks are seen, so the
-// standard deviation of a number of tasks is about its square root.
+// standard deviation of the number of finished tasks is about its square root.
 func speedBetween(from, to *sample) speed {
 	work, tasks := to.work-from.work, to.done-from.done
 	if work <= 0 || to.done <= from.done || to.at <= from.at {
@@ -38,7 +37,7 @@ func speedBetween(from, to *sample) speed {
 }
 
 // timeLeft returns the least and the most seconds that are left. It uses the speed since a recent sample, and the speed since
-// an older one, converted to the present number of threads. Both results are 0 if they are unknown.
+// an older one, which it converts to the present number of threads. Both results are 0 if the speed is unknown.
 func timeLeft(recent, older, latest *sample, threads int) (low, high float64) {
 	short, long := speedBetween(recent, latest), speedBetween(older, latest)
 	if mean := (latest.threads - older.threads) / (latest.at - older.at).Seconds(); mean > 0 {
@@ -56,9 +55,8 @@ func timeLeft(recent, older, latest *sample, threads int) (low, high float64) {
 	return work / fast * (1 - margin), work/slow*(1+margin) + task
 }
 
-// forecast is the range of the elapsed time at which a run will end, in seconds; zero while it is unknown. This time is
-// constant while the rates are, so it can be smoothed. The time that is left always falls, so it would lag if it were
-// smoothed.
+// forecast is the range of the elapsed time at which a run will end, in seconds; zero while it is unknown. This time stays the
+// same while the rates do, so it can be smoothed. The time that is left always falls, so it would lag if it were smoothed.
 type forecast struct {
 	low, high float64
 	updated   time.Duration

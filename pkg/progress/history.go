@@ -2,7 +2,8 @@ package progress
 
 import "time"
 
-// Point is how far a run was at some time. No field falls, except Work and Solutions in a dispute or after a ban.
+// Point is how far a run was at some time. From one point to the next no field decreases, except Work and Solutions in a
+// dispute or after a ban.
 type Point struct {
 	Elapsed   time.Duration // how long coordinators had worked on the run, without pauses
 	Work      float64       // share of the estimated work that was done, 0 to 1

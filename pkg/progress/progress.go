@@ -33,7 +33,7 @@ type Meter struct {
 	forecast forecast
 }
 
-// sample is how far a run is.
+// sample is how far a run was at some time.
 type sample struct {
 	at        time.Duration // how long coordinators had worked on the run
 	done      uint64
@@ -42,10 +42,10 @@ type sample struct {
 	threads   float64 // thread-seconds since the meter began, or began again
 }
 
-// Measure fills Rate, TimeToGo and Remaining of a snapshot from its Done, Tasks, WorkDone, Solutions, Elapsed, Threads
-// and State. It keeps WorkDone below 1 while a task is left. It is called about once a second. Its clock is Elapsed, in
-// which pauses do not count. The windows begin at the first result after the start, or after a time without threads.
-// Remaining uses what was measured last, so it is also known without threads.
+// Measure fills Rate, TimeToGo and Remaining of a snapshot from its Done, Tasks, WorkDone, Solutions, Elapsed, Threads and
+// State. It keeps WorkDone below 1 while a task is left. Call it about once a second. Its clock is Elapsed, in which pauses do
+// not count. The windows begin at the first result after the start of the coordinator, or after the last time without threads.
+// Remaining uses what was measured last, so it stays known while there are no threads.
 func (m *Meter) Measure(s *queens.Snapshot) {
 	s.Rate, s.TimeToGo, s.Remaining = 0, nil, 0
 	if s.WorkDone = max(0, min(s.WorkDone, 1)); s.Done < s.Tasks { // WorkDone is a sum of many shares, and inexact

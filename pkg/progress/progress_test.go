@@ -20,7 +20,7 @@ const (
 	settled = time.Minute
 )
 
-// testRun is a run whose work the test does. Its tasks have the same size and 10 solutions each.
+// testRun is a simulated run. Its tasks have the same size and 10 solutions each.
 type testRun struct {
 	*testing.T
 	meter   progress.Meter
@@ -189,7 +189,7 @@ func TestUnevenTasks(t *testing.T) {
 	}
 }
 
-// When no more results arrive, the rate is 0 and the forecast unknown again.
+// When no result has arrived for 30 s, the rate is 0, and the forecast is unknown again.
 func TestBurst(t *testing.T) {
 	r := newRun(t, 1000, 0, 0)
 	r.work(0, 3*shortWindow)
@@ -202,7 +202,7 @@ func TestBurst(t *testing.T) {
 	r.wantTimeToGo("30 s later", 0, 0)
 }
 
-// Time without threads and time before the first result do not count. The remaining work is still known.
+// Time without threads and time before the first result do not lower the rate. The remaining work stays known.
 func TestNoThreads(t *testing.T) {
 	r := newRun(t, 10_000, 0, 0)
 	r.work(10, time.Minute)
@@ -221,7 +221,7 @@ func TestNoThreads(t *testing.T) {
 	r.wantTimeToGo("again", r.left(10), 2)
 }
 
-// A ban voids counts. After it, the rates are measured from zero.
+// A ban voids counts. Then the measurement of the rates begins again.
 func TestBan(t *testing.T) {
 	r := newRun(t, 10_000, 0, 0)
 	r.work(10, time.Minute)

@@ -95,8 +95,8 @@ func progressInterval(running time.Duration) time.Duration {
 	return lastInterval
 }
 
-// Follow gets a snapshot, about once a second, and the time on a monotonic clock. Nobody may change the snapshot
-// afterwards.
+// Follow logs what is new in a snapshot. Call it about once a second, with the time on a monotonic clock. Nobody may change
+// the snapshot afterwards.
 func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 	if !f.started {
 		f.begun, f.looked, f.logged, f.started = now, now, now, true

@@ -49,7 +49,7 @@ func WriteTable(w io.Writer, rows [][]string, color bool) error {
 // number formats a number of solutions: 4,968,057,848; "-" for nil.
 func number(d *queens.Decimal) string { return humanize.Big((*big.Int)(d)) }
 
-// ConfirmedBy returns a clause for people that says what confirms a total.
+// ConfirmedBy says in a clause, for people, what confirms a total.
 func ConfirmedBy(c *queens.Confirmed) string {
 	switch by := &c.By; c.Level {
 	case queens.Published:
@@ -71,7 +71,7 @@ func ConfirmedBy(c *queens.Confirmed) string {
 	return "nothing confirms it"
 }
 
-// TimeToGo returns the text of [Remaining] in the form that follows a heading: 1m20s to 2m.
+// TimeToGo returns the text of [Remaining] as it stands below the heading "time to go": 1m20s to 2m.
 func TimeToGo(s *queens.Snapshot) string {
 	return strings.TrimPrefix(strings.TrimSuffix(Remaining(s), " to go"), "time to go ")
 }

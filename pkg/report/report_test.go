@@ -22,7 +22,7 @@ func seconds(s float64) queens.Seconds {
 
 func decimal(x int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(x)) }
 
-// underWay returns a snapshot of a run that counts.
+// underWay returns a snapshot of a run that has not ended.
 func underWay() *queens.Snapshot {
 	return &queens.Snapshot{
 		Run: "n18-aa", N: 18, Symmetry: queens.Full, State: queens.Running, Done: 131, Tasks: 748, WorkDone: 0.21,
@@ -77,8 +77,8 @@ func TestResultJSON(t *testing.T) {
 	}
 }
 
-// The text of a result is the total, and the number of fundamental solutions on a second line. Without a total only a
-// contradiction has an output, in JSON.
+// The text of a result is the total, and the number of fundamental solutions on a second line. Without a total, only a
+// contradicted run has output, and only as JSON.
 func TestResultText(t *testing.T) {
 	contradicted := complete(93, queens.Confirmation{})
 	contradicted.State, contradicted.Total, contradicted.Confirmed = queens.Contradicted, nil, nil
@@ -168,7 +168,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// The text about a stopped run says how to resume it, but not if the ledger is gone.
+// The text about a stopped run says how to resume it, unless the ledger is gone.
 func TestStopped(t *testing.T) {
 	s := underWay()
 	got := report.Stopped(s, s, "/data/n18-aa", "coordinator resume n18-aa")
@@ -185,7 +185,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// lines returns the text for people of each event in a log, one on each line, with its level.
+// lines returns the level and the text for people of each event in a log.
 func lines(t *testing.T, b *bytes.Buffer) (lines []string) {
 	t.Helper()
 	for line := range bytes.Lines(b.Bytes()) {
@@ -203,7 +203,7 @@ func lines(t *testing.T, b *bytes.Buffer) (lines []string) {
 	return lines
 }
 
-// Workers that join at the same time are one line. The progress is logged often at first, and then every minute.
+// Workers that join at the same time share a line. The progress is logged often at first, and then every minute.
 func TestFollower(t *testing.T) {
 	var b bytes.Buffer
 	f := report.Follower{Log: zerolog.New(&b), Progress: true}

@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Result is the outcome of a count. Its JSON fields are fixed.
+// Result is the result of a run. Its JSON fields are fixed.
 type Result struct {
 	N                 int               `json:"n"`                // side of the board
 	Total             *queens.Decimal   `json:"total"`            // number of solutions; null if the run is contradicted
@@ -57,8 +57,8 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// Summary returns the rows of a table about a result with a total, given the number of tasks that were done before this
-// command began.
+// Summary returns the rows of a table about a result, which must have a total. The parameter earlier is the number of tasks
+// that were done before this command began.
 func (r *Result) Summary(earlier uint64) [][]string {
 	s := r.Last
 	rows := [][]string{
@@ -128,9 +128,9 @@ func (r *Result) Log(log zerolog.Logger) {
 	event.Str(humanize.LogField, text).Msg("the run ended")
 }
 
-// Stopped returns lines about a stopped run: its progress, the folder of its ledger, the time to go, and how to resume
-// it. The time to go comes from the second snapshot, the last one while the run counted, which may be nil. If folder is
-// "", the lines say that the ledger is gone.
+// Stopped returns lines about a stopped run: its progress, the folder of its ledger, the time to go, and how to resume it. The
+// second snapshot is the last one before the run stopped, and has the time to go; it may be nil. If folder is "", the lines
+// say that the ledger is gone.
 func Stopped(s, before *queens.Snapshot, folder, resume string) string {
 	left := "not known"
 	if before != nil && before.TimeToGo != nil {

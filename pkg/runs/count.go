@@ -13,7 +13,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Count is what a person asks for. Two runs with the same Count are interchangeable.
+// Count is what a person asks the program to count, and how. Two runs with the same Count are interchangeable.
 type Count struct {
 	N          int
 	Placed     []queens.Square // sorted by row
@@ -33,8 +33,8 @@ func (c *Count) equals(d *Count) bool {
 		c.Depth == d.Depth && c.Redundancy == d.Redundancy
 }
 
-// Of returns the newest unfinished run of a count, or else its newest complete run, or nil. If there is no unfinished
-// run, and a run of the same side can't be read, the error wraps [ErrUnreadable]. It may also wrap [ErrFolder].
+// Of returns the newest unfinished run of a count, or else its newest complete run, or nil. If there is no unfinished run, and
+// a run of the same board side can't be read, the error wraps [ErrUnreadable]. It may also wrap [ErrFolder].
 func (s *Store) Of(c Count) (*Run, error) {
 	list, err := s.List()
 	if err != nil {
@@ -60,13 +60,12 @@ func (s *Store) Of(c Count) (*Run, error) {
 	return complete, nil
 }
 
-// removedPrefix begins the names of the folders of runs that are being removed. So a run is there as a whole, or not at
-// all.
+// removedPrefix begins the names of the folders of runs that are being removed: the store has a run as a whole or not at all.
 const removedPrefix = ".removed-"
 
-// Remove removes a run and returns the size of its files in bytes; with dryRun it removes nothing. It also removes what
-// interrupted calls have left. The error wraps a [ledger.LockedError] if a process works on the run, or [ErrNoRun], or
-// comes from the file system.
+// Remove removes a run and returns the size of its files in bytes; with dryRun it removes nothing. Otherwise it also removes
+// the folders that interrupted calls have left. The error wraps a [ledger.LockedError] if a process works on the run, or
+// [ErrNoRun], or comes from the file system.
 func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
 	if err := s.check(name); err != nil {
 		return 0, err

@@ -34,7 +34,7 @@ var (
 	ErrUnreadable = errors.New("may be of the same count and can't be read: mend that, or start another count with --new")
 )
 
-// Store is the folder of the runs on this machine.
+// Store is a folder of runs on this machine.
 type Store struct{ path string }
 
 // NewStore returns the store in a folder, which need not exist yet. If path is "", the folder is [durable.StateFolder].
@@ -83,8 +83,8 @@ func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger
 	}
 }
 
-// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], says that the name can't be one of a run, or comes
-// from the file system or [ledger.Open].
+// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], says that the name is invalid, or comes from the
+// file system or [ledger.Open].
 func (s *Store) Open(name string) (*ledger.Log, *ledger.State, ledger.Notes, error) {
 	if err := s.check(name); err != nil {
 		return nil, nil, ledger.Notes{}, err
@@ -210,8 +210,8 @@ type Run struct {
 	Name   string
 	Header *ledger.Header // nil with Err
 	Mark   *ledger.Mark   // the last mark; nil if there is none
-	// State is the state of the mark that ends the ledger, or [queens.Running] if no mark ends it. A running run without
-	// Active was interrupted.
+	// State is the state of the mark that ends the ledger, or [queens.Running] if no mark ends it. If it is [queens.Running]
+	// and Active is nil, the run was interrupted.
 	State    queens.State
 	Active   *ledger.LockedError // names the process that works on the run; nil if there is none
 	Modified time.Time           // when the ledger was written last

@@ -118,7 +118,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// If any byte of its header or of its last mark is damaged, a run is listed as unreadable or interrupted.
+// A run with a damaged byte in its header or its last mark is listed as unreadable or interrupted.
 func TestListBelievesWhatChecks(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 6, 1)

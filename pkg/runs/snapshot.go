@@ -6,8 +6,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Snapshot returns what the header and the last mark of a ledger say, without rates and workers. The total is confirmed
-// only if it is published. For other totals an audit says what confirms them.
+// Snapshot returns what the header and the last mark of a ledger say, without rates and workers. The total is confirmed only
+// if it equals the published one. For other totals an audit says what confirms them.
 func (r *Run) Snapshot() queens.Snapshot {
 	s := queens.Snapshot{Run: r.Name, State: r.State, At: r.Modified, Solutions: (*queens.Decimal)(new(big.Int))}
 	if r.Header == nil {
