@@ -71,7 +71,8 @@ func secondsOf(path string, s *ledger.State) ([]float32, error) {
 	return seconds, ledger.Read(path, func(r ledger.Record) error {
 		if r, ok := r.(*ledger.Result); ok && r.Validate(uint64(len(seconds))) == nil {
 			for task := r.First; task < r.End(); task++ {
-				if c, done := countOf(s, task); done && c.Machine == r.Machine && c.Kernel == r.Kernel {
+				c, done := countOf(s, task)
+				if done && !c.Recount && c.Machine == r.Machine && c.Kernel == r.Kernel && c.Count == r.Counts[task-r.First] {
 					seconds[task] = float32(r.Searched.Seconds() / float64(r.Tasks))
 				}
 			}
