@@ -36,7 +36,8 @@ func count(t testing.TB, c Counter, b *queens.Board, ps []queens.Prefix) uint64 
 	return got
 }
 
-// randomBoard returns a board without some random squares. A large board lacks so many squares that its search is short.
+// randomBoard returns a board of side n that does not allow random squares. A large board allows so few squares that its search
+// is short.
 func randomBoard(rng *rand.Rand, n int) queens.Board {
 	b := queens.FullBoard(n)
 	keep := min(1, 9/float64(n)) + 0.15*rng.Float64()
@@ -56,7 +57,7 @@ func randomBoard(rng *rand.Rand, n int) queens.Board {
 	return b
 }
 
-// wildPrefix returns a valid prefix that attacks random squares, whether or not queens can attack them.
+// wildPrefix returns a valid prefix of random masks. Perhaps no queens attack exactly these squares.
 func wildPrefix(rng *rand.Rand, b *queens.Board, row int) queens.Prefix {
 	p := queens.Prefix{Row: row}
 	for _, c := range rng.Perm(b.N)[:row] {
@@ -67,8 +68,8 @@ func wildPrefix(rng *rand.Rand, b *queens.Board, row int) queens.Prefix {
 	return p
 }
 
-// Every vector kernel counts like the reference on random boards, batch after batch with the same counter. Some prefixes come
-// from queens, the others are wild.
+// Every vector kernel counts the same as the reference kernel on random boards, batch after batch with the same counter. Some
+// prefixes have real queens, the others come from wildPrefix.
 func TestKernelsAgreeWithGeneric(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")
@@ -116,7 +117,7 @@ func randomBatch(rng *rand.Rand, b *queens.Board, size int) []queens.Prefix {
 	return batch
 }
 
-// Batches around and beyond the size of a queue's buffers are counted right.
+// Batches of about as many prefixes as a queue's buffers can hold, and larger ones, are counted right.
 func TestBatchesLargerThanTheBuffers(t *testing.T) {
 	for _, k := range laneKernels() {
 		rng := rand.New(rand.NewPCG(3, 4))
@@ -136,8 +137,7 @@ func TestBatchesLargerThanTheBuffers(t *testing.T) {
 	}
 }
 
-// While kernels run on every core, the runtime can stop the world: garbage is collected, and all
-// searches end with their context.
+// While kernels run on every core, the garbage collector can still run, and all searches end when their context ends.
 func TestGarbageIsCollectedDuringSearches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")

@@ -11,24 +11,23 @@ import (
 )
 
 // ErrDeviceLost says that the device of a Counter has failed or does not answer. Count and CountTasks then return an error that
-// wraps it, and the Counter can't count any more. The kernels of this package never return it.
+// wraps it, and the Counter can't count any more. Counters of this package never return it.
 var ErrDeviceLost = errors.New("the device is lost")
 
-// BatchCounter is a [Counter] that can count many tasks of one board at once. A device with thousands of lanes is busy only
-// with many tasks.
+// BatchCounter is a [Counter] that can count many tasks of one board at once. A device with thousands of lanes needs many tasks
+// to be busy.
 type BatchCounter interface {
 	Counter
-	// CountTasks sets counts[i] to the number of completions of the prefixes of tasks[i] on board b, for the first n tasks.
-	// counts must have an element for each task. If there is no error, n is the number of tasks. Everything else is as for
-	// Count.
+	// CountTasks counts the completions of each task's prefixes on board b. It sets counts[i] for the first n tasks; counts
+	// must have an element for each task. If there is no error, n is the number of tasks. Everything else is as for Count.
 	CountTasks(
 		ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64,
 	) (n int, err error)
 }
 
-// CountTasks counts tasks of one board. A [BatchCounter] counts all at once; then Elapsed of each is an equal part of the time.
-// Any other counter counts one after the other. If the counter returns an error, CountTasks returns it, and the counts of the
-// tasks that were counted before. The counts do not name the kernel.
+// CountTasks counts tasks of one board. A [BatchCounter] counts all tasks at once; then the Elapsed of each task is an equal
+// part of the time. Any other counter counts one task after the other. If the counter returns an error, CountTasks returns it,
+// and the counts of the tasks that were counted before. It does not set the field Kernel of the counts.
 func CountTasks(
 	ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64,
 ) ([]queens.TaskCount, error) {

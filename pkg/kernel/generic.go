@@ -67,7 +67,7 @@ func (g *genericCounter) search(rows []Row, s State) uint64 {
 	return found
 }
 
-// CountRows returns the number of ways to place a queen on each row, from a state of the first row.
+// CountRows counts the completions of a state of the first row: the ways to place a queen on each of the rows.
 func CountRows(rows []Row, s State) uint64 {
 	if len(rows) == 0 {
 		return 1

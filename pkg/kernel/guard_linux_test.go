@@ -14,13 +14,13 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Steps touch no memory outside their queues, which lie between inaccessible pages. The buffers are empty, full or in
-// between. Steps store no more states than there is room for.
+// Steps touch no memory outside their queues, which lie between inaccessible pages. The buffers are empty, full or partly
+// filled. Steps store no more states than there is room for.
 func TestGuardPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")
 	}
-	// The kernels with lanes of one width have no other functions.
+	// Kernels with lanes of one width have the same functions, so they are left out.
 	kernels := slices.DeleteFunc(vectorKernels(), func(k Kernel) bool { return strings.Contains(k.Name, "-") })
 	for _, k := range testkit.Sample(t, 1, kernels) {
 		t.Run(k.Name, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestGuardPages(t *testing.T) {
 	}
 }
 
-// stepBetweenGuardPages steps from each row of the full board of side n, and of the same board with only every other row.
+// stepBetweenGuardPages makes steps from each row of the full board of side n, and again if only every second row is open.
 func stepBetweenGuardPages[T word](t *testing.T, s *search[T], n int) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	from, to := betweenGuardPages[T](t), betweenGuardPages[T](t)

@@ -22,14 +22,14 @@ type Kernel struct {
 	// New returns a Counter with the buffers and devices that it needs. Each thread makes its own Counter, and closes it. The
 	// error says what the machine lacks or what failed; it need not name the kernel. See [Kernel.WithCounter].
 	New func() (Counter, error)
-	// AtOnce is the number of tasks of a large run that keep a [BatchCounter] busy for about a second. It is 0 if New returns
-	// any other Counter.
+	// AtOnce is the number of tasks of a large run that keep a [BatchCounter] busy for about a second. It is 0 if New returns a
+	// Counter that is no BatchCounter.
 	AtOnce int
 }
 
 // WithCounter makes a Counter, calls the function use with it, and closes it, even if use panics, all on the goroutine of the
-// caller. If New fails, use is not called. The error joins those of New, use and Close. An error of New or Close names the
-// kernel.
+// caller. If New fails, WithCounter returns its error and does not call use. Otherwise the error joins those of use and Close.
+// An error of New or Close names the kernel.
 func (k Kernel) WithCounter(use func(Counter) error) (err error) {
 	c, err := k.New()
 	if err != nil {
@@ -55,8 +55,8 @@ type Counter interface {
 	//
 	// The board and the prefixes must be valid; see their Validate methods.
 	Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
-	// Close frees what the Counter holds, also after a Count with an error. It is called once, after all other methods. The
-	// error says what could not be freed; all counts before it are right nevertheless.
+	// Close frees what the Counter holds, also after a Count with an error. The caller must call it once, after all other
+	// methods. The error says what could not be freed; all counts before it are right nevertheless.
 	Close() error
 }
 
@@ -97,7 +97,7 @@ func Choose(name string) (Kernel, error) {
 }
 
 // Differing returns the fastest kernel of this machine that is not one of the named kernels, or the reference kernel if all are
-// named. A search by this kernel shares little code with searches by the named kernels.
+// named. Unless all are named, a search by this kernel runs other code in its inner loop than searches by the named kernels.
 func Differing(names ...string) Kernel { return differing(Available(), names) }
 
 // differing is [Differing] for a machine with the given kernels, the fastest first.

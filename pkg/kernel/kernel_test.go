@@ -45,7 +45,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// Choose selects a kernel by its name, and the first for auto.
+// Choose selects a kernel by its name, and the fastest for auto.
 func TestChoose(t *testing.T) {
 	wants := map[string]string{kernel.Auto: names()[0]}
 	for _, name := range names() {
@@ -101,7 +101,7 @@ func TestChooseUnknown(t *testing.T) {
 	}
 }
 
-// BenchmarkKernel counts full boards from all prefixes of two rows, in one call.
+// BenchmarkKernel counts the solutions of full boards, below all prefixes of two rows in one call.
 func BenchmarkKernel(b *testing.B) {
 	for _, k := range kernel.Available() {
 		for _, n := range []int{10, 12, 14, 16} {
@@ -174,7 +174,7 @@ func names() []string {
 	return names
 }
 
-// WithCounter returns the errors of use and of Close together. It closes the counter once, even if use panics.
+// WithCounter joins the errors of the function that it calls and of Close. It closes the counter once, even if use panics.
 func TestWithCounter(t *testing.T) {
 	errUse, errClose := errors.New("use"), errors.New("close")
 	fake := kerneltest.Fake{CloseError: errClose}

@@ -16,8 +16,9 @@ func shiftCounts[T word]() (shifts [queens.MaxN]shift) {
 	return shifts
 }
 
-// factors returns the operands of multiplications that shift 16-bit words. The low half of a word times the left factor is
-// the word shifted to the left. The high half of a word times the right factor is the word shifted to the right.
+// factors returns the operands of multiplications that shift 16-bit words. If a word is multiplied by the left factor, the low
+// half of the product is the word shifted to the left. If it is multiplied by the right factor, the high half is the word
+// shifted to the right.
 func factors() (shifts [queens.MaxN]shift) {
 	for rows := 1; rows < queens.MaxN; rows++ {
 		shifts[rows] = newShift[uint16](1<<rows, 1<<16>>rows)

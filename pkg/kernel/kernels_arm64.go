@@ -8,7 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// signedCounts returns the operands of USHL, which shifts to the left by the signed low byte of each word.
+// signedCounts returns the operands of USHL. It shifts each word to the left by a signed byte, so to the right if the byte is
+// negative.
 func signedCounts[T word]() (shifts [queens.MaxN]shift) {
 	for rows := range shifts {
 		shifts[rows] = newShift[T](rows, -rows)

@@ -6,7 +6,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel, also that of package opencl, searches problems. A problem is what is left to search for prefixes of one depth
+// Every kernel, also that of package opencl, searches problems. A problem is the rest of a search below prefixes of one depth,
 // after each row with a single allowed square has got its queen.
 
 // State is the state of a search: the columns attacked in one row, as in [queens.Prefix]. Left may have bits beyond the
@@ -18,8 +18,8 @@ func (s State) Below(rows int) State {
 	return State{s.Cols, s.Left << (rows & 31), s.Right >> (rows & 31)}
 }
 
-// Problem is what is left to search for prefixes of one depth: the rows that still need a
-// queen, and the squares that these rows allow.
+// Problem is the rest of a search below prefixes of one depth: the rows that still need a queen, and the squares that these
+// rows allow.
 type Problem struct {
 	allow  [queens.MaxN]uint32 // for each open row, the allowed squares that the queens of filled do not attack
 	open   uint32              // the rows that need a queen, one bit each
@@ -27,7 +27,7 @@ type Problem struct {
 	filled uint32              // columns of the queens that were placed on rows from Depth on
 }
 
-// newProblem returns the problem in which all rows of b from row depth on are open.
+// newProblem returns a problem for prefixes of the given depth. All rows of b below the prefixes are open.
 func newProblem(b *queens.Board, depth int) Problem {
 	return Problem{allow: b.Allow, open: uint32(1<<uint(b.N) - 1<<uint(depth)), Depth: depth}
 }
@@ -109,8 +109,8 @@ func (p *Problem) Rows(to []Row) []Row {
 // First returns the number of rows from the states' row to the first open row. If no row is open, the number means nothing.
 func (p *Problem) First() int { return bits.TrailingZeros32(p.open) - p.Depth }
 
-// Problems splits a batch of prefixes into problems. All prefixes of a problem have the same depth. Each row with a single
-// allowed square has got its queen.
+// Problems splits a batch of prefixes into problems. All prefixes of a problem have the same depth. In a problem, each row with
+// a single allowed square has got its queen.
 type Problems struct {
 	board    *queens.Board
 	prefixes []queens.Prefix

@@ -14,14 +14,14 @@ import (
 const SelfTestN = 12
 
 // selfTestSides has the sides of the large boards that [SelfTest] counts: two, because a kernel may use different functions for
-// wide and for very wide boards. With each side stand the number of rows that the prefixes of the full board leave, and the
+// wide and for very wide boards. The field left is the number of rows that prefixes of the full board leave, and gapped is the
 // greatest number of prefixes of the gapped board.
 var selfTestSides = []struct{ n, left, gapped int }{{20, 9, 3}, {28, 12, 40}}
 
 // SelfTest counts boards with kernel k. It compares the totals of small full boards with the published ones, and all other
 // counts with counts of the reference kernel. The boards have few and many columns, few and many open rows, and rows with and
-// without gaps, so that every function of the kernel runs. On a CPU, SelfTest takes milliseconds. A worker or coordinator calls
-// it before it counts a run, because its machine or its build may be broken although the test suite passed. The error for a
+// without gaps, so that every function of the kernel runs. On a CPU, SelfTest takes milliseconds. Workers and coordinators call
+// it before they count a run, because their machine or build may be broken although the test suite passed. The error for a
 // wrong count names the kernel, the side and both numbers. Other errors come from [Kernel.WithCounter] or [CountTasks], such as
 // context.Cause(ctx).
 func SelfTest(ctx context.Context, k Kernel) error {
@@ -52,7 +52,8 @@ func SelfTest(ctx context.Context, k Kernel) error {
 const alone = 4
 
 // compare counts the first prefixes of a board, each in a task of its own, and all prefixes in one more task. It returns an
-// error if a count is wrong. Up to side SelfTestN, it needs the full board and all prefixes with some number of rows.
+// error if a count is wrong. Up to side SelfTestN, the board must be full, and the prefixes must be all those with some number
+// of rows.
 func compare(ctx context.Context, name string, c Counter, board *queens.Board, prefixes []queens.Prefix) error {
 	var tasks [][]queens.Prefix
 	for i := range min(alone, len(prefixes)) {
@@ -111,8 +112,8 @@ func gappedBoard(n int) queens.Board {
 	return queens.Board{N: n, Allow: p.allow}
 }
 
-// deepPrefixes returns random prefixes of a board that leave the given number of rows. It tries as many seeds as most says;
-// each gives at most one prefix. Equal arguments give equal prefixes.
+// deepPrefixes returns random prefixes of a board that leave the given number of rows. The parameter most is the number of
+// seeds that it tries; each gives at most one prefix. Equal arguments give equal prefixes.
 func deepPrefixes(b *queens.Board, left, most int) (prefixes []queens.Prefix) {
 	for seed := range uint64(most) {
 		rng := rand.New(rand.NewPCG(seed, 0))

@@ -51,7 +51,7 @@ func TestCheckOfAKernelWrongForWideBoards(t *testing.T) {
 	}
 }
 
-// A canceled self-test returns the cause of its context, whatever the kernel.
+// A canceled self-test of any kernel returns the context.Cause of its context.
 func TestCheckEndsWithItsContext(t *testing.T) {
 	reason := errors.New("not wanted")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -12,9 +12,9 @@ import (
 
 // The vector kernels search depth first, but with many states at once. Each row has a queue of states that need a queen in that
 // row. A step takes states from the queue of one row into the lanes of vectors, and appends their children to the queue of the
-// next row. A lane that has tried all squares of its state takes the next state, so lanes idle only at the end of a flush. The
-// search steps from the deepest queue that holds at least minBatch states, which bounds the length of the queues. If no queue
-// holds that many, it flushes the topmost queue that has states: it steps until none is left there.
+// next row. A lane that has tried all squares of its state takes the next state, so few lanes are idle before the end of a
+// flush. The search steps from the deepest queue that holds at least minBatch states, which bounds the length of the queues. If
+// no queue holds that many, it flushes the topmost queue that has states: it steps until none is left there.
 
 const (
 	// laneCount is the greatest number of states that a queue keeps in lanes between two steps.
@@ -34,7 +34,7 @@ type word interface{ uint16 | uint32 }
 
 // queue holds the states that need a queen in one row.
 type queue[T word] struct {
-	// lanes holds the vectors with which the next step begins. Each lane has a state (cols, left, right) and free: the free
+	// lanes holds the vectors with which the next step begins. Each lane has a state (cols, left, right), and in free the free
 	// squares that are still to be tried. An idle lane has no free square, and all its columns are taken.
 	lanes struct{ cols, left, right, free [laneCount]T }
 	// The first n entries of the buffers are states as in [queens.Prefix]. Each has at least one free square. left may have
@@ -62,7 +62,7 @@ type rowMasks struct {
 	// and shifts[5] from the next row to the last.
 	shifts [6]shift
 	_      [48]byte // fills the cache line
-	// vectors has each of these words in all lanes, for the steps of instruction sets with a function spread.
+	// vectors has each of these words in all lanes, for the steps of instruction sets that have a function spread.
 	vectors [20][8]uint64
 }
 
@@ -87,7 +87,7 @@ func repeat[T word](x uint32) uint32 { return uint32(T(x)) * (math.MaxUint32 / u
 type step[T word] func(from, to *queue[T], masks *rowMasks, flush bool) uint64
 
 // instructionSet has the functions of an instruction set for lanes of type T, and their constants. For AVX2 and AVX-512,
-// internal/asm generates it (run scripts/generate); for NEON it is written by hand.
+// internal/asm generates both (run scripts/generate); for NEON they are written by hand.
 type instructionSet[T word] struct {
 	// steps[i] are the steps for a row with i rows below it, from i = 2 on. The last element is also for rows with more rows
 	// below.
@@ -138,7 +138,7 @@ type search[T word] struct {
 	deepest int       // last row that is searched in steps
 }
 
-// newSearch returns a search for problems with at most the given number of rows.
+// newSearch returns a search of problems with at most the given number of rows.
 func newSearch[T word](set *instructionSet[T], c *call, rows int) *search[T] {
 	s := &search[T]{
 		instructionSet: set, call: c,
@@ -163,9 +163,9 @@ type view struct {
 	first   int    // the number of rows from the row of the states down to the first open row
 }
 
-// count adds the number of completions of the states to found. There are at least three rows. Bit 0 of their Allow is the
-// first column of the view, and the view has every column that needs a queen. count returns false if the context has ended;
-// then the search must be cleared.
+// count adds the number of completions of the states to found. There must be at least three rows. Bit 0 of their Allow is the
+// first column of the view, and the view must have every column that needs a queen. count returns false if the context has
+// ended; then the search must be cleared.
 func (s *search[T]) count(rows []Row, states []State, v view) bool {
 	s.prepare(rows, v.columns)
 	top, allow := &s.queues[0], T(rows[0].Allow)
@@ -224,8 +224,8 @@ func hasGaps(rows []Row) bool {
 	return false
 }
 
-// process steps from the deepest queue with at least minBatch states, until every queue from that of row top downward has
-// fewer. The queues below that of the given row must have fewer already. process returns false if the context ended first.
+// process always steps from the deepest queue with at least minBatch states, until row top and all rows below it have queues
+// with fewer. Rows below the given row must already have queues with fewer. process returns false if the context ended first.
 func (s *search[T]) process(top, row int) bool {
 	for row >= top {
 		if s.queues[row].n < minBatch {

@@ -83,8 +83,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// A vector kernel calls its assembly. A right count does not show that, because the scalar search for the last rows would
-// count right too.
+// A vector kernel calls its assembly. A right count does not show that, because a search in plain Go would count right too.
 func TestAssemblyIsEntered(t *testing.T) {
 	for _, k := range laneKernels() {
 		for _, n := range []int{10, 20, 28} {
@@ -168,7 +167,7 @@ func TestChosenLanes(t *testing.T) {
 	}
 }
 
-// Every kernel with lanes counts like generic, with up to eight outer columns.
+// Every kernel with lanes counts the same as generic, with up to eight outer columns.
 func TestLanesAgreeOnEverySide(t *testing.T) {
 	reference := newCounter(t, generic)
 	for n := 12; n <= windowColumns+8; n++ {

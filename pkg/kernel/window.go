@@ -28,9 +28,9 @@ func (c *vectorCounter) outerColumns(p *Problem, states []State) int {
 	return outer
 }
 
-// placeOuter counts the completions of the states. It places queens in the outer ones of the columns low..high-1, until the
-// columns that need a queen fit into a window. Columns outside low..high-1 must not need a queen. It returns false if the
-// context has ended.
+// placeOuter counts the completions of the states. It places queens in columns at the ends of low..high-1, until the columns
+// that need a queen fit into a window. Columns outside low..high-1 must not need a queen. It returns false if the context has
+// ended.
 func (c *vectorCounter) placeOuter(p *Problem, states []State, low, high int) bool {
 	filled := p.filled | common(states)
 	for high-low > windowColumns {
@@ -99,8 +99,8 @@ func common(states []State) uint32 {
 	return cols
 }
 
-// searchWindow counts the completions of the states in 16-bit lanes. low..high-1 are at most windowColumns columns; the others
-// must not need a queen. It returns false if the context has ended.
+// searchWindow counts the completions of the states in 16-bit lanes. The columns low..high-1 must be at most windowColumns; the
+// others must not need a queen. It returns false if the context has ended.
 func (c *vectorCounter) searchWindow(p *Problem, states []State, low, high int) bool {
 	rows, first := p.Rows(c.rows[:0]), p.First()
 	if len(rows) < 3 {

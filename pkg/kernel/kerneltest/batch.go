@@ -28,13 +28,13 @@ func newBatch(name string, board queens.Board) *batch {
 	return &batch{name: name, board: board}
 }
 
-// add adds the prefix of queens on the given columns. Its count comes from the oracle, which does not use masks.
+// add adds the prefix with queens on the given columns. Its count comes from the oracle, which does not use masks.
 func (b *batch) add(columns []int) {
 	allowed := func(row, col int) bool { return has(b.board.Allow[row], col) }
 	b.append(b.prefix(columns), oracle.Count(b.board.N, allowed, columns))
 }
 
-// addShort adds the first prefix of the given columns that has at least the given number of rows and a short search.
+// addShort adds a prefix with queens on the given columns: the shortest with a short search and at least the given rows.
 func (b *batch) addShort(columns []int, rows int) {
 	for !isShort(&b.board, b.prefix(columns[:rows])) {
 		rows++
@@ -42,7 +42,7 @@ func (b *batch) addShort(columns []int, rows int) {
 	b.add(columns[:rows])
 }
 
-// addDepths adds every prefix of the given columns that has a short search.
+// addDepths adds every prefix with queens on the given columns that has a short search.
 func (b *batch) addDepths(columns []int) {
 	for rows := range len(columns) + 1 {
 		if isShort(&b.board, b.prefix(columns[:rows])) {
@@ -79,7 +79,7 @@ func (b *batch) append(p queens.Prefix, want uint64) {
 	b.prefixes, b.wants = append(b.prefixes, p), append(b.wants, want)
 }
 
-// prefix returns the state after queens on the given columns.
+// prefix returns the prefix with queens on the given columns.
 func (b *batch) prefix(columns []int) queens.Prefix {
 	var p queens.Prefix
 	for _, col := range columns {
@@ -88,12 +88,12 @@ func (b *batch) prefix(columns []int) queens.Prefix {
 	return p
 }
 
-// only returns the batch with the i-th prefix alone.
+// only returns a batch that has just the i-th prefix.
 func (b *batch) only(i int) *batch {
 	return &batch{fmt.Sprintf("%s, prefix %d", b.name, i), b.board, b.prefixes[i : i+1], b.wants[i : i+1]}
 }
 
-// draw returns a batch of the given size. Its prefixes are drawn at random, with repetition.
+// draw returns a batch of the given size. Its prefixes are drawn at random from those of b, with repetition.
 func (b *batch) draw(rng *rand.Rand, size int) *batch {
 	drawn := newBatch(fmt.Sprintf("%s, %d drawn", b.name, size), b.board)
 	for range size {
@@ -155,7 +155,7 @@ func (b *batch) countedBy(ctx context.Context, c kernel.Counter) error {
 	return nil
 }
 
-// firstMismatch describes the first prefix that the counter counts wrong without the others.
+// firstMismatch describes the first prefix that the counter counts wrong when it gets this prefix alone.
 func (b *batch) firstMismatch(ctx context.Context, c kernel.Counter) string {
 	var pulse atomic.Uint64
 	for i, want := range b.wants {
@@ -184,10 +184,10 @@ func allPrefixes(n int) *batch {
 	return b
 }
 
-// densities is the number of densities of a solvableBoard, which allows from an eighth of its squares to all.
+// densities is the number of densities of a solvableBoard: the parts of its squares that it allows, an eighth to all.
 const densities = 5
 
-// solvableBoard returns a random board that has a solution, and the solution. n must not be 2 or 3.
+// solvableBoard returns an empty batch on a random board that has a solution, and the solution. n must not be 2 or 3.
 func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) {
 	b, columns := newBatch(name, queens.FullBoard(n)), solution(rng, n)
 	for row, col := range columns {

@@ -19,8 +19,7 @@ const maxPulsesAfterCancel = 2
 
 var errStop = errors.New("stopped by the test")
 
-// longSearches returns batches that most kernels count for seconds to years, each for a different
-// reason.
+// longSearches returns batches that take most kernels seconds to years, each for a different reason.
 func longSearches() []*batch {
 	deep := newBatch("one prefix", queens.FullBoard(20))
 	deep.addKnown()
@@ -39,8 +38,8 @@ func longSearches() []*batch {
 
 // outerColumns returns a batch without a completion, on whose board there are many thousands of ways to place the queens of
 // n-16 outer columns. Most rows allow the first n-16 columns. All rows but two allow the last column. So a kernel that begins
-// at the edge with fewer squares places the queens of the first columns. The last two rows allow the same two columns, side by
-// side.
+// with the outer column of fewer squares fills the first columns. The last two rows allow only the same two neighboring
+// columns, so their queens attack each other.
 func outerColumns(n int) *batch {
 	const fewSquares = 3
 	rng, outer := newRand(uint64(n)), n-16
@@ -59,7 +58,7 @@ func outerColumns(n int) *batch {
 	return b
 }
 
-// If the context has already ended, Count returns the cause and no count for any batch, and the next call counts right.
+// If the context has already ended, Count returns the cause and 0, whatever the batch, and the next call counts right.
 func canceledBefore(t *testing.T, k kernel.Kernel) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStop)
@@ -72,8 +71,8 @@ func canceledBefore(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// A search increments its pulse. When its context ends, it stops at its next poll, with the cause
-// and no count, and the counter's next count is right.
+// A search increments its pulse. When its context ends, it stops within maxPulsesAfterCancel pulses, with the cause and no
+// count. The counter's next count is right.
 func canceledDuring(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
 	for _, b := range longSearches() {
@@ -124,7 +123,7 @@ func noAllocation(t *testing.T, k kernel.Kernel) {
 }
 
 // A counter counts right while other counters of its kernel search other boards, and does not disturb them. The race detector
-// finds more.
+// can find more errors.
 func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -150,8 +149,8 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// Close returns nil for a new counter, after a Count, and after a canceled Count. Other counters count right, made before or
-// after the Close.
+// Close returns nil for a new counter, after a Count, and after a canceled Count. Counters that are made before or after the
+// Close count right.
 func closed(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
 	before := NewCounter(t, k)
@@ -182,8 +181,8 @@ func closed(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// searching counts a batch over and over in a goroutine, until Count returns an error or a wrong
-// count, so that a fast kernel does not finish before the test cancels it.
+// searching counts a batch over and over in a goroutine, so that a fast kernel does not finish before the test cancels it. It
+// ends when Count returns an error or a wrong count.
 type searching struct {
 	pulse atomic.Uint64
 	seen  uint64 // pulse when it was last seen to advance

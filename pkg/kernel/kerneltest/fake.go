@@ -10,11 +10,10 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// This file has kernels for tests of code that uses kernels: counters that the end of the test closes, and a fake, which
-// counts what the test says and notices misuse.
+// This file is for tests of code that uses kernels. NewCounter returns a counter that is closed when the test ends. A Fake
+// counts what the test says, and fails the test if its counters are misused.
 
-// NewCounter returns a counter of the kernel. It fails the test if there is none. The end of the
-// test closes the counter.
+// NewCounter returns a counter of the kernel. It fails the test if New fails. The counter is closed when the test ends.
 func NewCounter(t testing.TB, k kernel.Kernel) kernel.Counter {
 	t.Helper()
 	c, err := k.New()
@@ -35,7 +34,7 @@ type Fake struct {
 	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
 	// CountTasks is the method of kernel.BatchCounter. If it is nil, the counters are no BatchCounters.
 	CountTasks func(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
-	// New is called first by the kernel's New, unless it is nil. The kernel's New returns its error.
+	// If New is not nil, the kernel's New calls it first, and returns its error.
 	New func() error
 	// CloseError is the error of every Close.
 	CloseError error

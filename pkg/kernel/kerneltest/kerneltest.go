@@ -18,8 +18,8 @@ import (
 // Exception names a test of the suite that is skipped for a kernel, and the reason.
 type Exception struct{ Property, Reason string }
 
-// Run runs the suite for a kernel, in a subtest with the kernel's name. The subtests must not run in parallel with others,
-// because they count allocations.
+// Run runs the suite for a kernel, in a subtest with the kernel's name. The subtests must not run in parallel with other tests,
+// because a subtest counts allocations.
 func Run(t *testing.T, k kernel.Kernel, exceptions ...Exception) {
 	t.Run(k.Name, func(t *testing.T) {
 		t.Logf("kernel %s", k.Name)
@@ -44,7 +44,7 @@ func Run(t *testing.T, k kernel.Kernel, exceptions ...Exception) {
 	})
 }
 
-// counting has the properties of counts. One counter counts the batches of a property right, one after the other.
+// counting has the properties of right counts. One counter counts all batches of a property right, one after the other.
 var counting = []struct {
 	name    string
 	batches func() []*batch
@@ -64,7 +64,7 @@ var counting = []struct {
 	{"large searches between fixed rows", once(largeSearches)},
 }
 
-// once returns a function that generates batches in its first call. It returns the same batches in every call.
+// once returns a function that generates batches in its first call, and returns these batches in every call.
 func once(generate func(add func(*batch))) func() []*batch {
 	return sync.OnceValue(func() (batches []*batch) {
 		generate(func(b *batch) { batches = append(batches, b) })
@@ -104,8 +104,8 @@ func wholeTotals(add func(*batch)) {
 	}
 }
 
-// One counter counts many boards right, one after the other. The boards have all sides and densities, and the prefixes all
-// depths.
+// One counter counts many boards right, one after the other. The boards have all sides from 4 and all densities. The prefixes
+// have all depths.
 func randomBoards(add func(*batch)) {
 	for seed := range uint64(400) {
 		rng := newRand(seed)
@@ -118,8 +118,8 @@ func randomBoards(add func(*batch)) {
 	}
 }
 
-// Bit 31 is a column like any other. One board of side 32 is full and has deep prefixes. The other allows all squares of its
-// first two rows but few squares of its other rows, and has the shortest prefix whose search is short.
+// Bit 31 is a column like any other. For each seed, one board of side 32 is full and has deep prefixes. The other allows all
+// squares of its first two rows but few squares of its other rows, and has the shortest prefix whose search is short.
 func allColumns(add func(*batch)) {
 	for seed := range uint64(10) {
 		rng := newRand(seed)
@@ -171,7 +171,7 @@ func batchSizes(add func(*batch)) {
 	add(newBatch("nil", queens.FullBoard(8)))
 }
 
-// Hundreds of states have more children than a queue of states may have room for.
+// Hundreds of prefixes are counted right, even if they have more children than a kernel's queue has room for.
 func manyChildren(add func(*batch)) {
 	rng := newRand(0)
 	b, _ := solvableBoard(rng, "two rows allow all squares", 16, 1)
@@ -182,7 +182,7 @@ func manyChildren(add func(*batch)) {
 	}
 }
 
-// A prefix of all rows counts 1, whatever its board allows.
+// A prefix of all rows has one completion, whatever its board allows.
 func completePrefixes(add func(*batch)) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for _, board := range []queens.Board{queens.FullBoard(n), {N: n}} {

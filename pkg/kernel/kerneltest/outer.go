@@ -21,7 +21,7 @@ func randomOuter(add func(*batch)) {
 	}
 }
 
-// outerBatch returns a batch of randomOuter.
+// outerBatch returns a batch for randomOuter.
 func outerBatch(n int, seed uint64) *batch {
 	rng := newRand(uint64(n)<<32 | seed)
 	b, columns := solvableBoard(rng, fmt.Sprintf("n=%d, seed %d", n, seed), n, rng.IntN(densities))
@@ -32,7 +32,7 @@ func outerBatch(n int, seed uint64) *batch {
 			fixed = append(fixed, first+row)
 		}
 	}
-	// The deeper prefix covers some fixed rows, with queens on other squares.
+	// The second prefix may cover fixed rows, with queens on other squares.
 	other, depth := solution(rng, n), 1+rng.IntN(n-1)
 	for row := range n {
 		switch {

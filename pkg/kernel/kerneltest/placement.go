@@ -18,8 +18,8 @@ func solution(rng *rand.Rand, n int) []int {
 	}
 }
 
-// place places queens on the rows whose column is -1, the row with the fewest allowed squares first. It returns false if a
-// search within the budget finds no solution.
+// place places queens on the rows whose column is -1, the row with the fewest allowed squares first. It returns false if it
+// finds no solution within the budget.
 func place(rng *rand.Rand, board queens.Board, columns []int, budget *int) bool {
 	row, fewest := -1, queens.MaxN+1
 	for r, col := range columns {
@@ -46,7 +46,7 @@ func place(rng *rand.Rand, board queens.Board, columns []int, budget *int) bool 
 	return false
 }
 
-// attacks reports whether the prefix attacks a square below it.
+// attacks reports whether the prefix attacks a square below its rows.
 func attacks(p queens.Prefix, s queens.Square) bool {
 	down := s.Row - p.Row
 	return has(p.Cols, s.Column) || has(p.Left, s.Column-down) || has(p.Right, s.Column+down)

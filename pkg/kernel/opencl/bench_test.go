@@ -20,7 +20,7 @@ var (
 	benchTime   = flag.Duration("opencl.time", time.Second, "least time of a count in BenchmarkStates")
 )
 
-// opened returns a counter with the given settings. If the device does not take them, it skips the benchmark.
+// opened returns a counter with the given settings. If open returns an error, the benchmark is skipped.
 func opened(b *testing.B, s settings) *counter {
 	b.Helper()
 	c, err := open(*benchDevice, s)
@@ -35,8 +35,9 @@ func opened(b *testing.B, s settings) *counter {
 	return c
 }
 
-// BenchmarkStates measures how many states the device searches in a second, and for which part of the time its lanes are
-// idle. It uses the sizes that New chooses, and others. A count has enough copies of a board to take a while.
+// BenchmarkStates measures how many states the device searches in a second, and for which part of the time its lanes are idle.
+// It measures the settings that New chooses, and others. It doubles the copies of a board until their count takes at least
+// -opencl.time.
 func BenchmarkStates(b *testing.B) {
 	const n = 14
 	board := queens.FullBoard(n)

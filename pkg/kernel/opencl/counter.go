@@ -19,10 +19,11 @@ const (
 	// launchTime is how long a launch shall take. It is much longer than the pause between two launches, and so short that a
 	// count is canceled in time even if other processes use the device.
 	launchTime = 10 * time.Millisecond
-	// pollTime is the time between two checks whether a launch has ended. A driver that waits for the end would use a core.
+	// pollTime is the time between two checks whether a launch has ended. If the driver waited for the end, it would keep a
+	// core busy.
 	pollTime = 50 * time.Microsecond
-	// A launch has one round while the host still has prefixes. After that it has manyRounds while rounds end early because
-	// lanes are idle, else fewRounds. Before each round, states of busy lanes move to the queue if it is empty.
+	// A launch has one round while the host still has prefixes. Later launches have manyRounds while rounds end early because
+	// lanes are idle, else fewRounds. If the queue is empty before a round, states of busy lanes move to it.
 	fewRounds, manyRounds = 2, 8
 	// A round has firstBudget to maxBudget steps of each lane, unless it ends early; see search.cl.
 	firstBudget = 256
@@ -31,7 +32,7 @@ const (
 	maxTasks = 1 << 12
 )
 
-// Words of control for each round, as in search.cl.
+// Indices of the words of control, as in search.cl. Each round has its own words.
 const (
 	next = iota
 	size
@@ -161,8 +162,8 @@ func (c *counter) upload() error {
 	return c.context.Err()
 }
 
-// launch searches for about launchTime. While prefixes are still to come, it has only one round, so that the host can fill
-// the queue after it.
+// launch runs a launch, which takes about launchTime. While prefixes are still to come, it has only one round, so that the
+// host can fill the queue after it.
 func (c *counter) launch() error {
 	last := fewRounds
 	switch {
@@ -239,7 +240,7 @@ func sleep(d time.Duration) {
 }
 
 // adapt sets the budget and the expected time of the next launch. took is how long the last launch took, and steps is how many
-// steps its busiest lanes took. A launch that ended early can only show that the budget is too large.
+// steps its busiest lanes took. After a launch that ended early, the budget can only shrink.
 func (c *counter) adapt(took time.Duration, steps uint64) {
 	c.expected = min(took, launchTime)
 	if c.early && took <= launchTime {

@@ -13,7 +13,7 @@ import (
 )
 
 // Devices loads the drivers of this machine and returns their devices. The index of a device is its place in the list, which
-// does not change until drivers or devices do. The error says why there is no device, or how a driver failed.
+// does not change until drivers or devices do. If there is no device, the error says why.
 func Devices() ([]Device, error) {
 	found, err := cl.Devices()
 	if err != nil {
@@ -30,8 +30,8 @@ func Devices() ([]Device, error) {
 }
 
 // Kernel returns the kernel of a name such as opencl:0, which counts on the device of that index. It loads no driver. It
-// returns an error if what follows the prefix is no index from 0 to 65535. The kernel's New returns an error if there is no
-// such device or it can't run the kernel. Its counters count many tasks at once, see [kernel.BatchCounter].
+// returns an error if what follows opencl: is no index from 0 to 65535. The kernel's New returns an error if there is no such
+// device, or the device can't run the kernel. Its counters count many tasks at once, see [kernel.BatchCounter].
 func Kernel(name string) (kernel.Kernel, error) {
 	index, err := strconv.ParseUint(strings.TrimPrefix(name, Prefix), 10, 16)
 	if err != nil {

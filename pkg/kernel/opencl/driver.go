@@ -16,8 +16,8 @@ import (
 // step is what a counter does with its device between two polls of the context. It takes about launchTime.
 type step func(*counter) error
 
-// How long a step may take, in ticks. If the process is suspended and continues, that time counts as one tick, so the counter
-// does not give up its device.
+// How long a step may take, in ticks. If the process is suspended and continues, the time between counts as one tick, so the
+// counter does not give up its device.
 const (
 	tickTime = time.Second
 	// stepTicks bounds any step. In the first step, a driver may compile its code again.

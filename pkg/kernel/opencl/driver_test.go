@@ -56,7 +56,7 @@ func TestStepTimes(t *testing.T) {
 	}
 }
 
-// hangingCounter returns a counter of the first device. Its calls hang until answer is called.
+// hangingCounter returns a counter of the first device. Its steps hang until the test calls the function answer.
 func hangingCounter(t *testing.T) (c *counter, answer func()) {
 	t.Helper()
 	c, err := open(0, settings{})
@@ -70,8 +70,8 @@ func hangingCounter(t *testing.T) (c *counter, answer func()) {
 	return c, func() { close(answers) }
 }
 
-// If a device hangs, a count ends with ErrDeviceLost, canceled or not. Close also ends, and its error says when the memory is
-// freed: when the device answers after all.
+// If a device hangs, a count ends with ErrDeviceLost, whether it is canceled or not. Close also ends, and its error says when
+// the memory is freed: when the device answers after all.
 func TestHangingDevice(t *testing.T) {
 	firstDevice(t)
 	for name, test := range map[string]struct{ counts, canceled bool }{

@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// slots is the number of rows of a problem on the device, as in search.cl. A problem with fewer rows takes the last slots.
+// slots is the greatest number of rows of a problem, as in search.cl. A problem with fewer rows takes the last slots.
 const slots = 32
 
 // maxProblems is the greatest number of problems of a board: one for each depth from 0 that leaves
@@ -47,7 +47,7 @@ type feed struct {
 	rows     [maxProblems * slots]row
 }
 
-// start begins with tasks of a board. found must have an element for each task.
+// start begins with the first of the tasks. The slice found must have an element for each task.
 func (f *feed) start(b *queens.Board, tasks [][]queens.Prefix, found []uint64) {
 	f.board, f.tasks, f.found = b, tasks, found
 	f.task, f.begun, f.states, f.problems, f.first = 0, false, nil, 0, slots

@@ -30,7 +30,7 @@ func firstDevice(t testing.TB) kernel.Kernel {
 	return k
 }
 
-// The first device passes the suite of every kernel.
+// The first device passes the suite that every kernel must pass.
 func TestKernel(t *testing.T) { kerneltest.Run(t, firstDevice(t), exceptions...) }
 
 func FuzzKernel(f *testing.F) { kerneltest.Fuzz(f, firstDevice(f)) }
@@ -59,8 +59,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// CountTasks returns the count of each task, for any number of tasks: also for tasks of mixed depths, of prefixes without
-// completion, and without prefixes.
+// CountTasks returns the count of each task, however many tasks there are. Tasks may have prefixes of mixed depths, prefixes
+// without a completion, or no prefixes.
 func TestCountTasks(t *testing.T) {
 	c := kerneltest.NewCounter(t, firstDevice(t))
 	reference := kerneltest.NewCounter(t, kernel.Reference())
@@ -89,7 +89,7 @@ func TestCountTasks(t *testing.T) {
 	}
 }
 
-// randomTasks returns a board with a row of a single square, and tasks with prefixes of that board.
+// randomTasks returns a board with a row that allows a single square, and tasks with prefixes of that board.
 func randomTasks(rng *rand.Rand, tasks int) (queens.Board, [][]queens.Prefix) {
 	board := queens.FullBoard(11 + rng.IntN(3))
 	board.Allow[7] = 1 << rng.IntN(board.N)
@@ -129,7 +129,7 @@ func states(b *queens.Board, p queens.Prefix) (sum uint64) {
 	return sum
 }
 
-// A lane places a queen in each step, unless it is idle. A single lane is never idle; some of many lanes are.
+// A lane places a queen in each step, unless it is idle. A counter's only lane is never idle; of 64 lanes, some are.
 func TestSteps(t *testing.T) {
 	firstDevice(t)
 	board := queens.FullBoard(8)

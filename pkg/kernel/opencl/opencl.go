@@ -4,12 +4,12 @@
 //
 // What must always hold:
 //
-//  1. A count is exact, or there is an error: no number on the way to a count can overflow.
+//  1. A count is exact, or there is an error: no overflow can change it.
 //  2. The queue of states never overflows, whatever the board, the prefixes and the sizes.
 //  3. A canceled count returns within 50 ms, because launches are short: the times of earlier launches
 //     decide how many steps the next one has. If the device hangs, a count ends after 30 s of silence, or
 //     at most 5 s after its context ends, and Close returns within 5 s.
-//  4. New of the kernel finds what the machine lacks, before a worker takes its first chunk.
+//  4. The kernel's New finds what the machine lacks, before a worker takes its first chunk.
 //  5. If the device is lost, the result is an error that wraps [kernel.ErrDeviceLost], never a count.
 //  6. Count does not allocate.
 //  7. Each task has its own count, however many tasks a call has.

@@ -35,7 +35,7 @@ const (
 	// lanesOfUnit is the greatest number of lanes for each multiprocessor of a GPU.
 	lanesOfUnit = 768
 	// localOfUnit is how much local memory of a multiprocessor the work-groups may fill, in bytes. NVIDIA's H100 and H200 have
-	// 228 KB; OpenCL does not tell it. Work-groups that find no room would wait until others end.
+	// 228 KB; OpenCL does not report this. Work-groups that find no room would wait until others end.
 	localOfUnit = 224 << 10
 	// localOfGroup is the local memory that the driver takes for each work-group, in bytes.
 	localOfGroup = 1 << 10
@@ -54,8 +54,8 @@ const statesOfLane = slots / 2
 // sizeOfLane is the size of Lane in search.cl.
 const sizeOfLane = 12
 
-// localRows and localStacks return how many bytes of local memory a work-group needs: for the rows of the problems, and for
-// the stacks of its lanes. A stack has room for a state of each row, and for one below them.
+// localRows and localStacks return how many bytes of local memory a work-group needs: for the rows of the problems, and for the
+// stacks of its lanes. A stack has room for a state of each row, and for a state without free squares at its bottom.
 func localRows(problems int) int { return problems * slots * 24 }
 func localStacks(first, group int) int {
 	return (slots - first + 1) * group * int(unsafe.Sizeof(node{}))
@@ -100,7 +100,7 @@ func (c *counter) choose(d *cl.Device) {
 	c.budget = c.minBudget
 }
 
-// fittingGroup halves the size of a work-group until its rows and stacks fit into the local memory, or it is 1, and returns it.
+// fittingGroup returns the size of a work-group, halved until its rows and stacks fit into the local memory or the size is 1.
 func fittingGroup(group, local, first, problems int) int {
 	for group > 1 && localRows(problems)+localStacks(first, group) > local {
 		group /= 2

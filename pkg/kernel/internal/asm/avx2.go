@@ -8,10 +8,10 @@ import (
 
 // avx2 implements the step for AVX2. Shuffles pack children and spread states over idle lanes. Tables of package kernel hold
 // the shuffle for each mask of eight lanes: for VPERMD in 32-bit lanes, for VPSHUFB in each half of a vector of 16-bit lanes.
-// AVX2 can't shift 16-bit lanes by numbers of their own, so the step multiplies these lanes by powers of two. Two vectors would
-// fit into the registers, but are too few to hide how long a vector waits for its own previous round. So a round loads four
-// vectors from the queue and stores them again. The step reads row masks from memory. If it needed more than 16 registers, avo
-// would use registers that only AVX-512 has; a test of package kernel checks that it does not.
+// AVX2 has no shift of 16-bit lanes by another vector, so the step multiplies these lanes by powers of two. Two vectors would
+// fit into the registers, but one alone can't fill the time in which the other waits for its previous round. So a round loads
+// four vectors from the queue and stores them again. The step reads row masks from memory. If it needed more than 16 registers,
+// avo would use registers that only AVX-512 has; a test of package kernel checks that it does not.
 type avx2 struct {
 	amd64
 	zero, count      vec
@@ -98,12 +98,12 @@ func (s *avx2) equal(x ...Op) { s.choose(VPCMPEQW, VPCMPEQD)(x...) }
 type shuffle struct {
 	order vec
 	index reg.Register // the index of the first state that is loaded or stored
-	// In 16-bit lanes, the index of the first state in the high half of the vector.
+	// half is the index of the first state in the high half of a vector of 16-bit lanes.
 	half reg.Register
 	end  reg.Register // the index after the last state
 }
 
-// shuffle loads from a table the shuffle for the lanes that are all ones or, if inverted, for the lanes that are zero.
+// shuffle loads a shuffle from a table: for the lanes that are all ones or, if inverted is true, for the lanes that are 0.
 func (s *avx2) shuffle(table reg.Register, lanes vec, inverted bool, index reg.Register) shuffle {
 	n, order := GP32(), YMM()
 	entry := func(offset reg.GPVirtual) Mem { return Mem{Base: table, Index: offset.As64(), Scale: 1} }
@@ -287,7 +287,7 @@ func (s *avx2) sum(total reg.GPVirtual) {
 	NEGL(total.As32())
 }
 
-// sumYMM adds the eight lanes of y.
+// sumYMM sets total to the sum of the eight lanes of y.
 func sumYMM(y vec, total reg.GPVirtual) {
 	x, z := XMM(), XMM()
 	VEXTRACTI128(U8(1), y, x)

@@ -87,7 +87,7 @@ func (s *avx512) testNone(x ...Op) { s.choose(VPTESTNMW, VPTESTNMD)(x...) }
 
 func (s *avx512) equal(x ...Op) { s.choose(VPCMPEQW, VPCMPEQD)(x...) }
 
-// expand loads consecutive values at m into the lanes of x that a mask has, and does not change the other lanes of x.
+// expand loads consecutive values from m into the lanes of x that are in the mask, and does not change the other lanes of x.
 func (s *avx512) expand(m Mem, mask, x Op) {
 	if s.laneSize == 4 {
 		VPEXPANDD(m, mask, x)
@@ -96,7 +96,7 @@ func (s *avx512) expand(m Mem, mask, x Op) {
 	vbmi2("VPEXPANDW", nil, m, mask, x, x)
 }
 
-// compress moves the lanes of a mask to the front of x, and clears the others.
+// compress moves the lanes of x that are in the mask to the front, and clears the lanes behind them.
 func (s *avx512) compress(mask, x Op) {
 	if s.laneSize == 4 {
 		VPCOMPRESSD_Z(x, mask, x)
@@ -105,8 +105,8 @@ func (s *avx512) compress(mask, x Op) {
 	vbmi2("VPCOMPRESSW", []string{"Z"}, x, mask, x)
 }
 
-// vbmi2 appends an instruction of three operands that avo lacks. The instruction writes the last operand. If it also reads that
-// operand, the caller passes it twice.
+// vbmi2 appends an instruction that avo lacks. It has three operands and writes the last one. If it also reads the last one,
+// the caller must pass this operand twice.
 func vbmi2(opcode string, suffixes []string, operands ...Op) {
 	output := operands[len(operands)-1]
 	Instruction(&ir.Instruction{
@@ -153,7 +153,7 @@ func (s *avx512) unattacked(cols, left, right vec) vec {
 	return x
 }
 
-// broadcasting returns the instruction that takes the given mask: one for a mask in a register, or one for a word in memory.
+// broadcasting returns one of two instructions: the first if the mask is in a register, the second if it is a word in memory.
 func broadcasting(mask Op, register, memory func(...Op)) func(...Op) {
 	if IsMem(mask) {
 		return memory

@@ -6,7 +6,8 @@ import (
 	"go/format"
 )
 
-// shiftTables has, for an instruction set and a size of lanes, the call of package kernel that returns the operands of shifts.
+// shiftTables has, for each instruction set and size of lanes, the call of a function of package kernel that returns the
+// operands of shifts.
 var shiftTables = map[string]map[laneSize]string{
 	"avx512": {2: "shiftCounts[uint16]()", 4: "shiftCounts[uint32]()"},
 	"avx2":   {2: "factors()", 4: "shiftCounts[uint32]()"},

@@ -10,8 +10,8 @@ import (
 const (
 	laneCount = 128  // lanes: states that a queue holds outside its buffers
 	capacity  = 4064 // states in each buffer of a queue
-	// highWater is the greatest number of states in a buffer with which a round of the loop starts. The round adds up to
-	// laneCount states, and a flush puts up to laneCount idle states behind the last.
+	// highWater is the greatest length of the next queue with which a round of the loop starts. The round adds up to laneCount
+	// states, and a flush puts up to laneCount idle states behind the last.
 	highWater = capacity - 2*laneCount
 
 	wordSize    = 4
@@ -38,7 +38,7 @@ func vectorOf(masks reg.Register, word int) Mem {
 	return Mem{Base: masks, Disp: vectorsFrom + vectorSize*word}
 }
 
-// The words of a state, in the order of a queue's buffers, and a lane's fourth word.
+// Numbers of the words of a state, in the order of a queue's buffers, and of a lane's fourth word.
 const (
 	cols = iota
 	left

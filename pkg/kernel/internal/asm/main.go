@@ -1,5 +1,5 @@
-// Command asm writes the vector kernels of package kernel for amd64: avx512_amd64.s and avx2_amd64.s, and beside each a Go file
-// of the same name that declares its functions. It is a module of its own, so that the programs do not depend on the generator.
+// Command asm prints one file of the vector kernels of package kernel for amd64: avx512_amd64.s, avx2_amd64.s, or the Go file
+// that declares the functions of one of them. It is a module of its own, so that the programs do not depend on the generator.
 //
 // step.go writes the step of the search once, in terms of the interface isa; avx512.go and avx2.go implement that interface,
 // each for lanes of 16 and of 32 bits. declare.go writes the Go files. The generated functions differ in their instruction set,
@@ -16,20 +16,18 @@ import (
 
 // pruneRules says which children of a state survive.
 type pruneRules struct {
-	// below is the least number of rows below a row for which the function is used.
+	// below is the least number of rows below the rows that the function serves.
 	below int
-	// nextRows is the number of rows, from the child's own row on, in which the child must
-	// have a free square.
+	// nextRows is the number of rows, from the child's own row on, that must each have a free square.
 	nextRows int
 	// last requires a free square in the last row too.
 	last bool
-	// columns requires, of a child with nextRows rows left, that each column without a queen
-	// has a free square in one of them. It replaces the test of the rows after the second,
-	// which would prune few more children.
+	// columns is for children with nextRows rows left: each column without a queen must have a free square in one of these
+	// rows. It replaces the test of the rows after the second, which would prune few more children.
 	columns bool
 	// leaf counts the completions of a child with two rows left instead of storing it.
 	leaf bool
-	// gaps says that one of the next rows may have a queen already. Without gaps, the rows at which a step looks follow each
+	// gaps says that rows with a queen may lie between the rows at which a step looks. Without gaps, these rows follow each
 	// other on the board, except the last row.
 	gaps bool
 }
@@ -44,7 +42,7 @@ var variants = []pruneRules{
 	{below: 10, nextRows: 2},
 }
 
-// name returns the end of the function's name, which tells its rules, such as Rows3Gaps.
+// name returns the end of the name of the function with these rules, such as Rows3Gaps.
 func (d pruneRules) name() string {
 	if d.gaps {
 		return fmt.Sprintf("Rows%dGaps", d.below)

@@ -24,13 +24,13 @@ func (v lanes) words() []vec { return []vec{v.cols, v.left, v.right, v.free} }
 
 // isa is what the step needs of an instruction set.
 type isa interface {
-	// width is the number of lanes in a vector, vectors the number of vectors of a round.
+	// width is the number of lanes in a vector, and vectors is the number of vectors in a round.
 	width() int
 	vectors() int
 	// resident says that the vectors stay in registers during a step. If they do not, each round loads them and stores them
 	// again.
 	resident() bool
-	// start loads the constants that the rules need from the row masks.
+	// start loads from the row masks the constants that the rules need.
 	start(masks reg.Register, d pruneRules)
 	vec() vec
 	load(m Mem, x vec)
@@ -38,12 +38,12 @@ type isa interface {
 	// idleLane returns a vector of all ones: the columns of a state that never has a free
 	// square.
 	idleLane() vec
-	// selectSquare takes the lowest free square of each lane and returns the children that queens on these squares make, in the
+	// selectSquare takes the lowest free square of each lane and returns the states that queens on these squares make in the
 	// next row. It refills lanes without another free square with the states of the queue from index on, and advances index.
 	selectSquare(v lanes, queue, index reg.Register) state
 	// pruneTest finds the children that meet the rules.
 	pruneTest(child state, d pruneRules) survivors
-	// countLeaf adds the number of completions of children with two rows left.
+	// countLeaf adds the number of completions of children with two rows left to a count.
 	countLeaf(child state)
 	// storeSurvivors appends to the queue, at index, the children that meet the rules, and advances index.
 	storeSurvivors(child state, v survivors, queue, index reg.Register)
@@ -69,8 +69,8 @@ type amd64 struct {
 func (s *amd64) add(x ...Op) { s.choose(VPADDW, VPADDD)(x...) }
 func (s *amd64) sub(x ...Op) { s.choose(VPSUBW, VPSUBD)(x...) }
 
-// moveLeft sets y to the left diagonals x, moved down from the row to the next if i is 0, else from the next row to the i-th
-// after it. before has these diagonals in the row above that of y; only steps without gaps read it.
+// moveLeft moves the left diagonals in x down and stores them in y: from the row to the next if i is 0, else from the next row
+// to the i-th after it. The parameter before has the same diagonals one row above those in y; only steps without gaps read it.
 func (s *amd64) moveLeft(i int, x, before, y vec) {
 	if s.rules.gaps {
 		by, _ := s.shiftBy(i)
@@ -80,7 +80,7 @@ func (s *amd64) moveLeft(i int, x, before, y vec) {
 	}
 }
 
-// moveRight sets y to the right diagonals x, moved down as by moveLeft.
+// moveRight does the same for right diagonals.
 func (s *amd64) moveRight(i int, x, y vec) {
 	if s.rules.gaps {
 		_, by := s.shiftBy(i)
@@ -100,9 +100,9 @@ type survivors any
 //
 //	func name(from, to *queue, masks *rowMasks, flush bool) uint64
 //
-// The function takes states at the front of a buffer, and appends children at the back of another. So it knows where it refills
-// a vector before it knows which lanes are idle, and no round waits for the one before. At the end it moves the remaining
-// states to the front.
+// The function takes states from the front of one queue's buffers, and appends children at the back of the other's. So it knows
+// where the states that refill a vector begin before it knows which lanes are idle. At the end it moves the remaining states to
+// the front.
 func expand(is isa, size laneSize, name string, d pruneRules) {
 	TEXT(name, NOSPLIT, "func(from, to, masks *uint32, flush bool) uint64")
 	from := Load(Param("from"), GP64())

@@ -59,7 +59,7 @@ var (
 // table has the addresses of a driver's functions, up to the last one that is called here.
 type table [60]uintptr
 
-// tableOf returns the functions of the driver to which an object belongs. The object begins with a pointer to them.
+// tableOf returns the functions of the driver to which an object belongs. The object begins with a pointer to this table.
 func tableOf(object uintptr) *table { return **(***table)(unsafe.Pointer(&object)) }
 
 // caller calls functions of a driver. After a call that fails, err is its error, and the caller makes no more calls.
@@ -83,10 +83,9 @@ func (c *caller) call(f function, args ...uintptr) {
 	}
 }
 
-// repeat calls a function like call, but does not allocate. A search uses it for the calls that it repeats. The function may
-// have fewer arguments; it ignores the others. Commands wait for no event, so their arguments 6 and 7 are 0. The arguments of
-// a variadic function with uintptrescapes would be allocated on the heap, so repeat copies them to an array that is already
-// there.
+// repeat does what call does, but does not allocate. A search uses it for the calls that it repeats. A function with fewer
+// arguments ignores the others. Commands wait for no event, so their arguments 6 and 7 are 0. The arguments of a variadic
+// function with uintptrescapes would be allocated on the heap, so repeat copies them to an array that is already there.
 //
 //go:uintptrescapes
 func (c *caller) repeat(f function, a0, a1, a2, a3, a4, a5, event uintptr) {
@@ -107,7 +106,7 @@ func cText(b []byte) string {
 	return strings.TrimSpace(text)
 }
 
-// number returns a property of a device, of 32 or 64 bits.
+// number returns a property of a device that is a number of 32 or 64 bits.
 func (c *caller) number(device, property uintptr) (n uint64) {
 	c.call(getDeviceInfo, device, property, unsafe.Sizeof(n), uintptr(unsafe.Pointer(&n)), 0)
 	return n

@@ -93,7 +93,7 @@ func (c *Context) buildLog() string {
 	return cText(text[:min(len(text), 4000)])
 }
 
-// NewBuffer allocates memory of the device. A driver may allocate only when the buffer is first used.
+// NewBuffer allocates memory of the device. A driver may delay this until the buffer is first used.
 func (c *Context) NewBuffer(bytes int) Buffer {
 	const readWrite = 1
 	return Buffer(c.create(createBuffer, releaseMemObject, c.context, readWrite, uintptr(bytes), 0))
@@ -138,8 +138,8 @@ func (c *Context) setArgument(k Kernel, index, bytes int, value unsafe.Pointer) 
 // work-group.
 func (c *Context) Enqueue(k Kernel, lanes, group int) { c.enqueue(k, lanes, group, nil) }
 
-// Start calls Enqueue, and starts what is in the queue. It must not be called again before [Context.Done] has reported the
-// end of the kernel.
+// Start appends a kernel to the queue as Enqueue does, and starts what is in the queue. It must not be called again before
+// [Context.Done] has reported the end of the kernel.
 func (c *Context) Start(k Kernel, lanes, group int) {
 	if c.enqueue(k, lanes, group, &c.event); c.err == nil {
 		live.Add(1)

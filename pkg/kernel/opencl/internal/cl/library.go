@@ -41,8 +41,9 @@ const (
 	maxDevices   = 256
 )
 
-// Devices loads the drivers of this machine and returns their devices, at least one if there is no error. A driver that can't be
-// loaded, lists no platform or has no device is left out, and so is a platform that fails. The error says why they are.
+// Devices loads the drivers of this machine and returns their devices, at least one if there is no error. A driver that can't
+// be loaded, lists no platform or has no device is left out, and so is a platform that fails. The error says why no device is
+// left.
 func Devices() (devices []Device, err error) {
 	drivers, err := load()
 	for _, list := range drivers {
