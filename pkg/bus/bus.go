@@ -26,18 +26,18 @@ type Options struct {
 	URL string
 	// InProcess, if not nil, is a server in this process; URL, TLS and TLSCA are ignored then.
 	InProcess nats.InProcessConnProvider
-	// User and Password are those of a join token, if User is not empty. Replies then come on _INBOX.<User>.
+	// If User is not empty, the client logs in with User and Password, and gets its replies on _INBOX.<User>.
 	User, Password string
-	// Creds and NKey are paths of files with credentials, as NATS's own tools make them, or empty.
+	// Creds and NKey are paths of credential files made by NATS's own tools, or empty.
 	Creds, NKey string
-	// TLS is how the client knows the server. If it is nil, there is TLS if TLSCA, a tls:// address or the server asks for it.
-	// The server's certificate must then be signed by the authority in the file TLSCA, or, if TLSCA is empty, by one that the
-	// system knows.
+	// TLS says how the client verifies the server. If it is nil, the client uses TLS if TLSCA is set, an address begins with
+	// tls://, or the server requires TLS. The server's certificate must then be signed by the authority in the file TLSCA or,
+	// if TLSCA is empty, by one that the system trusts.
 	TLS   *tls.Config
 	TLSCA string
 	// Name is the name of the connection in the server's reports.
 	Name string
-	// Wait keeps trying if no server can be reached at first.
+	// If Wait is set, the connection keeps trying when no server can be reached at first.
 	Wait bool
 	Log  zerolog.Logger
 }
@@ -63,8 +63,8 @@ const (
 // take up to half of max_payload.
 const minPayload = 128 << 10
 
-// Connect connects to the server. A connection that is lost is made again, for as long as it takes; what is sent meanwhile
-// fails at once. The error wraps [queens.ErrNoConnection].
+// Connect connects to the server. A lost connection is made again, however long that takes; sending meanwhile fails at once.
+// The error wraps [queens.ErrNoConnection].
 func Connect(o Options) (*Bus, error) {
 	b := &Bus{options: o, said: make(map[string]bool)}
 	b.usable, b.refuse = context.WithCancelCause(context.Background())
@@ -111,8 +111,7 @@ func Connect(o Options) (*Bus, error) {
 	return b, nil
 }
 
-// connected notes that there is a connection. It is of no use if the server does not take messages of the size that this
-// program sends.
+// connected logs a new connection, and makes [Bus.Wait] return an error if the server's max_payload is too small.
 func (b *Bus) connected(c *nats.Conn) {
 	level, text := zerolog.DebugLevel, "connected"
 	if b.found.Swap(true) {
@@ -125,7 +124,7 @@ func (b *Bus) connected(c *nats.Conn) {
 	}
 }
 
-// credentials returns the options by which client and server know each other.
+// credentials returns the NATS options by which client and server authenticate to each other.
 func (o *Options) credentials() (options []nats.Option, err error) {
 	switch {
 	case o.InProcess != nil:
@@ -183,7 +182,7 @@ func (b *Bus) Wait(ctx context.Context) error {
 	}
 }
 
-// Close ends the connection, once the server has all that was sent, or after a quarter of a second.
+// Close waits up to a quarter of a second until the server has all that was sent, and ends the connection.
 func (b *Bus) Close() {
 	b.flush(time.Second / 4)
 	b.conn.Close()
@@ -217,7 +216,7 @@ func (o *Options) servers() string {
 	return Redact(o.URL)
 }
 
-// userinfo matches what stands before the @ of each address, and captures its scheme.
+// userinfo matches what stands in an address before its @, and captures the scheme.
 var userinfo = regexp.MustCompile(`([^,]*?://)?[^,]*@`)
 
 // Redact hides users, passwords and tokens in a list of addresses, even if they are not valid URLs.

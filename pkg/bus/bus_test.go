@@ -39,7 +39,7 @@ func startServer(t *testing.T, cfg natsserver.Config) *natsserver.Server {
 	return s
 }
 
-// refusal returns why a server refuses a connection. A slow one says so after Connect.
+// refusal returns why a server refuses a connection. It is the error of Connect, or else of Wait.
 func refusal(t *testing.T, o Options) error {
 	t.Helper()
 	b, err := Connect(o)
@@ -57,7 +57,7 @@ func connect(t *testing.T, o Options) *Bus {
 	return b
 }
 
-// connectRaw returns a client of NATS without the bus.
+// connectRaw returns a NATS client without a Bus.
 func connectRaw(t *testing.T, server *natsserver.Server) *nats.Conn {
 	t.Helper()
 	c := must(nats.Connect("", nats.InProcessServer(server)))(t)
@@ -134,7 +134,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Announcements are heard. If one can't be read or has another version, that is logged once, and later ones are heard.
+// Announcements are heard. One that can't be read, or has another version, is logged once, and later ones are heard.
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	log := make(lines, 100)
@@ -174,8 +174,8 @@ func TestManyWarnings(t *testing.T) {
 	}
 }
 
-// If a coordinator of another version answers, the worker gets an error with both versions. A coordinator does not handle
-// messages whose subject names no valid process.
+// If a coordinator of another version answers, the worker gets an error with both versions. A coordinator ignores a message if
+// its subject does not name a valid process.
 func TestOtherVersion(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
@@ -238,8 +238,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// An empty server can replace a dead one: coordinator and worker find it by themselves. While there is no server, sending
-// fails at once, and nothing is sent later.
+// An empty server can replace a dead one: coordinator and worker find it by themselves. While there is no server, sending fails
+// at once, and the message is not sent later.
 func TestServerIsReplaced(t *testing.T) {
 	address := testkit.Address(t)
 	first := startServer(t, natsserver.Config{Listen: address})
@@ -272,8 +272,8 @@ func TestServerIsReplaced(t *testing.T) {
 	}
 }
 
-// A server that asks for a token refuses other clients with a hint. It lets the holder do what its user may do, and nothing
-// else.
+// If the server refuses a token, the error says what to do. With a valid token, a process may do only what the token's user
+// may.
 func TestToken(t *testing.T) {
 	access := `authorization { users: [ { user: coordinator, password: secret1 }
 		{ user: worker, password: secret2, permissions: { publish: ["nq.work.*.*.*"], subscribe: ["nq.run", "_INBOX.worker.>"] } } ] }`
@@ -296,8 +296,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// The holder of a join token connects with TLS, only to the server with the token's certificate. The token has the port that
-// the server chose.
+// The holder of a join token connects with TLS, and only to the server with the token's certificate. The token has the port
+// that the server chose.
 func TestJoin(t *testing.T) {
 	const anywhere = "0.0.0.0:0" // there is no TLS on loopback
 	data := t.TempDir()

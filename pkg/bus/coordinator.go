@@ -8,17 +8,17 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Message is a message of a worker as it came. [DecodeFromWorker] decodes it.
+// Message is an encoded message of a worker. [DecodeFromWorker] decodes its Data.
 type Message struct {
 	From queens.Process
 	Data []byte
-	// Reply sends the reply, encoded. It fails if there is no connection, or the reply exceeds the server's max_payload.
+	// Reply sends an encoded reply. It fails if there is no connection, or the reply exceeds the server's max_payload.
 	Reply func(data []byte) error
 }
 
 // ServeWork calls handle, one call at a time, with the messages of all workers for a run, until stop is called. The last call
-// may still run when stop returns. Messages may come doubled and in any order. At most 64 MiB and 500,000 of them wait; others
-// are dropped, and their senders send them again.
+// may still run when stop returns. Messages may come twice and in any order. At most 500,000 messages, of 64 MiB together,
+// wait; more are dropped, and their senders send them again.
 func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err error) {
 	return b.subscribe(workSubjects(run), func(m *nats.Msg) {
 		from, err := processOf(m.Subject)
@@ -44,7 +44,7 @@ func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop fu
 	})
 }
 
-// Announce sends an announcement to all. It fails if there is no connection.
+// Announce sends an announcement to all processes that listen. It fails if there is no connection.
 func (b *Bus) Announce(a *queens.Announcement) error {
 	data, err := EncodeAnnouncement(a)
 	if err == nil {
@@ -53,8 +53,8 @@ func (b *Bus) Announce(a *queens.Announcement) error {
 	return err
 }
 
-// Announcements calls hear, one call at a time, with what coordinators say to all, until stop is called. A message
-// that has another version or can't be read is logged once.
+// Announcements calls hear with the announcements of all coordinators, one call at a time, until stop is called. A message that
+// has another version or can't be read is logged once.
 func (b *Bus) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
 	return b.subscribe(announcementSubject, func(m *nats.Msg) {
 		a, err := DecodeAnnouncement(m.Data)

@@ -13,7 +13,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Flags are how a person says which NATS server to use.
+// Flags are the command-line flags that name the NATS server.
 type Flags struct {
 	Options        // URL, Creds, NKey and TLSCA
 	Join    string // file of a token
@@ -28,7 +28,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.TLSCA, "tls-ca", "", "`FILE` with the certificate of the authority that signed the server's")
 }
 
-// IsSet reports whether a server is named.
+// IsSet reports whether the flags name a server.
 func (f *Flags) IsSet() bool { return f.URL != "" || f.Join != "" }
 
 // Connection returns the options for a connection with this name. With a token and URLs, the URLs replace the addresses of the

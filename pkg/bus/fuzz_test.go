@@ -7,7 +7,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// No bytes make a decoder panic. What a decoder accepts is the same after it is encoded and decoded again.
+// No bytes make a decoder panic. A message that a decoder accepts is the same after encoding and decoding it again.
 
 func FuzzFromWorker(f *testing.F) {
 	request, _ := EncodeRequest(&someRequest)

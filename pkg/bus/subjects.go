@@ -11,23 +11,24 @@ import (
 // Protocol is the version of the messages that this program writes and reads.
 const Protocol = 7
 
-// announcementSubject is where all coordinators send their announcements.
+// announcementSubject is the subject of the announcements of all coordinators.
 const announcementSubject = "nq.run"
 
-// workSubject returns where a process sends its work requests and deliveries for a run.
+// workSubject returns the subject on which a process sends its work requests and deliveries for a run.
 func workSubject(run string, from queens.Process) string {
 	return "nq.work." + run + "." + from.Machine + "." + from.Name
 }
 
-// workSubjects returns where all processes send their messages for a run.
+// workSubjects returns the pattern of these subjects for all processes.
 func workSubjects(run string) string {
 	return workSubject(run, queens.Process{Machine: "*", Name: "*"})
 }
 
-// statusSubject returns where status requests for a run are sent.
+// statusSubject returns the subject of status requests for a run.
 func statusSubject(run string) string { return "nq.status." + run }
 
-// processOf returns who sent a message on a subject of [workSubjects]. With an error, it is not a valid process.
+// processOf returns the process that sent a message on a subject of [workSubjects], or an error if the subject names no valid
+// process.
 func processOf(subject string) (queens.Process, error) {
 	tokens := strings.Split(subject, ".")
 	if len(tokens) != 5 {

@@ -50,7 +50,7 @@ func checkVersion(data []byte) error {
 }
 
 // decode reads a message of this program's version into m, and converts and checks it. It refuses unknown fields, and a message
-// with more bytes than this program would write. With an error, decoded is zero.
+// with more bytes than this program would write. If it returns an error, decoded is the zero value.
 func decode[M proto.Message, T any](data []byte, m M, convert func(*decoder, M) T) (decoded T, err error) {
 	if err := checkVersion(data); err != nil {
 		return decoded, err
@@ -69,7 +69,7 @@ func decode[M proto.Message, T any](data []byte, m M, convert func(*decoder, M) 
 // decoder checks what was read from a message, and keeps the first error.
 type decoder struct{ err error }
 
-// check notes what is wrong unless ok is true.
+// check notes an error unless ok is true.
 func (d *decoder) check(ok bool, format string, args ...any) {
 	if !ok && d.err == nil {
 		d.err = fmt.Errorf(format, args...)
@@ -105,13 +105,14 @@ func (d *decoder) name(what, name string) string {
 	return name
 }
 
-// text returns a text for people, cleaned.
+// text checks the length of a text for people, and returns it sanitized.
 func (d *decoder) text(text string) string {
 	d.check(len(text) <= maxText, "a text of %d bytes, more than %d", len(text), maxText)
 	return queens.Sanitize(text)
 }
 
-// encodeText returns a text for people that a decoder accepts. Half a character at its end becomes question marks.
+// encodeText cuts a text for people to the length that a decoder accepts. If that cuts a character, its bytes become question
+// marks.
 func encodeText(text string) string {
 	text = queens.Sanitize(text)
 	return queens.Sanitize(text[:min(len(text), maxText)])

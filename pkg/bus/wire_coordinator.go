@@ -46,7 +46,7 @@ func EncodeWorkReply(r *queens.WorkReply) ([]byte, error) {
 	return proto.Marshal(m)
 }
 
-// EncodedChunkBytes bounds what a chunk takes in a reply, in bytes, from the number of its tasks and prefixes.
+// EncodedChunkBytes returns how many bytes of a reply a chunk with these numbers of tasks and prefixes takes at most.
 func EncodedChunkBytes(tasks, prefixes int) int {
 	const fixed, task, prefix = 256, 3, 3 * 4
 	return fixed + task*tasks + prefix*prefixes
@@ -135,7 +135,7 @@ type snapshot struct {
 	*queens.Snapshot
 }
 
-// encodeSnapshot encodes a snapshot, without its list of workers if that would make it too large.
+// encodeSnapshot encodes a snapshot, without its list of workers if the message would be too large.
 func encodeSnapshot(s *queens.Snapshot) ([]byte, error) {
 	data, err := json.Marshal(snapshot{Protocol, s})
 	if err == nil && len(data) > queens.MaxSnapshotBytes {
@@ -146,7 +146,7 @@ func encodeSnapshot(s *queens.Snapshot) ([]byte, error) {
 	return data, err
 }
 
-// DecodeSnapshot returns a valid snapshot of a run.
+// DecodeSnapshot decodes a snapshot. It refuses one that is invalid or of another run.
 func DecodeSnapshot(run string, data []byte) (*queens.Snapshot, error) {
 	if len(data) > queens.MaxSnapshotBytes {
 		return nil, fmt.Errorf("a snapshot of %d bytes, more than %d", len(data), queens.MaxSnapshotBytes)

@@ -214,7 +214,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A value on a bound is accepted, and a value beyond it is not.
+// A value at a bound is accepted, and a value beyond it is not.
 func TestBounds(t *testing.T) {
 	edge := func(name string, on, beyond error) {
 		t.Helper()

@@ -63,7 +63,7 @@ func (d *decoder) request(m *nqueensv1.WorkRequest) *queens.WorkRequest {
 	return r
 }
 
-// EncodeDelivery encodes results. The error says that they are more than a delivery may have.
+// EncodeDelivery encodes results. It returns an error if they take more than [MaxDelivery] bytes.
 func EncodeDelivery(d *queens.Delivery) ([]byte, error) {
 	m := &nqueensv1.Delivery{Results: make([]*nqueensv1.Result, len(d.Results))}
 	for i, r := range d.Results {

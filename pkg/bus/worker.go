@@ -11,26 +11,26 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// requestTimeout is how long a request waits for its reply. A coordinator keeps a work request for up to 5 s.
+// requestTimeout is how long a request waits for its reply. It exceeds the 5 s for which a coordinator may keep a work request.
 const requestTimeout = 7 * time.Second
 
 // ErrNoCoordinator says that no coordinator of the run is connected to the server.
 var ErrNoCoordinator = errors.New("no coordinator of the run answers")
 
 // RequestWork sends a work request and waits for the reply, for up to 7 s. The error wraps [ErrNoCoordinator] if nobody
-// could have received it, and a [VersionError] if the coordinator has another version.
+// receives requests for the run, and a [VersionError] if the coordinator has another version.
 func (b *Bus) RequestWork(
 	ctx context.Context, run string, from queens.Process, r *queens.WorkRequest,
 ) (reply *queens.WorkReply, err error) {
 	return request(ctx, b, workSubject(run, from), r, EncodeRequest, DecodeWorkReply)
 }
 
-// Deliver sends results and waits for the receipts, for up to 7 s. Its errors wrap the same as those of [Bus.RequestWork].
+// Deliver sends results and waits for the receipts, for up to 7 s. Its errors are like those of [Bus.RequestWork].
 func (b *Bus) Deliver(ctx context.Context, run string, from queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error) {
 	return request(ctx, b, workSubject(run, from), d, EncodeDelivery, DecodeDeliveryReply)
 }
 
-// Status asks the coordinator of a run for its snapshot, for up to 7 s. Its errors wrap the same as those of
+// Status asks the coordinator of a run for a snapshot, and waits for it for up to 7 s. Its errors are like those of
 // [Bus.RequestWork].
 func (b *Bus) Status(ctx context.Context, run string) (*queens.Snapshot, error) {
 	empty := func(*struct{}) ([]byte, error) { return nil, nil }

@@ -38,7 +38,7 @@ func benchmarkCore(b *testing.B, redundancy int, chunk uint64) {
 	for i := range names {
 		names[i] = name(i)
 	}
-	// A thread counts as many tasks in 1.5 s as a chunk shall have.
+	// A thread counts a chunk of the intended size in 1.5 s.
 	searched := func(tasks uint64) time.Duration {
 		return 1500 * time.Millisecond * time.Duration(tasks) / time.Duration(chunk)
 	}

@@ -1,8 +1,8 @@
 // Package coordinator hands out the tasks of a run to workers, records their counts, and decides when the run is done.
 //
-// [Core] is the state machine: inputs go in, commands come out. It has no I/O, no goroutine and no clock: each input
-// carries the time of the caller's monotonic clock. The same inputs give the same commands. [Coordinator] is the loop
-// around a core.
+// [Core] is the state machine: inputs go in, commands come out. It has no I/O, no goroutine and no clock: each input carries
+// the time of the caller's monotonic clock. The same inputs give the same commands. [Coordinator] gives a core its inputs and
+// executes its commands.
 package coordinator
 
 import (
@@ -14,22 +14,23 @@ import (
 )
 
 const (
-	// listenFirst is how long a coordinator that resumes a run listens for another one before it says or answers anything.
+	// listenFirst is how long a coordinator that resumes a run listens for another coordinator before it announces or answers
+	// anything.
 	listenFirst = 3 * time.Second
 	// adoptFirst is how long such a coordinator hands nothing out, so that workers can say what they hold.
 	adoptFirst = 6 * time.Second
-	// announceEvery is the time between two announcements without a change.
+	// announceEvery is the time between two announcements if nothing changes.
 	announceEvery = 2 * time.Second
-	// adviseEvery is the time between two lines that say that another machine is needed, and from the start to the first.
+	// adviseEvery is the least time between two log lines that say that another machine is needed, and before the first.
 	adviseEvery = 10 * time.Minute
-	// markEvery is the time between two marks, if results came.
+	// markEvery is the time between two marks, if results came in between.
 	markEvery = 5 * time.Second
 	// checksAtEnd is the part of the run's time for which spot checks may delay its end.
 	checksAtEnd = 0.02
 )
 
-// Core decides all that concerns a run. It is not safe for concurrent use. After one input or several, the caller takes
-// the commands and executes them. The caller calls Tick about four times a second.
+// Core makes all decisions about a run. It is not safe for concurrent use. After one input or several, the caller takes the
+// commands and executes them. The caller calls Tick about four times a second.
 type Core struct {
 	options Options
 	state   *ledger.State
@@ -60,7 +61,7 @@ type clock struct {
 	advised    time.Duration       // when it last said that another machine is needed
 }
 
-// numbers says how often something happened since this start.
+// numbers counts results that brought nothing new, refused results or listed chunks, and lost holds, since this start.
 type numbers struct{ repeated, refused, lost uint64 }
 
 // New returns the core of a run whose ledger has been folded, and records the start.
@@ -87,7 +88,7 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	return c
 }
 
-// at converts a time of the core to a time of day, which counts from the time of day at the start.
+// at converts a time of the core to a time of day: that of the start, plus the time since then.
 func (c *Core) at(now time.Duration) time.Time { return c.options.At.Add(now - c.clock.start).UTC() }
 
 // Take returns the commands since the last call.
@@ -97,7 +98,7 @@ func (c *Core) Take() Commands {
 	return out
 }
 
-// advance lets time pass. Every input begins with it. It reports whether the core already announces and answers.
+// advance lets time pass. Every input calls it first. It reports whether the core already announces and answers.
 func (c *Core) advance(now time.Duration) bool {
 	c.clock.wall += c.fleet.advance(now)
 	return now >= c.clock.open
@@ -125,7 +126,7 @@ func (c *Core) after(now time.Duration) {
 	c.tell = c.tell[:0]
 }
 
-// Connected tells the core whether the coordinator is connected to its server. Before the first call, it is.
+// Connected tells the core whether the coordinator is connected to its server. Until the first call, the core assumes so.
 func (c *Core) Connected(now time.Duration, connected bool) {
 	c.advance(now)
 	c.fleet.connect(now, connected)
@@ -133,8 +134,8 @@ func (c *Core) Connected(now time.Duration, connected bool) {
 }
 
 // HeardOther handles an announcement of another coordinator of this run. A coordinator that still listens, because it has just
-// resumed the run, leaves the run to the other one. Of two that answer already, the one with fewer results ends. If they have
-// equally many, the one with the smaller instance ends.
+// resumed the run, leaves the run to the other one. Of two coordinators that answer already, the one with fewer results ends.
+// If they have equally many, the one with the smaller instance ends.
 func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
 	c.advance(now)
 	if c.over != nil || other.Instance == c.options.Instance || other.State != queens.Running {
@@ -178,7 +179,7 @@ func (c *Core) Tick(now time.Duration) {
 	}
 }
 
-// Announcement returns what the coordinator says to all now.
+// Announcement returns the announcement that describes the run now.
 func (c *Core) Announcement() queens.Announcement {
 	a := queens.Announcement{
 		Run: c.state.Header().Run, Instance: c.options.Instance, State: queens.Running, Recorded: c.state.Results(),
@@ -193,7 +194,7 @@ func (c *Core) Announcement() queens.Announcement {
 // allDone reports whether every task is done.
 func (c *Core) allDone() bool { return c.state.NumberDone() == c.state.Header().Manifest.Tasks }
 
-// line adds a line for people.
+// line adds a line to the log.
 func (c *Core) line(warn bool, format string, args ...any) {
 	c.out.Log = append(c.out.Log, Line{Warn: warn, Text: fmt.Sprintf(format, args...)})
 }

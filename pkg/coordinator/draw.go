@@ -7,7 +7,7 @@ import (
 )
 
 // draw chooses the tasks that are spot-checked: each task with a given probability. Nobody knows these tasks without the seed.
-// The HMAC-SHA256 (RFC 2104) of the number of a block of eight tasks gives 32 bits for each task of the block.
+// For each block of eight tasks, the HMAC-SHA256 (RFC 2104) of its number, with the seed as key, gives 32 bits for each task.
 type draw struct {
 	seed  [32]byte
 	share float64

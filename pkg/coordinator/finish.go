@@ -14,7 +14,7 @@ import (
 )
 
 // startRecount starts a recount if one is due and none runs. It recounts the lowest task that needs a recount. If there is
-// none, it recounts the lowest task that workers have lost.
+// none, it recounts the lowest task that c.lost returns.
 func (c *Core) startRecount(now time.Duration) {
 	if c.judge.running != nil {
 		return
@@ -33,7 +33,7 @@ func (c *Core) startRecount(now time.Duration) {
 	c.recount(now, task, why)
 }
 
-// lost returns the tasks that workers have lost often enough, if nothing else waits but spot checks.
+// lost returns the tasks that workers have lost lostAlone times or more, if no other tasks wait except for spot checks.
 func (c *Core) lost() (tasks []uint64) {
 	waits := c.queue.waits()
 	if len(c.queue.losses) == 0 || waits > uint64(len(c.queue.losses)+len(c.judge.checks)) { // others wait for sure
@@ -66,8 +66,8 @@ func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
 	}
 }
 
-// RecountDone handles the end of the recount that was commanded. err says why there is no count: the child process died, or
-// its search no longer advanced.
+// RecountDone handles the end of the commanded recount. err says why there is no count, for example because the child process
+// died, or its search no longer advanced.
 func (c *Core) RecountDone(now time.Duration, count uint64, err error) {
 	c.advance(now)
 	r := c.judge.running
@@ -88,8 +88,8 @@ func (c *Core) RecountDone(now time.Duration, count uint64, err error) {
 	c.after(now)
 }
 
-// finish asks for the total when every task is done and nothing is awaited. In a run with spot checks whose total is not
-// published, a recount of task 0 comes first if no task is checked.
+// finish commands the total when every task is done, and no recount or spot check is awaited. If a run with spot checks has no
+// checked task and no published total, finish commands a recount of task 0 first.
 func (c *Core) finish(now time.Duration) {
 	h := c.state.Header()
 	if c.totalOf != 0 || c.over != nil || c.judge.running != nil || len(c.judge.unsettled) > 0 {
@@ -109,8 +109,8 @@ func (c *Core) finish(now time.Duration) {
 	c.totalOf, c.out.Total = c.state.Results()+1, true
 }
 
-// awaitsChecks reports whether the end waits for spot checks. It does so for at most a fiftieth of the run's time, and only
-// while a task is held or a present machine can make a check. When that is over, awaitsChecks gives up all checks.
+// awaitsChecks reports whether the end of the run waits for spot checks. The end waits for at most a fiftieth of the run's
+// time, and only while a task is held or a present machine can make a check. After that, awaitsChecks gives up all checks.
 func (c *Core) awaitsChecks() bool {
 	if len(c.judge.checks) == 0 {
 		return false
@@ -129,8 +129,8 @@ func (c *Core) awaitsChecks() bool {
 	return false
 }
 
-// TotalDone handles the total that was commanded. err wraps [queens.ErrContradiction] if the total contradicts the published
-// one or another route.
+// TotalDone handles the commanded total. err wraps [queens.ErrContradiction] if the total is not the published one, or two ways
+// to compute it differ.
 func (c *Core) TotalDone(now time.Duration, total *big.Int, err error) {
 	c.advance(now)
 	current := c.totalOf == c.state.Results()+1 && c.allDone() && len(c.judge.unsettled) == 0
@@ -147,8 +147,8 @@ func (c *Core) TotalDone(now time.Duration, total *big.Int, err error) {
 	c.after(now)
 }
 
-// Stop ends the run here so that it can be resumed. err is nil if a person or a service manager asked for it. Otherwise err
-// says what is wrong, such as an error of the log.
+// Stop ends the run here so that it can be resumed. err is nil if a person or a service manager stops the run. Otherwise err
+// says what is wrong, such as an error of the ledger.
 func (c *Core) Stop(now time.Duration, err error) {
 	c.advance(now)
 	if c.over == nil {
@@ -156,7 +156,7 @@ func (c *Core) Stop(now time.Duration, err error) {
 	}
 }
 
-// fail stops the run because of what is wrong here. The error wraps [queens.ErrIncomplete].
+// fail stops the run with an error that wraps [queens.ErrIncomplete] and has the formatted text.
 func (c *Core) fail(now time.Duration, format string, args ...any) {
 	c.Stop(now, fmt.Errorf("%w: "+format, append([]any{queens.ErrIncomplete}, args...)...))
 }

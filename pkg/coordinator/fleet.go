@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// silence is how long a worker may say nothing before what it holds waits again.
+	// silence is how long a worker may send nothing before the tasks that it holds wait again.
 	silence = 20 * time.Second
-	// graceTime is how long nobody becomes silent after a gap, in which this process did not run or was not connected.
+	// graceTime is how long after a gap no worker can become silent. In a gap, this process did not run or was not connected.
 	graceTime = 30 * time.Second
-	// longestStep is the longest time between two inputs that is no gap. Ticks come four times a second.
+	// longestStep bounds the time between two inputs: more is a gap. Ticks come four times a second.
 	longestStep = 2 * time.Second
 	// longestKept is how long a work request is kept without an answer.
 	longestKept = 5 * time.Second
 	// measureEvery is the time between two measurements of the speed of all searchers.
 	measureEvery = time.Second
-	// remembered is how long after its last message a worker that is silent or has left is remembered: it may come back.
+	// remembered is how long after its last message a worker that is not present is remembered: it may come back.
 	remembered = 10 * time.Minute
 	// mostWorkers bounds the worker processes that are remembered, because a stranger can invent any number of names.
 	mostWorkers = 1 << 16
@@ -51,7 +51,7 @@ type rate struct {
 	seconds   float64 // in which a searcher did that work
 }
 
-// memory is a search time in seconds. After about this time, a result counts half in a rate.
+// memory is the search time, in seconds, after which a result counts about half as much in a rate.
 const memory = 60
 
 // add adds a result.
@@ -95,7 +95,7 @@ func (f *fleet) advance(now time.Duration) time.Duration {
 	return step
 }
 
-// connect notes whether the coordinator is connected. When it is connected again, nobody becomes silent during graceTime.
+// connect notes whether the coordinator is connected. After a reconnection, nobody becomes silent during graceTime.
 func (f *fleet) connect(now time.Duration, connected bool) {
 	if connected && !f.connected {
 		f.grace = now + graceTime
@@ -168,7 +168,7 @@ func (f *fleet) forget(now time.Duration) {
 	})
 }
 
-// sorted returns the workers for which the function wanted returns true, in the order of their processes.
+// sorted returns the workers for which wanted(w) is true, in the order of their processes.
 func (f *fleet) sorted(wanted func(*worker) bool) (list []*worker) {
 	for _, w := range f.workers {
 		if wanted(w) {
@@ -183,7 +183,7 @@ func compareProcesses(a, b queens.Process) int {
 	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Name, b.Name))
 }
 
-// waiting returns the workers whose request is kept and asks for work, the longest kept first.
+// waiting returns the workers with a kept request for work, in the order in which these requests came.
 func (f *fleet) waiting() []*worker {
 	return slices.SortedFunc(maps.Values(f.wanting), func(a, b *worker) int {
 		return cmp.Or(cmp.Compare(a.asked, b.asked), compareProcesses(a.process, b.process))
@@ -198,7 +198,8 @@ func (f *fleet) machines() (names []string) {
 	return slices.Compact(names)
 }
 
-// measure measures the speed of all searchers, once a second. Workers without a result count as the mean of the others.
+// measure measures the speed of all searchers together, at most once a second. Searchers without a result count as fast as the
+// others.
 func (f *fleet) measure(now time.Duration) {
 	if now-f.measured < measureEvery {
 		return

@@ -16,7 +16,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Someone who has the token but counts nothing can fill only bounded memory.
+// Someone who has the token but counts nothing can make the coordinator use only bounded memory.
 
 // If a request lists a range several times, the range counts once.
 func TestRangesAreListedOnce(t *testing.T) {
@@ -29,8 +29,8 @@ func TestRangesAreListedOnce(t *testing.T) {
 	}
 }
 
-// A machine has one ticket, and lists its range in the names of ever more processes. At most mostHolders of them hold the
-// range, and at most mostWorkers are remembered.
+// A machine has one ticket, and lists the ticket's range in the names of ever more processes. At most mostHolders of them hold
+// the range, and at most mostWorkers are remembered.
 func TestManyNames(t *testing.T) {
 	h := &ledger.Header{Format: ledger.Format, Run: "flood", Redundancy: 1, Manifest: testManifest(20, []uint64{8})}
 	c := New(0, ledger.NewState(h), Options{Instance: 1, Version: "v", Machine: "home", Kernels: []string{generic}, Shares: testShares(&h.Manifest), TaskBytes: []int{100}, ReplyBytes: 1 << 20})
@@ -76,7 +76,7 @@ func TestMessagesWait(t *testing.T) {
 	}
 }
 
-// Messages that can't be read fill only a few lines of the log in a minute, and make room for other messages.
+// Messages that can't be read cause only a few log lines a minute, and leave room for other messages.
 func TestUnreadableMessages(t *testing.T) {
 	var log bytes.Buffer
 	s := &Coordinator{jobs: newMailbox[func(*station)](), room: make(chan struct{}, mostMessages), warn: warner(zerolog.New(&log))}

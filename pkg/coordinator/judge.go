@@ -19,11 +19,11 @@ const (
 // byWorker reports whether a task needs a count by a worker.
 func (n need) byWorker() bool { return n == needCount || n == needCheck }
 
-// lostAlone is how often workers have to lose a task that is alone in its chunk, before the coordinator counts it itself. A
-// single machine whose process dies and starts again is enough, so its run ends too.
+// lostAlone is how often workers must lose a task that is alone in its chunk before the coordinator counts it itself. One
+// machine whose worker dies and starts again may lose it each time, so a run with a single machine ends too.
 const lostAlone = 3
 
-// generic is the kernel that counts anything anywhere.
+// generic is the kernel that counts every board on every machine.
 const generic = "generic"
 
 // judge decides what tasks need, and how the coordinator recounts them.
@@ -67,8 +67,8 @@ func (j *judge) load() {
 	}
 }
 
-// counts notes that a machine has counted a task. In a run with spot checks, the task gets one if it is the first of the
-// machine, or if it is drawn.
+// counts notes that a machine has counted a task. In a run with spot checks, the task gets a check if it is the machine's
+// first, or if it is drawn.
 func (j *judge) counts(machine string, task uint64) {
 	if j.draw.share > 0 && (!j.counted[machine] || j.draw.has(task)) {
 		j.checks[task] = true
@@ -104,9 +104,9 @@ func (j *judge) need(task uint64) need {
 	return needNothing
 }
 
-// news reports whether a count of a task by a machine is recorded. The machine's first count is recorded, unless it equals the
-// count of a task that needs nothing. Its second count is recorded if it differs from the first. A third different count is
-// one too many.
+// news reports whether to record a machine's count of a task. The machine's first count is recorded, unless the task needs
+// nothing and has the same count. Its second count is recorded if it differs from the first. For a third different count,
+// tooMany is true.
 func (j *judge) news(machine string, task, count uint64) (isNew, tooMany bool) {
 	var own []uint64 // different counts by the machine
 	for _, c := range j.state.Counts(task) {
@@ -121,14 +121,14 @@ func (j *judge) news(machine string, task, count uint64) (isNew, tooMany bool) {
 	return j.need(task) != needNothing || count != j.state.Task(task).Count, false
 }
 
-// isDispute reports whether a task that needs a recount has counts by workers.
+// isDispute reports whether a task needs a recount and has counts by workers.
 func (j *judge) isDispute(task uint64) bool {
 	return j.unsettled[task] && slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount })
 }
 
-// way returns how to recount a task: by the fastest kernel that no count of the task names, or by generic, or by generic one
-// row deeper. It repeats no recount of this machine, and repeats recounts of other machines last. It returns nil if this
-// machine has tried every way: each gave a recount, or its child process died.
+// way returns how to recount a task: by the fastest kernel that no worker has used for it, or by generic, or by generic with
+// prefixes one row deeper. It never repeats a recount of this machine, and repeats one of another machine only if no other way
+// is left. It returns nil if this machine has tried every way: each gave a recount, or its child process died.
 func (j *judge) way(task uint64, why ledger.Why) *Recount {
 	counts := j.state.Counts(task)
 	var ways []Recount

@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// These are the inputs of a [Core], and its commands. The service around the core has decoded the messages, and checked their
-// tickets and hashes.
+// These are the inputs of a [Core], and its commands. The service around the core, a [Coordinator], has decoded the messages,
+// and checked their tickets and hashes.
 
 // Request is a work request.
 type Request struct {
@@ -44,7 +44,7 @@ type Commands struct {
 	End      *End            // end when all that was appended so far is on disk
 }
 
-// Line is a sentence for people.
+// Line is a line of the log.
 type Line struct {
 	Warn bool
 	Text string
@@ -67,7 +67,7 @@ type Receipts struct {
 	Origin   any // of the delivery
 }
 
-// Recount is a task that the coordinator counts itself.
+// Recount says which task the coordinator counts itself, and how.
 type Recount struct {
 	Task   uint64
 	Kernel string
@@ -75,7 +75,7 @@ type Recount struct {
 	Why    ledger.Why
 }
 
-// End says how the run ended here.
+// End says how the run ended in this process.
 type End struct {
 	State queens.State // stopped, complete or contradicted
 	Total *big.Int     // nil unless the run is complete
@@ -84,7 +84,7 @@ type End struct {
 	Err error
 }
 
-// Options are what a [Core] has to know of its process and of the tasks.
+// Options are what a [Core] has to know about its process and the tasks.
 type Options struct {
 	Instance   uint64
 	Version    string

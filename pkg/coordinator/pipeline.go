@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// station does what needs no decision of the loop: it checks tickets and hashes, and makes the prefixes of the chunks of a
-// reply. One goroutine uses it. There are as many stations as cores: with a goroutine for each message, a fleet got half as
+// station does what needs no decision of the core: it checks tickets and hashes, and computes the prefixes of the chunks of a
+// reply. Each station has a goroutine, and there are as many as CPUs: with a goroutine for each message, workers got half as
 // many tasks a second.
 type station struct {
 	header  *ledger.Header
@@ -43,7 +43,7 @@ func (s *station) request(from queens.Process, r queens.WorkRequest, origin any)
 	return checked
 }
 
-// validRange returns an error unless a range has tasks of one class of the run.
+// validRange returns an error unless all tasks of a range are of the run and of one class.
 func (s *station) validRange(r queens.Range) error {
 	m := &s.header.Manifest
 	if err := r.Validate(m.Tasks); err != nil {

@@ -84,7 +84,7 @@ func TestTicketsAndHashes(t *testing.T) {
 	}
 }
 
-// A chunk that a worker lists with a wrong ticket is not held: it is in Invalid.
+// A chunk that a worker lists with a wrong ticket is not in Held, but in Invalid.
 func TestHeldTickets(t *testing.T) {
 	s := testStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}

@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// counters are the machines that have counted a task, in the order of their names. A task that needs another count has at most
-// two, because the redundancy is at most three. An empty name stands for no machine.
+// counters are the machines that have counted a task, in the order of their names. At most two machines have counted a task
+// that needs another count, because the redundancy is at most three. An empty name stands for no machine.
 type counters [2]string
 
 // has reports whether a machine is among them.
@@ -19,8 +19,8 @@ func (c counters) has(machine string) bool {
 	return machine != "" && (c[0] == machine || c[1] == machine)
 }
 
-// queue is the set of the tasks that need a count by a worker. Each of them waits, or is held by at least one worker
-// process, never both. What waits is indexed by the machines that have counted it.
+// queue is the set of the tasks that need a count by a worker. Each of them waits, or is held by at least one worker process,
+// never both. Waiting tasks are grouped by the machines that have counted them.
 type queue struct {
 	groups  map[counters]*ranges         // what waits
 	waiting []uint64                     // number of tasks that wait, by class
@@ -33,7 +33,7 @@ type queue struct {
 // heldRange finds the hold of a range.
 type heldRange map[queens.Range]*hold
 
-// hold is a range that a process holds, because it was handed out to it or because the process listed it.
+// hold is a range that a process holds, because the range was handed out to the process, or the process listed it.
 type hold struct {
 	queens.Range
 	holder queens.Process
@@ -57,7 +57,8 @@ func (q *queue) class(task uint64) int {
 	return sort.Search(len(q.ends), func(class int) bool { return q.ends[class] > task })
 }
 
-// wait lets the tasks of a range wait, which neither wait nor are held before. The machines in by have counted them.
+// wait lets the tasks of a range wait. They must neither wait nor be held before. The parameter by has the machines that have
+// counted them.
 func (q *queue) wait(r queens.Range, by counters) {
 	if r.Tasks == 0 {
 		return
@@ -76,7 +77,7 @@ func (q *queue) wait(r queens.Range, by counters) {
 	}
 }
 
-// remove takes a range of one class out of what waits.
+// remove removes a range of one class from the tasks that wait.
 func (q *queue) remove(r queens.Range, by counters) {
 	set := q.groups[by]
 	set.remove(r)
@@ -107,9 +108,9 @@ func (q *queue) lowest(machine string) (by counters, first uint64, found bool) {
 	return by, first, found
 }
 
-// take hands the lowest waiting tasks that a machine has not counted to one of its processes: consecutive tasks of one
-// class, or a single task if a worker lost it. The function most says how many tasks of a class may be taken. take returns
-// false if no such task waits, or if none may be taken.
+// take hands out tasks to a process: the lowest waiting tasks that its machine has not counted. They are consecutive and of one
+// class; a task that a worker lost is handed out alone. It takes at most most(class) tasks of a class. take returns false if no
+// such task waits, or if none may be taken.
 func (q *queue) take(now time.Duration, p queens.Process, most func(class int) uint64) (queens.Range, bool) {
 	by, first, found := q.lowest(p.Machine)
 	if !found {
@@ -133,9 +134,9 @@ func (q *queue) take(now time.Duration, p queens.Process, most func(class int) u
 	return r, true
 }
 
-// hold lets a process hold those tasks of a range for which the function awaited returns true. These tasks must not wait
-// after that call, and the machine of the process must not have counted them. hold returns nil if there are no such tasks.
-// The process must not hold the range already.
+// hold lets a process hold the tasks of a range for which awaited(task) is true. Such a task must no longer wait when awaited
+// returns, and the machine of the process must not have counted it. hold returns nil if there is no such task. The process must
+// not hold the range already.
 func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool) *hold {
 	h := &hold{Range: r, holder: p, since: now, began: now}
 	own := []*hold{h}
@@ -160,11 +161,11 @@ func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaite
 	return h
 }
 
-// held reports whether a process holds a task.
+// held reports whether any process holds a task.
 func (q *queue) held(task uint64) bool { return len(q.holders[task]) > 0 }
 
-// release ends a hold and returns the tasks that nobody holds any more: they neither wait nor are held now. If the worker lost
-// the hold, its tasks are handed out alone from now on.
+// release ends a hold and returns the tasks that nobody holds any more: they neither wait nor are held now. If the hold is
+// lost, each of its tasks is handed out alone from now on.
 func (q *queue) release(h *hold, lost bool) (free []uint64) {
 	for task := h.First; task < h.End(); task++ {
 		if !slices.Contains(q.holders[task], h) {
@@ -185,7 +186,7 @@ func (q *queue) release(h *hold, lost bool) (free []uint64) {
 	return free
 }
 
-// unhold ends a hold for one of its tasks, and the hold if that was its last one.
+// unhold takes a task out of a hold, and ends the hold if no task is left in it.
 func (q *queue) unhold(task uint64, h *hold) {
 	others := q.holders[task]
 	if len(others) == 1 {
@@ -202,9 +203,9 @@ func (q *queue) unhold(task uint64, h *hold) {
 	}
 }
 
-// settle moves a task that the machines in by have counted. If it needs a count again, the processes of these machines no
-// longer hold it, and it waits if nobody else holds it. If it needs no more counts, it leaves the queue. settle returns the
-// holds that end.
+// settle moves a task to where it belongs. The parameter by has the machines that have counted it. If it needs a count again,
+// the processes of these machines no longer hold it, and it waits if nobody else holds it. If it needs no more counts, it
+// leaves the queue. settle returns the holds that end.
 func (q *queue) settle(task uint64, by counters, again bool) (ended []*hold) {
 	if !q.held(task) {
 		q.removeTask(task)
@@ -234,8 +235,8 @@ func (q *queue) waits() (tasks uint64) {
 	return tasks
 }
 
-// work returns the estimated work of the waiting tasks. A task of a class has the share of the run's work that is given for
-// the class.
+// work returns the estimated work of the waiting tasks. The parameter shares has, for each class, the part of the run's work
+// that one of its tasks is.
 func (q *queue) work(shares []float64) (work float64) {
 	for class, n := range q.waiting {
 		work += float64(n) * shares[class]
@@ -256,7 +257,7 @@ func compareHolds(a, b *hold) int {
 // compareEnds compares holds by the ends of their searches, the latest first.
 func compareEnds(a, b *hold) int { return cmp.Or(cmp.Compare(b.end, a.end), compareHolds(a, b)) }
 
-// tasksOf returns how many tasks the holds of a process await.
+// tasksOf returns how many tasks a process holds.
 func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
 	for _, h := range q.holds[p] {
 		tasks += h.left
@@ -264,8 +265,8 @@ func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
 	return tasks
 }
 
-// mayDouble reports whether a hold may be handed out again. It may not if a hold that ends sooner shares a task with it, or if
-// it has several tasks and a worker has lost one of them.
+// mayDouble reports whether the range of a hold may also be handed out to another process. It may not if a hold that ends
+// sooner shares a task with the hold, or if the hold has several tasks and a worker has lost one of them.
 func (q *queue) mayDouble(h *hold) bool {
 	sooner := func(other *hold) bool { return compareEnds(h, other) < 0 }
 	for task := h.First; task < h.End(); task++ {

@@ -21,7 +21,7 @@ func (s ranges) has(task uint64) bool {
 	return i < len(s) && s[i].First <= task
 }
 
-// add adds a range, none of whose tasks is in the set.
+// add adds a range. None of its tasks may already be in the set.
 func (s *ranges) add(r queens.Range) {
 	i := len(*s)
 	if i > 0 && (*s)[i-1].End() > r.First { // mostly, ranges are added at the end
@@ -39,7 +39,7 @@ func (s *ranges) add(r queens.Range) {
 	*s = slices.Replace(*s, from, to, r)
 }
 
-// remove removes a range, all of whose tasks are in the set.
+// remove removes a range. All its tasks must be in the set.
 func (s *ranges) remove(r queens.Range) {
 	i := s.at(r.First)
 	left := queens.Range{First: (*s)[i].First, Tasks: r.First - (*s)[i].First}

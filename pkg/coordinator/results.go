@@ -67,8 +67,8 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	return ""
 }
 
-// record appends a record to the ledger, and does what follows from it at once. If r is a result
-// and its worker holds the chunk, searched is this hold, because its search has ended.
+// record appends a record to the ledger, and at once settles its tasks and bans machines if the record shows that they are
+// wrong. The parameter searched is the hold whose search gave the result r; nil if there is none.
 func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 	change, err := c.state.Apply(r)
 	if err != nil {
@@ -87,8 +87,8 @@ func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 	}
 }
 
-// settle moves a task to where it belongs after its records have changed: it waits, is held, awaits a recount, or is done. If
-// holds end, their workers are told to drop the chunks, except the worker whose search of the chunk has ended: see record.
+// settle moves a task to where it belongs after its records have changed: it waits, is held, awaits a recount, or is done. If a
+// hold ends, its worker is told to drop the chunk, unless it is the hold searched: see record.
 func (c *Core) settle(task uint64, searched *hold) {
 	again := c.judge.settle(task).byWorker()
 	c.changed = c.changed || again
@@ -143,7 +143,7 @@ func (c *Core) checkMachine(now time.Duration) {
 	}
 }
 
-// fill lets every task wait, if it needs a count by a worker and nobody holds it.
+// fill lets every task wait that needs a count by a worker and is not held.
 func (c *Core) fill() {
 	waits, group := queens.Range{}, counters{}
 	for task := range c.state.Header().Manifest.Tasks {

@@ -29,7 +29,7 @@ type Wire interface {
 	MaxPayload() int // of the server, in bytes; 0 before the first connection
 }
 
-// Config is what a run needs.
+// Config is what a [Coordinator] needs.
 type Config struct {
 	Log     *ledger.Log
 	State   *ledger.State
@@ -38,8 +38,8 @@ type Config struct {
 	Options Options // Start sets At and ReplyBytes
 	// Recount counts a task in a child process.
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
-	// Total reads the whole ledger and returns the total. The error wraps [queens.ErrContradiction] if the total
-	// contradicts the published one or another route.
+	// Total reads the whole ledger and returns the total. The error wraps [queens.ErrContradiction] if the total is not the
+	// published one, or two ways to compute it differ.
 	Total func(ctx context.Context) (*big.Int, error)
 	// OnSnapshot is called in [Start], about every second during [Coordinator.Run], and when the end of the run is on disk.
 	// Calls do not overlap.
@@ -54,10 +54,10 @@ const (
 	intactInterval = 2 * time.Second
 	// snapshotInterval is the time between two snapshots.
 	snapshotInterval = time.Second
-	// mostMessages bounds the messages of workers that are being handled. More messages wait in the connection. It drops those
-	// for which it has no room, and their senders send them again.
+	// mostMessages bounds the messages of workers that are being handled. More messages wait in the connection, which drops
+	// them when it is full; then their senders send them again.
 	mostMessages = 256
-	// warnings bounds the lines a minute about messages that can't be read.
+	// warnings bounds the log lines per minute about messages that can't be read.
 	warnings = 10
 )
 
@@ -81,8 +81,8 @@ type Coordinator struct {
 	end    *End
 }
 
-// Start makes the coordinator of a run, and begins to take messages. It records the start of the run. With an error, the
-// coordinator is closed.
+// Start makes the coordinator of a run, and begins to take messages. It records the start of the run. If it returns an error,
+// the coordinator is closed.
 func Start(cfg Config) (*Coordinator, error) {
 	s := &Coordinator{
 		Config: cfg, start: time.Now(), warn: warner(cfg.Logger), inputs: newMailbox[func(time.Duration)](),
@@ -104,8 +104,8 @@ func Start(cfg Config) (*Coordinator, error) {
 	return s, err
 }
 
-// Run counts to the end of the run. If ctx ends first, it stops the run so that it can be resumed. The result says how the run
-// ended here; its error is also returned.
+// Run coordinates the run until it ends. If ctx ends first, it stops the run so that it can be resumed. The result says how the
+// run ended here; its error is also returned.
 func (s *Coordinator) Run(ctx context.Context) (End, error) {
 	if err := s.loop(ctx, false); err != nil {
 		s.end = &End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}
@@ -119,7 +119,7 @@ func (s *Coordinator) Run(ctx context.Context) (End, error) {
 const lingerTime = 5 * time.Second
 
 // Linger may be called after [Coordinator.Run]. If the run has ended and workers of other processes are present, it goes on
-// answering for 5 s, or until ctx ends. The worker of this process has the name own.
+// answering for 5 s, or until ctx ends. The parameter own is the name of this process's worker.
 func (s *Coordinator) Linger(ctx context.Context, own string) {
 	isOther := func(w queens.Worker) bool { return w.Process != own }
 	if s.end == nil || !s.end.State.Ended() || !slices.ContainsFunc(s.latest.Load().WorkerList, isOther) {
@@ -139,7 +139,7 @@ func (s *Coordinator) Close() {
 	s.group.Wait()
 }
 
-// replyBytes returns how many bytes the chunks of a reply may take: half of what the server takes.
+// replyBytes returns how many bytes the chunks of a reply may take: half of the server's max_payload.
 func replyBytes(w Wire) int { return w.MaxPayload() / 2 }
 
 // serve begins to take messages.
@@ -163,7 +163,7 @@ func (s *Coordinator) serve(run string) error {
 	return nil
 }
 
-// warner returns a logger for what anybody can send: it drops all but some lines a minute.
+// warner returns a logger for messages that anybody can send: it drops all but a few lines a minute.
 func warner(log zerolog.Logger) zerolog.Logger {
 	return log.Sample(&zerolog.BurstSampler{Burst: warnings, Period: time.Minute})
 }
@@ -177,7 +177,7 @@ func (s *Coordinator) take(m bus.Message) {
 	}
 }
 
-// receive decodes and checks a message, for the loop.
+// receive decodes and checks a message, and gives it to the loop.
 func (s *Coordinator) receive(at *station, m bus.Message) {
 	message, err := bus.DecodeFromWorker(m.Data)
 	switch {
@@ -208,8 +208,8 @@ func (s *Coordinator) work() {
 	}
 }
 
-// loop feeds the core until the run has ended here. When ctx is canceled, the run stops so that it can be resumed. A loop
-// that lingers begins after the end of the run, and ends when ctx is canceled.
+// loop gives the core its inputs until the run has ended here. When ctx is canceled, the run stops so that it can be resumed. A
+// loop that lingers begins after the end of the run, and ends when ctx is canceled.
 func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 	ticks := time.NewTicker(tickInterval)
 	defer ticks.Stop()
@@ -259,7 +259,7 @@ func (s *Coordinator) snapshot(now time.Duration) {
 	s.latest.Store(&latest)
 }
 
-// execute does what the core commands. It waits until the end of the run is on disk.
+// execute does what the core commands. If that includes the end of the run, it waits until the end is on disk.
 func (s *Coordinator) execute() error {
 	c := s.core.Take()
 	for _, line := range c.Log {
@@ -300,8 +300,8 @@ func (s *Coordinator) execute() error {
 	return nil
 }
 
-// write writes the records of all commands that wait at once, and does what waits for them. It ends when the coordinator is
-// closed and none waits.
+// write writes the records of all waiting commands together, and then does what had to wait for the disk. It ends when the
+// coordinator is closed and no commands wait.
 func (s *Coordinator) write() {
 	for open := true; open; {
 		select {
@@ -324,7 +324,8 @@ func (s *Coordinator) write() {
 	}
 }
 
-// written does what waits until commands are on disk. After an error the loop ends; who gets no receipt delivers again.
+// written does what had to wait until commands were on disk. After an error the loop ends, and workers without a receipt
+// deliver again.
 func (s *Coordinator) written(c *Commands, err error) {
 	if err != nil || c.End != nil {
 		select {

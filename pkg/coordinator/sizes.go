@@ -10,12 +10,12 @@ const (
 	// longestChunk is about the longest time for which the chunks of one reply keep a searcher busy, if they have several
 	// tasks.
 	longestChunk = 1500 * time.Millisecond
-	// partOfShare is the part of a searcher's share of the remaining work that it gets at once.
+	// partOfShare is the part that a searcher gets at once of its share of the waiting work.
 	//
 	// References: [Guided] C. D. Polychronopoulos, D. J. Kuck, "Guided self-scheduling", IEEE Transactions on Computers
 	// C-36 (1987), 1425-1439.
 	partOfShare = 1.0 / 4
-	// mostChunks bounds the chunks of a reply: each costs bytes in this and all later requests of the worker.
+	// mostChunks bounds the chunks of a reply, because each takes bytes in every request that lists it.
 	mostChunks = 1024
 )
 
@@ -39,8 +39,8 @@ type room struct {
 	bytes  int
 }
 
-// tasks returns how many tasks of a class a searcher gets: as many as make the given work, if so many fit. The flag alone
-// says that the searcher has nothing yet; then it gets at least one task that fits.
+// tasks returns how many tasks of a class a searcher gets: as many as make the given work, but no more than fit. If the
+// parameter alone is true, the searcher has nothing yet, and gets at least one task if one fits.
 func (r *room) tasks(work, workOfTask float64, bytesOfTask int, alone bool) uint64 {
 	if r.chunks <= 0 {
 		return 0

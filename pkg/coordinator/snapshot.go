@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Snapshot returns the facts of the run, without Rate, TimeToGo and Remaining, which a [progress.Meter] measures, and without
-// what confirms the total, which takes a pass over all tasks.
+// Snapshot returns the facts of the run. It leaves out Rate, TimeToGo and Remaining, which a [progress.Meter] measures, and
+// what confirms the total, because that takes a pass over all tasks.
 func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	h, bans := c.state.Header(), c.state.Bans()
 	s := queens.Snapshot{

@@ -15,8 +15,8 @@ import (
 )
 
 // The stories of testdata/core_*.txt are the specification of the core. An input begins with a time in seconds. Until that
-// time, the core ticks four times a second. The lines below an input are the commands that follow. Commands of ticks begin
-// with their time.
+// time, the core ticks four times a second. The lines below an input are the commands that follow. Commands of a tick begin
+// with its time.
 func TestStories(t *testing.T) {
 	testkit.Stories(t, "testdata/core_*.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
 		return (&story{t: t, out: out}).input

@@ -61,7 +61,7 @@ func TestTwoCoordinators(t *testing.T) {
 	}
 }
 
-// A coordinator that starts while another one runs ends, whatever their results are. It sends nothing to the other.
+// If a coordinator starts while another one runs, the new one ends, whatever their results are. It announces nothing.
 func TestSecondCoordinator(t *testing.T) {
 	old, young := coordinatorWith(t, 1, 0), coordinatorWith(t, 2, 5)
 	tickTo(old, 10*time.Second)

@@ -8,8 +8,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// WorkRequested handles a work request: it notes what the worker holds, and answers at once if it has something to say.
-// Otherwise it keeps the request for up to 5 s. A request that is repeated, or comes after a newer one, changes nothing.
+// WorkRequested handles a work request: it notes what the worker holds, and answers at once if the worker leaves, or gets or
+// drops a chunk, or is refused. Otherwise it keeps the request for up to 5 s. A request that is repeated, or comes after a
+// newer one, changes nothing.
 func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	if !c.advance(now) || !c.fleet.takes(request.From) {
 		return
@@ -42,8 +43,8 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	c.after(now)
 }
 
-// list notes a chunk that a worker lists. If the worker does not hold the chunk, the core adopts it. list reports whether the
-// worker shall go on: whether it holds the chunk now.
+// list notes a chunk that a worker lists. If the worker does not hold the chunk, list tries to adopt it. It reports whether the
+// worker holds the chunk now; otherwise the worker shall drop it.
 func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	h := c.queue.holds[w.process][held.Range]
 	if h == nil {
@@ -78,8 +79,8 @@ func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold 
 	})
 }
 
-// release ends a hold. Tasks that nobody holds any more wait again. The hold is lost if its worker is silent, or no longer
-// lists the chunk although its search had begun.
+// release ends a hold. Tasks that nobody holds any more wait again. The hold is lost if its worker is silent, or stays but no
+// longer lists the chunk although its search had begun.
 func (c *Core) release(h *hold, lost bool) {
 	if lost {
 		c.numbers.lost++
@@ -90,7 +91,7 @@ func (c *Core) release(h *hold, lost bool) {
 	}
 }
 
-// give hands out work for the kept request of a worker, as ranges.
+// give hands out ranges to a worker, if its kept request asks for work.
 func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 	if c.over != nil || now < c.clock.handOut || !w.wants() || c.state.Banned(w.process.Machine) {
 		return nil
@@ -160,8 +161,9 @@ func (c *Core) idle(w *worker) int {
 	return max(w.request.Searchers-len(c.queue.holds[w.process]), 0)
 }
 
-// doubleLast gives idle searchers ranges that other processes hold, if no task waits for their machine, and if they would
-// finish sooner than the holder. It begins with the range whose search will end latest. The first result counts.
+// doubleLast gives an idle searcher a range that another process holds, if no waiting task is left for the searcher's machine,
+// and if the searcher would finish sooner than the holder. It begins with the range whose search will end latest. The first
+// result counts.
 func (c *Core) doubleLast(now time.Duration) {
 	idle := c.fleet.waiting()
 	if len(idle) == 0 || c.allDone() {
@@ -198,8 +200,9 @@ func (c *Core) doubleLast(now time.Duration) {
 	}
 }
 
-// endings returns the holds that may be handed out again, after it has estimated when their searches will end. The hold that
-// ends latest comes first. If several processes hold a task, only the hold that ends first is in the list.
+// endings estimates when the searches of all holds will end, and returns the holds whose ranges may also be handed out to
+// another process. The hold that ends latest comes first. If several processes hold a task, only the hold that ends first is in
+// the list.
 func (c *Core) endings(now time.Duration) (list []*hold) {
 	for p, holds := range c.queue.holds {
 		w := c.fleet.workers[p]
@@ -232,8 +235,8 @@ func (c *Core) searchTime(w *worker, r queens.Range) time.Duration {
 	return time.Duration(min(seconds, 1e9) * float64(time.Second))
 }
 
-// timeLeft estimates how long the search of a hold will still take. That is at least half of the time that the search has
-// taken. Whatever the worker says, it is at least a quarter of the time since the hold began.
+// timeLeft estimates how long the search of a hold will still take. The estimate is at least half of the time that the search
+// has taken so far. Whatever the worker says, it is also at least a quarter of the time since the hold began.
 func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	left := c.searchTime(w, h.Range)
 	if h.begun {
@@ -243,8 +246,8 @@ func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	return max(left, (now-h.since)/4)
 }
 
-// advise makes the notice that another machine is needed, while searchers are idle and every present machine has counted all
-// tasks that wait. It logs the notice every 10 minutes.
+// advise sets the notice that the redundancy needs another machine, while searchers are idle and every present machine has
+// counted all tasks that wait. It logs the notice at most every 10 minutes.
 func (c *Core) advise(now time.Duration) {
 	c.notice = ""
 	redundancy := c.state.Header().Redundancy

@@ -144,7 +144,7 @@ func (w *world) checkFleet(c *Core) {
 	}
 }
 
-// checkEnding checks that a run soon ends when every task is done: it may wait for a fiftieth of its time.
+// checkEnding checks that a run ends soon after every task is done: it may wait for checks for a fiftieth of its time.
 func (w *world) checkEnding(c *Core) {
 	if c.over != nil || c.state.NumberDone() < w.header.Manifest.Tasks || c.judge.running != nil || c.totalOf != 0 {
 		w.host.done = 0

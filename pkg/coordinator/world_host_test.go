@@ -117,8 +117,8 @@ func (h *host) input(do func()) {
 	}
 }
 
-// receive gives a message to the core: a request with its number, or a delivery with number 0. A late request is no sign of
-// life, and must not change what its process holds.
+// receive gives a message to the core: a request with its number, or a delivery with number 0. A request after a newer one does
+// not show that its process lives, and must not reduce what it holds.
 func (h *host) receive(from queens.Process, number uint64, do func()) {
 	if h == nil || h.cut {
 		return
@@ -160,8 +160,8 @@ func (h *host) fault() {
 // crash kills the process. It starts again after some time.
 func (h *host) crash() { h.kill(h.w.faults.between(0, 40*time.Second)) }
 
-// kill kills the process. The disk keeps some of the bytes that are not synced, from the first one on. The process starts
-// again after the given time.
+// kill kills the process. Of the bytes that are not synced, the disk keeps the first ones or none. The process starts again
+// after the given time.
 func (h *host) kill(away time.Duration) {
 	if h.dead {
 		return

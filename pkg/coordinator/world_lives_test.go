@@ -18,8 +18,8 @@ var (
 	seed    = flag.Uint64("seed", 1, "seed of the first life; 0 draws one")
 )
 
-// TestSimulation simulates lives on all cores, each from a seed. A failure names its seed. -lives 1 -seed S -v repeats that
-// life, and prints what happens in it if it fails again.
+// TestSimulation simulates lives of runs on all CPUs, each from a seed. A failure names its seed. -lives 1 -seed S -v repeats
+// that life, and prints what happens in it if it fails again.
 func TestSimulation(t *testing.T) {
 	first := *seed
 	if first == 0 {

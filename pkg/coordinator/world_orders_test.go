@@ -44,7 +44,7 @@ func tinyMachine(i int, lies lie) machine {
 }
 
 // TestOrders simulates every life of tiny runs with at most as many faults as the flag -depth says. Each point where a message
-// can be lost, doubled or late, or where a process can be killed, stopped, cut off or frozen, is a place of a fault.
+// can be lost, doubled or late, or a process can be killed, stopped, cut off or frozen, may have a fault.
 func TestOrders(t *testing.T) {
 	for name, s := range tiny {
 		t.Run(name, func(t *testing.T) {

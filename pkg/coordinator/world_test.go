@@ -85,9 +85,9 @@ const (
 
 // faults decides when something goes wrong.
 type faults interface {
-	// pick returns a number from 0 to n-1. Each of them but 0 has probability p.
+	// pick returns a number from 0 to n-1. Each number except 0 has probability p.
 	pick(n int, p float64) int
-	// between returns a duration from low to high.
+	// between returns a duration from low to just below high.
 	between(low, high time.Duration) time.Duration
 }
 
@@ -112,7 +112,7 @@ func (e *events) Pop() any {
 	return last
 }
 
-// heard says when the coordinator heard from a process.
+// heard says when the coordinator last heard from a process.
 type heard struct {
 	at     time.Duration
 	number uint64 // number of the last request
@@ -137,7 +137,7 @@ func (w *world) fail(format string, args ...any) {
 	}
 }
 
-// faulty returns p until the last fault, and 0 after it.
+// faulty returns p while there are faults, and 0 afterwards.
 func (w *world) faulty(p float64) float64 {
 	if w.now >= w.setup.end {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"nqueens/pkg/join"
 )
 
-// A cut token file is refused, and so is any text that Text never returns, but for line ends. No error quotes the password.
+// Parse refuses a cut file, and any text that Text never returns, except with Windows line ends. No error has the password.
 func TestParseToken(t *testing.T) {
 	want := join.Token{
 		Servers: []string{"192.0.2.1:4222", "[2001:db8::1]:4222"}, User: "worker", Password: "s3cr3t", Certificate: []byte("DER"),

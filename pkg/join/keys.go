@@ -9,13 +9,13 @@ import (
 	"nqueens/pkg/durable"
 )
 
-// DefaultPort is the port of NATS servers.
+// DefaultPort is the usual port of NATS servers.
 const DefaultPort = "4222"
 
-// Keys writes the files of a server that is not embedded: nats.conf, its certificate, and a token file for each user. hosts
-// are the names or addresses under which clients reach the server, with a port or without. Existing passwords and the
-// certificate stay valid, and the token files get the new addresses. If renew is set, all passwords and the certificate are
-// made again, and old tokens no longer work. Keys returns the paths of the token files and of nats.conf.
+// Keys writes the files of a server that is not embedded: nats.conf, its certificate, and a token file for each user. hosts are
+// the names or addresses under which clients reach the server, with a port or without. If renew is false, existing passwords
+// and an existing certificate stay valid, and the token files get the new addresses. If it is true, all passwords and the
+// certificate are made again, and old tokens no longer work. Keys returns the paths of the token files and of nats.conf.
 func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	pair, err := certificate(dir, renew)
 	if err != nil {
@@ -71,8 +71,8 @@ func Permissions(user string) string {
 	return `{ publish: ["nq.status.*"], subscribe: ["nq.run", "_INBOX.watcher.>"] }`
 }
 
-// Authorization returns the part of a server's configuration that accepts users with these passwords, each with its
-// permissions.
+// Authorization returns the part of a server's configuration that accepts these users with their passwords, and gives each user
+// its permissions.
 func Authorization(passwords map[string]string) string {
 	var lines strings.Builder
 	for _, user := range users {

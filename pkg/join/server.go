@@ -19,7 +19,7 @@ import (
 )
 
 // Listening returns what the embedded server of a data folder needs to accept workers from other machines: a password and a
-// certificate. It makes them once, and then reads them. On loopback there is no TLS.
+// certificate. The first call makes them, and later calls read them. A server that listens on loopback uses no TLS.
 func Listening(data, listen string) (t Token, config *tls.Config, err error) {
 	path, _ := Own(data)
 	if t, err = loadOrMake(path, Worker, false); err != nil { // a damaged token stays: workers elsewhere may have a good copy
@@ -48,10 +48,10 @@ func (t *Token) Publish(data string, addresses []string) (path string, err error
 	return path, t.Save(path)
 }
 
-// certificateFile is the name of the file with the certificate of a server and its key. Clients never read that file.
+// certificateFile is the name of the file with the server's certificate and private key. Clients never read that file.
 const certificateFile = "server.pem"
 
-// certificate returns the certificate in a folder and its key. It makes them if there are none, or if renew is set.
+// certificate returns the certificate and private key of a folder. It makes them if there are none, or if renew is set.
 func certificate(dir string, renew bool) (tls.Certificate, error) {
 	path := filepath.Join(dir, certificateFile)
 	pair, err := tls.LoadX509KeyPair(path, path)
@@ -66,7 +66,8 @@ func certificate(dir string, renew bool) (tls.Certificate, error) {
 	return pair, nil
 }
 
-// makeCertificate writes a new certificate with its key. Clients pin it, so its names and dates do not matter.
+// makeCertificate writes a new certificate and its private key. Clients pin the certificate, so its names and dates do not
+// matter.
 func makeCertificate(path string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"nqueens/pkg/worker"
 )
 
-// count runs the coordinator and the worker of this process until the run or ctx ends, or one of the two fails. It returns
-// the last snapshot.
+// count runs the coordinator and the worker of this process until the run or ctx ends, or the coordinator or the worker fails.
+// It returns the last snapshot.
 func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	last = audit.Snapshot(s.state)
 	if s.server, err = s.connect(); err != nil {
@@ -114,7 +114,8 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	}
 }
 
-// work runs the worker of this process, which has its own connection. It calls listens once the worker hears announcements.
+// work runs the worker of this process, which has its own connection. It calls the function listens when the worker hears
+// announcements, or can't subscribe.
 func (s *Session) work(ctx context.Context, listens func()) error {
 	b, err := s.server.connectWorker()
 	if err != nil {
@@ -139,7 +140,7 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 	return nil
 }
 
-// listener is the connection of a worker. It calls listens once the worker hears announcements, or can't subscribe.
+// listener is the connection of a worker, and calls listens: see work.
 type listener struct {
 	*bus.Bus
 	listens func()

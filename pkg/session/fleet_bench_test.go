@@ -26,9 +26,9 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkFleet measures how many tasks a second the real server, coordinator and ledger hand out and record. 1,000 workers
-// that count nothing are in a process of their own, each with its own connection and two searchers. scripts/bench fleet runs
-// this benchmark.
+// BenchmarkFleet measures how many tasks a second the real server, coordinator and ledger hand out and record. 1,000 workers,
+// which count nothing, run in another process, each with its own connection and two searchers. scripts/bench fleet runs this
+// benchmark.
 func BenchmarkFleet(b *testing.B) {
 	var url, run string
 	var chunk float64
@@ -127,8 +127,8 @@ func fleet(b *testing.B, url, run string, chunk float64) {
 	select {}
 }
 
-// work requests work, and delivers counts at once while it requests more, as workers do. It reports search times as if a
-// searcher searched a chunk of the given number of tasks in 1.5 s. So the coordinator makes chunks of this size.
+// work acts as a worker: it requests chunks, and delivers counts at once while it requests more. It reports search times as if
+// a searcher searched a chunk of the given number of tasks in 1.5 s. So the coordinator makes chunks of this size.
 func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk float64) {
 	var hasher queens.Hasher
 	request := queens.WorkRequest{Version: "fleet", Kernel: "none", Threads: 2, Searchers: 2}

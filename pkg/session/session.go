@@ -36,8 +36,8 @@ type Config struct {
 	Version string        // of this program
 	Machine string        // name of this machine
 	Server  *bus.Options  // an outside server; nil for an embedded one
-	// Listen is the host:port at which the embedded server accepts connections; empty if nobody may connect. Advertise is
-	// the address for others; empty for the addresses of this machine.
+	// Listen is the host:port at which the embedded server accepts connections; empty if no other process may connect.
+	// Advertise is the address that the join token names; empty for those of this machine.
 	Listen, Advertise string
 	Unique            bool // also count the fundamental solutions
 	// Recount counts a task in a child process.

@@ -85,7 +85,7 @@ func (p *place) check(r *report.Result, err error) {
 	}
 }
 
-// A count is one run. The same count again only audits its ledger: nothing is counted, and nothing is written.
+// A count is one run. Counting the same again only audits its ledger: nothing is counted, and nothing is written.
 func TestCount(t *testing.T) {
 	p := newPlace(t)
 	p.Unique = true

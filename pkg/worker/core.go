@@ -30,14 +30,14 @@ const mostRuns = 256
 // MaxDelivery bounds the results of a delivery, in bytes.
 const MaxDelivery = 64 << 10
 
-// stalledPolls is how many polls of the pulses, one a second, must find that a search has not advanced.
+// A search that has not advanced for stalledPolls polls, one a second, is no longer held: see [Core.Pulsed].
 const stalledPolls = 5
 
 const forever = time.Duration(math.MaxInt64)
 
-// Core decides what a worker does: for which run it asks for work, what its searchers search, which results it delivers
-// and what it gives up. It has no I/O, no goroutine and no clock. Each input has the time, which never falls; after an
-// input, [Core.Commands] returns what to do, and [Core.Next] when to call [Core.Tick] if no other input comes before.
+// Core decides what a worker does: which runs it asks for work, what its searchers search, which results it delivers and what
+// it gives up. It has no I/O, no goroutine and no clock. Each input has the time, which never goes back; after an input,
+// [Core.Commands] returns what to do, and [Core.Next] when to call [Core.Tick] if no other input comes before.
 type Core struct {
 	runs      []*run
 	searchers []searcher
@@ -55,29 +55,29 @@ type Core struct {
 // Command is what a [Core] wants to be done: [Ask], [Deliver], [Search], [Stop] or [Note].
 type Command any
 
-// Ask sends a work request, to which the sender adds version, kernel, threads and searchers. The reply, or nil, goes to
-// [Core.Replied] with the number.
+// Ask sends a work request, to which the sender adds version, kernel, threads and searchers. The reply, or nil without one,
+// goes to [Core.Replied] with the number of the request.
 type Ask struct {
 	Run     string
 	Request queens.WorkRequest
 }
 
-// Deliver sends results. The reply, or nil, goes to [Core.Receipted] with the number.
+// Deliver sends results. The reply, or nil without one, goes to [Core.Receipted] with Number.
 type Deliver struct {
 	Run      string
 	Number   uint64
 	Delivery queens.Delivery
 }
 
-// Search starts the search of a searcher, which is idle. The chunks are of one run and have one board; there are several
-// only for a device. [Core.Searched] ends it.
+// Search starts a search on an idle searcher. The chunks are of one run and have one board; only a device gets several. When
+// the search has ended, [Core.Searched] is called.
 type Search struct {
 	Searcher int
 	Run      string
 	Chunks   []queens.Chunk
 }
 
-// Stop stops the search of a searcher. [Core.Searched] ends it, with what was counted.
+// Stop stops the search of a searcher. Then [Core.Searched] is called, with what was counted.
 type Stop struct{ Searcher int }
 
 // Note is a line for the log.
@@ -87,7 +87,7 @@ type Note struct {
 	Text string
 }
 
-// Stats is what a worker has done, and does.
+// Stats says what a worker has done, and what it does now.
 type Stats struct {
 	Tasks   uint64   // counted
 	Busy    int      // searchers that search
@@ -106,14 +106,14 @@ type searcher struct {
 	still   int    // polls since the pulse has changed
 }
 
-// NewCore returns the core of a worker that has heard of no run. Searchers are what searches one load at a time: threads, or
-// devices, which search several chunks of a board together.
+// NewCore returns the core of a worker that has heard of no run. Each searcher searches one load at a time. It is a thread or,
+// if together is true, a device, which searches several chunks of a board together.
 func NewCore(searchers int, together bool) *Core {
 	return &Core{searchers: make([]searcher, searchers), idle: searchers, together: together, leaveAt: forever, next: forever}
 }
 
-// Announced takes what a coordinator says to all. A new instance is answered after random times 2 s,
-// where random is from 0 to less than 1.
+// Announced handles an announcement. A new instance gets its first message after random times 2 s; random is at least 0 and
+// less than 1.
 func (c *Core) Announced(now time.Duration, a queens.Announcement, random float64) {
 	r := c.run(a.Run)
 	switch {
@@ -145,7 +145,8 @@ func (c *Core) Replied(now time.Duration, name string, number uint64, reply *que
 	c.step(now)
 }
 
-// refused gives up a run that accepts nothing from this machine. The worker asks it again every 10 s.
+// refused gives up all chunks and results of a run that accepts nothing from this machine. The worker asks the run again after
+// 10 s.
 func (c *Core) refused(r *run, why string, now time.Duration) {
 	if r.refused != why {
 		c.note(r, true, "the coordinator accepts nothing from this machine: "+why)
@@ -155,7 +156,7 @@ func (c *Core) refused(r *run, why string, now time.Duration) {
 	r.results, r.delivered.open = nil, false
 }
 
-// accepted takes what a reply hands out and drops.
+// accepted handles a reply that is no refusal: it takes the chunks that are handed out, and gives up those to drop.
 func (c *Core) accepted(r *run, reply *queens.WorkReply, now time.Duration) {
 	r.refused = ""
 	for _, drop := range reply.Drop {
@@ -201,8 +202,7 @@ func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *q
 	c.step(now)
 }
 
-// Searched says that the search of a searcher has ended, with results of its chunks: of all, unless it was stopped or
-// has failed.
+// Searched handles the end of a search. The results are those of all its chunks, unless the search was stopped or has failed.
 func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 	s := &c.searchers[of]
 	r, took := s.run, now-s.began
@@ -224,8 +224,8 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 	c.step(now)
 }
 
-// Pulsed takes the pulses of all searchers, which are polled about every second. A search whose pulse has not changed
-// for 5 polls is not held: another worker gets its chunks.
+// Pulsed takes the pulses of all searchers, numbers that change while their searches advance. They are polled about every
+// second. A search whose pulse has not changed for 5 polls is no longer held: another worker gets its chunks.
 func (c *Core) Pulsed(now time.Duration, pulses []uint64) {
 	for i := range c.searchers {
 		if s := &c.searchers[i]; s.run == nil || s.pulse != pulses[i] {
@@ -252,13 +252,13 @@ func (c *Core) Leave(now time.Duration) {
 	c.step(now)
 }
 
-// Left reports whether a worker that leaves has nothing more to do.
+// Left reports whether a worker that leaves has nothing more to do, or no time left.
 func (c *Core) Left(now time.Duration) bool {
 	return c.leaving() && (now >= c.leaveAt || c.idle == len(c.searchers) &&
 		!slices.ContainsFunc(c.runs, func(r *run) bool { return r.asked.number > 0 && !r.left && !r.silent(now) }))
 }
 
-// Commands returns what to do since the last call, in order.
+// Commands returns the commands since the last call, in order.
 func (c *Core) Commands() []Command {
 	commands := c.commands
 	c.commands = nil
@@ -269,7 +269,7 @@ func (c *Core) Commands() []Command {
 func (c *Core) Next() time.Duration { return c.next }
 
 // Idle returns how long ago the last search ended, or 0 while the worker holds a chunk, or a result for a coordinator that is
-// heard.
+// not silent.
 func (c *Core) Idle(now time.Duration) time.Duration {
 	waits := func(r *run) bool { return len(r.waiting) > 0 || len(r.results) > 0 && !r.silent(now) }
 	if c.idle < len(c.searchers) || slices.ContainsFunc(c.runs, waits) {
@@ -278,7 +278,7 @@ func (c *Core) Idle(now time.Duration) time.Duration {
 	return now - c.idleSince
 }
 
-// step does all that is due. It is the end of every input.
+// step does all that is due. Every input calls it last.
 func (c *Core) step(now time.Duration) {
 	c.now, c.next = now, forever
 	for _, r := range c.runs {
@@ -293,7 +293,7 @@ func (c *Core) step(now time.Duration) {
 	c.due(c.leaveAt)
 }
 
-// due reports whether a time has come. If not, Tick is called then.
+// due reports whether a time has come. If not, it makes sure that Tick will be called at that time.
 func (c *Core) due(at time.Duration) bool {
 	if at > c.now {
 		c.next = min(c.next, at)

@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// askAll sends the work requests that are due, in the order of the runs' turns. It stops asking for
-// chunks after the first run that may have some, so that no run is served before its turn.
+// askAll sends the work requests that are due, to the run with the least turn first: see turn. It stops asking for chunks after
+// the first run that may have some, so that no run is served before its turn.
 func (c *Core) askAll(now time.Duration) {
 	byTurn := func(a, b *run) int { return cmp.Compare(c.turn(a, now, true), c.turn(b, now, true)) }
 	want := c.want(now)
@@ -24,7 +24,7 @@ func (c *Core) askAll(now time.Duration) {
 	}
 }
 
-// want returns how many more chunks the searchers need: each needs one that waits, and an idle one needs another to search.
+// want returns how many more chunks the worker needs: one to wait for each searcher, and one more for each idle searcher.
 // Chunks of silent runs do not count, so that other runs are asked.
 func (c *Core) want(now time.Duration) int {
 	if c.leaving() {
@@ -39,7 +39,7 @@ func (c *Core) want(now time.Duration) int {
 	return max(0, want)
 }
 
-// ask sends a work request to a run if it is due.
+// ask sends a work request to a run if one is due.
 func (c *Core) ask(r *run, want int, now time.Duration) {
 	r.asked.open = r.asked.open && now < r.asked.sent+replyAfter
 	if !c.due(c.askAt(r, want, now)) {
@@ -56,8 +56,9 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	c.due(now + replyAfter)
 }
 
-// askAt returns when the next request is due if nothing else happens. The last request of a worker that leaves is due once
-// results have their receipts, and in any case when little time is left. A run that was not asked does not know the worker.
+// askAt returns when the next request to a run is due if nothing else happens. The last request of a worker that leaves is due
+// once results have their receipts, or else 1.5 s after Leave. A run that was never asked does not know the worker, and gets
+// none.
 func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 	switch {
 	case c.leaving() && (r.asked.number == 0 || r.left || r.silent(now) || r.asked.open && r.leaving):
@@ -84,8 +85,8 @@ func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 	return max(at, r.quiet)
 }
 
-// held lists what the worker holds of a run: searches that advance, chunks that wait, and counted chunks without a receipt.
-// If no searcher is idle or advances, it leaves out the chunks that wait.
+// held lists what the worker holds of a run: searches that advance, chunks that wait, and counted chunks without a receipt. If
+// the searches of all searchers are stalled, it leaves out the chunks that wait.
 func (c *Core) held(r *run, now time.Duration) (held []queens.Held) {
 	for i := range c.searchers {
 		if s := &c.searchers[i]; s.run == r && !s.stopped && s.still < stalledPolls {
@@ -110,7 +111,7 @@ func (c *Core) held(r *run, now time.Duration) (held []queens.Held) {
 // In a message, a result takes at most fixedBytes, the bytes of its kernel's name, and countBytes for each count.
 const fixedBytes, countBytes = 128, 10
 
-// deliver sends the results of a run that have no receipt, if none are in flight.
+// deliver sends results of a run that have no receipt, as many as fit, if no delivery awaits its reply.
 func (c *Core) deliver(r *run, now time.Duration) {
 	at := max(r.quiet, r.delivered.notBefore)
 	switch {
@@ -140,7 +141,7 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	c.due(now + replyAfter)
 }
 
-// Stats returns what the worker has done, and does.
+// Stats returns what the worker has done, and what it does now.
 func (c *Core) Stats(now time.Duration) Stats {
 	s := Stats{Tasks: c.counted, Busy: len(c.searchers) - c.idle, Reason: "no run is heard"}
 	for _, r := range c.runs {

@@ -9,7 +9,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// run is what a worker knows of a run, and holds for it.
+// run is what a worker knows about a run, and what it holds of the run.
 type run struct {
 	name     string
 	instance uint64
@@ -35,7 +35,7 @@ type run struct {
 	mean   time.Duration // of its chunks; 0 while unknown
 }
 
-// exchange is the messages of one kind to a run. At most one of them waits for its reply.
+// exchange is the state of the messages of one kind to a run. At most one message waits for its reply.
 type exchange struct {
 	number    uint64 // of the last one
 	open      bool   // it has no reply yet
@@ -43,7 +43,7 @@ type exchange struct {
 	notBefore time.Duration // the next one
 }
 
-// ends notes that the message with this number waits no longer. It returns false if that message did not wait.
+// ends notes that the message with this number no longer waits for its reply. It returns false if it did not wait.
 func (e *exchange) ends(number uint64) bool {
 	awaited := e.open && e.number == number
 	e.open = e.open && !awaited
@@ -64,7 +64,8 @@ func (c *Core) run(name string) *run {
 	return c.runs[i]
 }
 
-// hear takes an announcement. Messages to an earlier instance get no reply. Nothing is sent to a new one until the time quiet.
+// hear handles an announcement. If its instance is new, messages to the earlier one no longer wait, and nothing is sent until
+// the time quiet.
 func (r *run) hear(a queens.Announcement, now, quiet time.Duration) {
 	if r.instance != a.Instance {
 		r.instance, r.quiet = a.Instance, quiet
@@ -96,8 +97,8 @@ func (c *Core) holds(r *run) bool {
 // everything is all tasks that a run can have.
 var everything = queens.Range{Tasks: math.MaxUint64}
 
-// giveUp ends the searches of a range of tasks whose counts nobody wants. Their results still wait for receipts, but are not
-// listed any more.
+// giveUp drops the chunks of a range of tasks whose counts nobody wants, and ends searches that have no other chunk. Results
+// that the worker has already still wait for receipts, but are not listed any more.
 func (c *Core) giveUp(r *run, of queens.Range) {
 	for i := range r.results {
 		r.results[i].whole = r.results[i].whole && !of.Contains(r.results[i].Range)
@@ -130,8 +131,8 @@ func (c *Core) stop(searcher int) {
 	}
 }
 
-// leaveSilent ends the searches of a silent run when another run has had work for 15 s of the silence. After a day of silence,
-// it forgets the results of the silent run.
+// leaveSilent ends the searches of a silent run if another run has had work during the last 15 s of the silence. After a day of
+// silence, it forgets the results of the silent run.
 func (c *Core) leaveSilent(r *run, now time.Duration) {
 	if !c.due(r.silentAt) {
 		return
@@ -159,8 +160,8 @@ func (r *run) isDry(now time.Duration) bool {
 	return r.dry || now < max(r.quiet, r.asked.notBefore) || r.asked.open && r.want > 0 && now >= r.asked.sent+keptAfter
 }
 
-// turn returns the search time that a run has had, with its present searches, and with what its waiting chunks will take if
-// ahead is true. The run with the least turn is served next (Waldspurger and Weihl: Stride scheduling, 1995).
+// turn returns the search time that a run has had, including its present searches. If ahead is true, it adds the time that the
+// waiting chunks will take. The run with the least turn is served next (Waldspurger and Weihl: Stride scheduling, 1995).
 func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
 	turn, mean := r.served, cmp.Or(r.mean, time.Second)
 	if ahead {
@@ -174,7 +175,7 @@ func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
 	return turn
 }
 
-// leastServed returns the least turn of the runs other than r that are not silent; 0 without any.
+// leastServed returns the least turn of the runs other than r that are not silent; 0 if there are none.
 func (c *Core) leastServed(r *run, now time.Duration) time.Duration {
 	_, turn := c.least(now, func(other *run) bool { return other != r && !other.silent(now) })
 	return turn
@@ -207,7 +208,7 @@ func (c *Core) dispatch(now time.Duration) {
 	}
 }
 
-// load takes what a searcher searches next from the chunks that wait: a thread one chunk, a device all that have its board.
+// load takes the chunks of the next search from those that wait: the first one, and for a device all others with its board.
 func (c *Core) load(r *run) (load []queens.Chunk) {
 	board := r.waiting[0].Board
 	r.waiting = slices.DeleteFunc(r.waiting, func(h queens.Chunk) bool {

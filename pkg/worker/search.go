@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// searcher searches loads with a counter of its own until there are no more, or its counter fails: then the worker leaves.
-// It calls ready when it has its counter, or has none.
+// searcher searches loads with its own counter until there are no more. If the counter fails, the worker leaves. searcher calls
+// the function ready when it has its counter, or can't make one.
 func (w *Worker) searcher(i int, ready func()) error {
 	defer ready()
 	return w.cfg.Kernel.WithCounter(func(counter kernel.Counter) error {
@@ -50,7 +50,7 @@ func (w *Worker) search(counter kernel.Counter, i int, l load) ([]queens.Result,
 	return results, err
 }
 
-// result returns the result of the first tasks of a chunk.
+// result makes the result of a chunk from the counts of its first tasks.
 func (w *Worker) result(run string, c *queens.Chunk, counts []queens.TaskCount) queens.Result {
 	r := queens.Result{
 		Range: c.Range, Ticket: c.Ticket, Counted: queens.Range{First: c.First, Tasks: uint64(len(counts))},

@@ -19,9 +19,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Transport is how a worker reaches coordinators; package bus has one.
+// Transport connects a worker to coordinators; package bus has one.
 type Transport interface {
-	// Announcements calls hear, one call at a time, with what coordinators say to all, until stop is called.
+	// Announcements calls hear with the announcements of all coordinators, one call at a time, until stop is called.
 	Announcements(hear func(queens.Announcement)) (stop func(), err error)
 	// RequestWork and Deliver send a message to the coordinator of a run and wait for the reply, or until ctx ends. With an
 	// error, the reply is nil.
@@ -33,17 +33,17 @@ type Transport interface {
 type Config struct {
 	Process queens.Process
 	Version string // of the program
-	// Kernel counts. A worker has one: a process with several kernels runs a worker for each, under names of their own.
+	// Kernel counts the tasks. A process with several kernels runs a worker for each, and each worker has its own name.
 	Kernel  kernel.Kernel
 	Threads int // at least 1: they search, or serve the device of the kernel
-	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random. It is for the worker in
-	// the coordinator's process.
+	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random. AtOnce is for the worker
+	// in the coordinator's process.
 	AtOnce   bool
 	IdleExit time.Duration // ends the worker when it has held nothing for that long; 0 never does
 	Log      zerolog.Logger
 }
 
-// logEvery is the time between two log lines about what the worker does. It polls its searches every pollEvery.
+// logEvery is the time between two log lines about what the worker does. The worker polls its searches every pollEvery.
 const (
 	logEvery  = 30 * time.Second
 	pollEvery = time.Second
@@ -150,8 +150,8 @@ func (w *Worker) loop(ctx context.Context) {
 	}
 }
 
-// log logs what the worker does, and what it has done since the last line. It takes the Stats of that line, and returns those
-// of this one.
+// log logs what the worker does, and what it has done since the last line. It takes the Stats of the last line, and returns
+// those of the new one.
 func (w *Worker) log(last Stats) Stats {
 	s := w.Stats()
 	tasks := s.Tasks - last.Tasks
@@ -209,7 +209,7 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 	}
 }
 
-// Stats returns what the worker has done, and does. It may be called at any time.
+// Stats returns what the worker has done, and what it does now. It may be called at any time.
 func (w *Worker) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -87,7 +87,7 @@ func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
 	}
 }
 
-// start starts a worker in the bubble of synctest that calls it. The worker hears its coordinator every 2 s.
+// start starts a worker in the synctest bubble of the caller. The worker hears its coordinator every 2 s.
 func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...func(*worker.Config)) (stop context.CancelFunc, ended chan error) {
 	cfg := worker.Config{Process: worker.NewProcess("m"), Version: "v", Kernel: k, Threads: threads, AtOnce: true}
 	for _, change := range change {

@@ -16,12 +16,12 @@ import (
 	"nqueens/pkg/join"
 )
 
-// MaxPayload is the largest message that the server takes, in bytes.
+// MaxPayload is the size of the largest message that the server takes, in bytes.
 const MaxPayload = 8 << 20
 
 // Config says where the server listens, and who may connect.
 type Config struct {
-	// Listen is the host:port to accept connections on; if it is empty, the server opens no port. Port 0 is a free port.
+	// Listen is the host:port to accept connections on; if it is empty, the server opens no port. Port 0 means any free port.
 	Listen string
 	// Authorization is the part of a configuration file that says who may connect, such as "authorization { … }"; if it is
 	// empty, anyone who reaches the server may.
@@ -60,7 +60,7 @@ func Start(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// options checks the configuration and returns it as the server wants it.
+// options validates the configuration and returns it as options of the NATS server.
 func (c *Config) options() (*server.Options, error) {
 	host, digits, err := net.SplitHostPort(cmp.Or(c.Listen, ":0"))
 	port, notPort := strconv.ParseUint(digits, 10, 16)
@@ -97,17 +97,18 @@ func (c *Config) options() (*server.Options, error) {
 // InProcessConn returns a connection to the server that uses no port.
 func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn() }
 
-// URL returns the address for clients of other processes, if the server listens.
+// URL returns the address for clients in other processes, if the server listens.
 func (s *Server) URL() string { return s.nats.ClientURL() }
 
-// Address returns the host:port at which the server listens: the host of Config.Listen, and the port that it has.
+// Address returns the host:port at which the server listens: the host of Config.Listen, and the actual port.
 func (s *Server) Address() string {
 	_, port, _ := net.SplitHostPort(s.nats.Addr().String()) // a server that listens has one
 	return net.JoinHostPort(s.host, port)
 }
 
-// Addresses returns the host:port pairs under which others reach the server. With advertise, a host with or without a port,
-// this is the only pair. A server that listens everywhere has all addresses of this machine but link-local ones, loopback last.
+// Addresses returns the host:port pairs at which clients reach the server. If advertise, a host with or without a port, is not
+// empty, it is the only one. For a server that listens on all addresses, the pairs have those of this machine except link-local
+// ones, loopback last.
 func (s *Server) Addresses(advertise string) (pairs []string) {
 	host, port, _ := net.SplitHostPort(s.Address())
 	if advertise != "" {
@@ -131,10 +132,11 @@ func (s *Server) Stop() {
 	s.nats.WaitForShutdown()
 }
 
-// serverLog passes on the log of the server. Most of it is about a client, which may be anybody: it is for debugging.
+// serverLog passes on the log of the server, mostly for debugging, because most lines are about clients, and anybody may
+// connect.
 type serverLog struct{ log zerolog.Logger }
 
-// Fatalf logs what keeps the server from its work.
+// Fatalf logs an error that stops the server.
 func (l serverLog) Fatalf(format string, v ...any) { l.log.Error().Msgf(format, v...) }
 
 // Errorf logs an error.

@@ -21,8 +21,8 @@ func startServer(t *testing.T, listen string) *natsserver.Server {
 	return s
 }
 
-// A server that listens everywhere is reached at the addresses of this machine, loopback last. With an advertised host it
-// is reached at that host alone.
+// A server that listens on all addresses is reached at those of this machine, loopback last. With an advertised host it is
+// reached at that host alone.
 func TestAddresses(t *testing.T) {
 	everywhere := startServer(t, "0.0.0.0:0")
 	_, port, err := net.SplitHostPort(everywhere.Address())
