@@ -12,7 +12,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A kernel that counts many tasks at once gets no more than it asks for, all of one board. Each task gets its own count.
+// A kernel that counts many tasks at once gets at most AtOnce tasks, all of one board. Each task gets its own count.
 func TestEachCountsBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, atOnce = 100, 32

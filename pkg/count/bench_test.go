@@ -32,7 +32,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// benchmark measures a search on boards of side 12 to largest. The largest takes a few seconds.
+// benchmark measures a search on boards of side 12 up to the parameter largest. The largest board takes a few seconds.
 func benchmark(b *testing.B, search string, s queens.Symmetry, largest int, total func(n int) uint64) {
 	for n := 12; n <= largest; n++ {
 		b.Run(fmt.Sprintf("search=%s/symmetry=%s/n=%d", search, s, n), func(b *testing.B) {

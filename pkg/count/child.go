@@ -22,8 +22,8 @@ import (
 // RecountCommand is the name of the subcommand that [Recount.InChild] starts. It is not meant for people.
 const RecountCommand = "recount-task"
 
-// Recount is a task that a coordinator counts itself, and how it counts this task. Recounts decide which workers are wrong:
-// see docs/correctness.md.
+// Recount says which task a coordinator counts itself, and how. Recounts decide which workers are wrong: see
+// docs/correctness.md.
 type Recount struct {
 	Board    queens.Board    `json:"allow"`
 	Prefixes []queens.Prefix `json:"prefixes"`
@@ -31,11 +31,11 @@ type Recount struct {
 	Deeper   bool            `json:"deeper"` // place queens on one more row before the search: another way to the same count
 }
 
-// stalled is how long the search of a child may go on without progress. A kernel makes progress every few milliseconds, but
-// the machine may be busy.
+// stalled is how long a child process may search without progress. A kernel makes progress every few milliseconds, but the
+// machine may be busy.
 const stalled = 2 * time.Minute
 
-// output receives what a child writes: an empty line each second while its search makes progress, then the count.
+// output receives what a child process writes: an empty line each second while its search makes progress, then the count.
 type output struct {
 	text  bytes.Buffer
 	watch *time.Timer // ends the child
@@ -46,8 +46,8 @@ func (o *output) Write(part []byte) (int, error) {
 	return o.text.Write(part)
 }
 
-// InChild counts the task on all cores in a new process of this program. A task that kills its process, by a fault of a
-// kernel or a lack of memory, kills only the child. The error says how the child ended.
+// InChild counts the task on all cores in a new process of this program. A fault of the kernel or a lack of memory ends only
+// the child process. The error says how the child ended.
 func (r *Recount) InChild(ctx context.Context) (count uint64, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -79,8 +79,8 @@ func (r *Recount) InChild(ctx context.Context) (count uint64, err error) {
 	return count, nil
 }
 
-// ServeRecount is what the child runs. It reads a task from its input, counts it, and writes what [Recount.InChild] expects
-// to its output. It ends early when its input is closed, because then the process that started it has ended.
+// ServeRecount is what the child runs. It reads a task from its input, counts it, and writes to its output what
+// [Recount.InChild] expects. It ends early when its input is closed, because the process that started it has then ended.
 func ServeRecount(ctx context.Context, in io.Reader, out io.Writer) error {
 	var r Recount
 	if err := json.NewDecoder(in).Decode(&r); err != nil {

@@ -11,7 +11,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// TestMain is also the child that InChild starts.
+// TestMain runs the tests, or the recount if InChild started this process.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == count.RecountCommand {
 		if err := count.ServeRecount(context.Background(), os.Stdin, os.Stdout); err != nil {
@@ -32,7 +32,7 @@ func recountOf(k string, deeper bool) count.Recount {
 	return count.Recount{Board: board, Prefixes: first, Kernel: k, Deeper: deeper}
 }
 
-// Every kernel of this machine recounts a task in this process, also one row deeper. A child does so with generic.
+// Every kernel of this machine recounts a task, with and without Deeper. A child process recounts it with kernel generic.
 func TestRecountInChild(t *testing.T) {
 	for _, k := range kernel.Available() {
 		for _, deeper := range []bool{false, true} {

@@ -1,5 +1,5 @@
-// Package count counts tasks in this process, on a pool of threads: the tasks of a whole board, exported tasks, or any
-// others. It also makes a coordinator's recount, in a child process. It knows neither transport nor ledger.
+// Package count counts tasks in this process, on several threads: the tasks of a whole board, exported tasks, or any others.
+// It also makes a coordinator's recount, in a child process. It needs no server and no ledger.
 package count
 
 import (
@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Job is the count of a whole board.
+// Job describes the count of a whole board.
 type Job struct {
 	N        int
 	Symmetry queens.Symmetry

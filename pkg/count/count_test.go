@@ -20,8 +20,7 @@ import (
 
 var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
-// The three symmetries agree with each other and with the published total, with every
-// kernel of this machine.
+// Every kernel of this machine finds the published total, with each of the three symmetries.
 func TestTotals(t *testing.T) {
 	last := 12
 	if testkit.Full() {
@@ -55,8 +54,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// Each thread has its own counter, and every prefix is counted once. With one solution for each prefix, the total is the
-// weight times the number of prefixes.
+// Each thread has its own counter, and every prefix is counted once. The kernel of this test counts one solution for each
+// prefix, so the total is the weight times the number of prefixes.
 func TestEveryPrefixIsCountedOnce(t *testing.T) {
 	const n = 17
 	prefixes := prefixes(t, n, queens.Mirror)
@@ -97,7 +96,7 @@ func prefixes(t *testing.T, n int, s queens.Symmetry) int64 {
 	return sum
 }
 
-// A canceled count returns the cause and no total. It does so at once, although the whole count would take many minutes.
+// A canceled count returns at once, with the cause and no total. The whole count would take many minutes.
 func TestCanceled(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	for _, threads := range []int{1, 4} {
@@ -146,8 +145,8 @@ func TestCanceledBetweenSearches(t *testing.T) {
 	}
 }
 
-// A search that fails ends the count with its error and no total. The count stops the
-// searches of the other threads and waits for them.
+// If a search fails, the count returns the error of the search and no total. It stops the searches of the other threads and
+// waits for them.
 func TestFailedSearch(t *testing.T) {
 	errBroken := errors.New("broken")
 	var calls, running atomic.Int64
@@ -169,7 +168,7 @@ func TestFailedSearch(t *testing.T) {
 	}
 }
 
-// An invalid job gives an error that says why, before any search.
+// For an invalid job, Run returns an error that says what is wrong, before any search.
 func TestInvalidJobs(t *testing.T) {
 	for _, c := range []struct {
 		n       int

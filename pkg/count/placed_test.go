@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// With one queen, or two that do not attack each other, placed on a small board, every kernel counts as many solutions as
-// the plain search finds with queens on these squares.
+// Every kernel counts as many solutions as the plain search finds with queens on the placed squares: for any square of a
+// small board, and for any two whose queens do not attack each other.
 func TestPlaced(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		solutions := slices.Collect(oracle.Boards(n))
@@ -34,8 +34,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// The same holds for any number of placed queens on larger boards. They are the queens of a solution, so that the count is
-// not 0, or any queens that do not attack each other.
+// The same holds on larger boards, for any number of placed queens. They are queens of a solution, so that the count is not
+// 0, or random queens that do not attack each other.
 func TestRandomPlaced(t *testing.T) {
 	for n := 8; n <= 11; n++ {
 		solutions := slices.Collect(oracle.Boards(n))
@@ -62,7 +62,7 @@ func TestRandomPlaced(t *testing.T) {
 	}
 }
 
-// The counts for all squares of the top queen add up to the published total.
+// The counts with the top queen on each square of its row add up to the published total.
 func TestPlacedMakeTheTotal(t *testing.T) {
 	const n = 11
 	for _, k := range kernel.Available() {
@@ -97,7 +97,7 @@ func expectPlaced(t *testing.T, n int, solutions [][]int, placed ...queens.Squar
 	}
 }
 
-// Placed queens that can't be counted are an error, before any search.
+// If the placed queens are invalid, Run returns an error and no total.
 func TestInvalidPlaced(t *testing.T) {
 	for _, job := range []count.Job{
 		{N: 8, Symmetry: queens.Full, Placed: []queens.Square{{Row: 0, Column: 0}}},

@@ -10,11 +10,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Each counts tasks with kernel k on the given number of threads, at least 1. It calls the function done with the key and
-// the count of each task, in the order of the tasks, one call at a time. It holds a few tasks per thread, or a few batches
-// if the kernel counts many tasks at once. It increments pulse while a search advances. When all tasks are counted, or
-// after the first error, it closes all counters and returns. An error comes from done or from the kernel (see
-// [kernel.Kernel.WithCounter]), or is the cause of ctx's end.
+// Each counts tasks with kernel k on the given number of threads, at least 1. It calls the function done with the key and the
+// count of each task, in the order of the tasks, one call at a time. It holds a few tasks per thread, or a few batches per
+// thread if the kernel counts many tasks at once. It increments pulse while a search advances. When all tasks are counted, or
+// after the first error, it closes all counters and returns. The error comes from done or the kernel (see
+// [kernel.Kernel.WithCounter]), or is context.Cause(ctx).
 func Each[Key any](
 	ctx context.Context, k kernel.Kernel, threads int, pulse *atomic.Uint64,
 	tasks iter.Seq2[Key, queens.Task], done func(Key, queens.TaskCount) error,
@@ -43,7 +43,7 @@ func Each[Key any](
 	})
 }
 
-// withCounters calls use when n counters are in the channel, and closes them afterwards.
+// withCounters makes n counters, sends them to the channel, calls the function use, and closes them.
 func withCounters(k kernel.Kernel, n int, counters chan kernel.Counter, use func() error) error {
 	if n == 0 {
 		return use()
@@ -54,7 +54,7 @@ func withCounters(k kernel.Kernel, n int, counters chan kernel.Counter, use func
 	})
 }
 
-// batch is consecutive tasks of one board.
+// batch holds consecutive tasks of one board.
 type batch[Key any] struct {
 	board    queens.Board
 	keys     []Key

@@ -15,7 +15,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// tasks yields n tasks with their numbers from 0.
+// tasks yields n empty tasks, numbered from 0.
 func tasks(n int) func(yield func(int, queens.Task) bool) {
 	return func(yield func(int, queens.Task) bool) {
 		for i := range n {
@@ -26,7 +26,7 @@ func tasks(n int) func(yield func(int, queens.Task) bool) {
 	}
 }
 
-// count.Each counts every task once, on all its threads at the same time. It makes one call of done at a time.
+// count.Each counts every task once, and keeps all its threads busy. It makes one call of done at a time.
 func TestEachCountsEveryTaskOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, threads = 30, 3
@@ -126,8 +126,7 @@ func TestEachClosesItsCounters(t *testing.T) {
 	}
 }
 
-// count.Each returns the error of New, even if only one thread gets no counter, and the error of Close. The errors name the
-// kernel.
+// count.Each returns the errors of New and of Close, even if New fails for only one thread. The errors name the kernel.
 func TestEachWithoutACounter(t *testing.T) {
 	reason := errors.New("the device is busy")
 	for lacking := range int64(3) { // the thread without a counter

@@ -25,10 +25,10 @@ type Recounted struct {
 }
 
 // RecountLines counts exported tasks again, on the given number of threads. It reads a [queens.ExportedTask] from each line
-// of its input, and writes a [Recounted] for each task to its output, as JSON lines in the same order. It holds as many
-// tasks as [Each] does. It ends early with the first line that is not a task, with the cause of ctx's end, or with an error
-// of the input, the output or the kernel. If counts differ from the counts in their lines, the error wraps
-// [queens.ErrContradiction] and names the first such task.
+// of its input, and writes a [Recounted] for each task to its output, as JSON lines in the same order. It holds as many tasks
+// as [Each] does. It returns early, with an error, at the first line that is not a task, when ctx ends, or if the input, the
+// output or the kernel fails. If counts differ from the counts in their lines, the error wraps [queens.ErrContradiction] and
+// names the first such task.
 func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -69,10 +69,10 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	return err
 }
 
-// maxLine is the greatest length of a line in bytes. The line of the largest task has less than a million.
+// maxLine is the greatest length of a line in bytes. The line of the largest task has less than a million bytes.
 const maxLine = 4 << 20
 
-// readTasks yields the tasks of the lines. It ends at the first line that is not a task.
+// readTasks yields the task of each line. It returns an error at the first line that is not a task.
 func readTasks(in io.Reader, yield func(*queens.ExportedTask, queens.Task) bool) error {
 	scanner := bufio.NewScanner(in)
 	scanner.Buffer(nil, maxLine)

@@ -19,7 +19,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Reports come in the order of the lines, for any order in which the tasks are counted. They name the kernel that ran.
+// Reports come in the order of the lines, whichever search ends first. They name the kernel.
 func TestReportsAreInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const tasks = 50
@@ -97,7 +97,7 @@ func TestRecountEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The error says how many counts differ, and names the first.
+// The error says how many counts differ, and names the first such task.
 func TestManyMismatches(t *testing.T) {
 	var in, out bytes.Buffer
 	wrong := uint64(3) // the right count is 2
@@ -113,7 +113,7 @@ func TestManyMismatches(t *testing.T) {
 	}
 }
 
-// A line that is longer than any task, or can't be read, gives a short error that names the line.
+// If a line is longer than that of any task, or can't be decoded, the error is short and has the number of the line.
 func TestLongLine(t *testing.T) {
 	tooLong := &endless{line: strings.Repeat(" ", 1<<20)}
 	longNumber := strings.NewReader(`{"task":7` + strings.Repeat("0", 1<<16) + "}")

@@ -15,10 +15,10 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkSizes measures what small tasks cost the fastest kernel: the time of the tasks of the default split, divided by
-// the time of large tasks. A large task is 1/256 of the run, and has at most 4e9 nodes. The benchmark samples large tasks
-// by their share in the run, and counts the prefixes of each in small tasks and as one large task, in turn, on one thread.
-// An iteration counts the whole sample both ways. See scripts/bench sizes.
+// BenchmarkSizes measures how much longer the fastest kernel takes for small tasks: the time of the tasks of the default
+// split, divided by the time of large tasks. A large task has about 1/256 of the run's nodes, at most 4e9. The benchmark
+// takes random large tasks, from each class in proportion to its nodes. On one thread, it counts the prefixes of each task in
+// both ways, in turn. An iteration counts the whole sample in both ways. See scripts/bench sizes.
 func BenchmarkSizes(b *testing.B) {
 	for _, c := range []struct{ n, sample int }{{18, 100}, {19, 60}, {20, 30}, {21, 20}, {22, 20}} {
 		b.Run(fmt.Sprintf("n=%d", c.n), func(b *testing.B) { benchmarkSizes(b, c.n, c.sample) })
@@ -107,8 +107,7 @@ func sampleRegions(b *testing.B, n, sample int) (regions [][2][]queens.Task) {
 	return regions
 }
 
-// resized returns the plan with tasks that have about the given number of nodes. They have eight or more prefixes if
-// possible.
+// resized returns the plan with tasks of about the given number of nodes, and of eight or more prefixes if possible.
 func resized(plan queens.ClassPlan, profile *split.Profile, target float64) queens.ClassPlan {
 	cost := func() float64 { return profile.NodesBelow(plan.Depth) / profile[plan.Depth] } // nodes of a prefix
 	for plan.Depth = 2; 8*cost() > target; {

@@ -14,10 +14,10 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkSplit measures how much longer the fastest kernel takes because a count is split into tasks: the time of all
-// tasks of the default split, divided by the time of one call per class, on one thread. It searches each class in both ways
-// in turn, so that the machine is equally fast for both. An iteration counts in both ways, and the ratio is the median of
-// the iterations. See scripts/bench split.
+// BenchmarkSplit measures how much longer the fastest kernel takes because a count is split into tasks: the time of all tasks
+// of the default split, divided by the time of one call per class, on one thread. It searches each class in both ways, one
+// right after the other, so that the machine is equally fast for both. The reported ratio is the median of the iterations.
+// See scripts/bench split.
 func BenchmarkSplit(b *testing.B) {
 	for _, n := range []int{17, 18, 19} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

@@ -1,7 +1,7 @@
-// Package durable writes files, and locks them. A file is there as a whole or not at all, whenever the process or the
-// machine dies. It is written under another name in the same folder and synced to disk. Only then does it get its name. The
-// folder is synced last. A process that is killed leaves at most a file whose name ends in .new, which nobody reads.
-// [WriteNew] has one exception.
+// Package durable writes and locks files. Whenever the process or the machine dies, a path has the whole new file or what it
+// had before. The file is written under another name in the same folder and synced to disk. Only then does it get its own
+// name. The folder is synced last. A process that is killed leaves at most a file whose name ends in .new, which nobody
+// reads. For one exception see [WriteNew].
 package durable
 
 import (
@@ -14,12 +14,12 @@ import (
 // ErrLocked says that somebody else holds the lock of a file.
 var ErrLocked = errors.New("it is locked")
 
-// Write writes a file that only its owner may read. It replaces a file that has the name. When it returns nil, the contents
-// and the name are on disk.
+// Write writes a file that only its owner may read. It replaces an existing file of that name. When it returns nil, the
+// contents and the name are on disk.
 func Write(path string, data []byte) error { return write(path, data, os.Rename) }
 
-// WriteNew does what [Write] does, unless a file has the name. Then that file stays as it is, and the error wraps
-// [fs.ErrExist]. On a file system without hard links, a process that is killed may leave an empty file with the name.
+// WriteNew does what [Write] does, unless a file of that name exists. Then this file stays as it is, and the error wraps
+// [fs.ErrExist]. On a file system without hard links, a process that is killed may leave an empty file of that name.
 func WriteNew(path string, data []byte) error { return write(path, data, link) }
 
 func write(path string, data []byte, name func(temporary, path string) error) error {
@@ -41,13 +41,13 @@ func write(path string, data []byte, name func(temporary, path string) error) er
 	return SyncFolder(filepath.Dir(path))
 }
 
-// link adds a name to a file, unless another file has the name.
+// link gives the temporary file its own name, unless a file of that name exists.
 func link(temporary, path string) error {
 	err := os.Link(temporary, path)
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	// The file system may have no links. Then an empty file takes the name, and is replaced.
+	// The file system may have no hard links. Then an empty file takes the name, and the temporary file replaces it.
 	claim, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

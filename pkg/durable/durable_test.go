@@ -26,7 +26,7 @@ func contents(t *testing.T, path string) (names []string, text string) {
 	return names, string(data)
 }
 
-// Write replaces a file and WriteNew does not. Neither changes or leaves another file.
+// Write replaces a file and WriteNew does not. Neither changes another file or leaves a temporary one.
 func TestWrite(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "file")
@@ -59,7 +59,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// If a folder has the name of a file, the file can't be written, and nothing is left.
+// If a folder has the name of a file, the file can't be written, and no temporary file is left.
 func TestUnnamed(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, "file", "in the way"), 0o700); err != nil {

@@ -33,8 +33,8 @@ type search struct {
 	yield   func([]int) bool
 }
 
-// from yields the completions of a prefix, the lowest column first. It returns false if the consumer wants no more, or ctx
-// has ended.
+// from yields the completions of a prefix, in lexicographic order. It returns false if the consumer wants no more, or ctx has
+// ended.
 func (s *search) from(p queens.Prefix) bool {
 	if p.Row == s.board.N {
 		return s.yield(s.columns)

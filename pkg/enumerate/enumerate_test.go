@@ -14,7 +14,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Boards yields the solutions of the oracle in the same order, and none for n = 2 and 3.
+// Boards yields the solutions that the oracle lists, in the same order, and none for n = 2 and 3.
 func TestBoardsOfFullBoards(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		got := collect(t, queens.FullBoard(n))
@@ -124,7 +124,7 @@ func ExampleBoards() {
 	// [2 0 3 1]
 }
 
-// collect returns all boards, each a copy.
+// collect returns copies of all solutions.
 func collect(t *testing.T, b queens.Board) [][]int {
 	var boards [][]int
 	for columns := range enumerate.Boards(t.Context(), b) {

@@ -8,14 +8,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Unique yields one solution of each equivalence class under the eight symmetries of the square, and the number of its
-// distinct images. That is 8, 4 or 2, or 1 for n = 1. The board is the full board of side n, 1 to [queens.MaxN]. Unique
-// yields the lexicographically least solution of each class, in lexicographic order. It yields and ends as [Boards] does.
+// Unique yields one solution of each equivalence class under the eight symmetries of the square, and how many distinct images
+// this solution has: 8, 4 or 2, or 1 for n = 1. The board is the full board of side n, 1 to [queens.MaxN]. Unique yields the
+// lexicographically least solution of each class, in lexicographic order. It yields and ends as [Boards] does.
 //
-// The queens on the four sides of a board have distances from the nearer corner. A symmetry permutes the sides and keeps the
-// distances, and for each side there is a symmetry that makes it the top side with its queen in the left half. So the top
-// queen of the least solution of a class has the least of the four distances, a. It is enough to search the boards on which
-// no side has a queen nearer to a corner than a.
+// Each of the four sides of a board has a queen, at some distance from the nearer corner. A symmetry permutes the sides and
+// keeps the distances. For each side, one symmetry makes it the top side with its queen in the left half. So the top queen of
+// the least solution of a class stands on column a, the least of the four distances. For each a, it is enough to search the
+// board on which no side has a queen nearer to a corner.
 func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	return func(yield func([]int, int) bool) {
 		orbit := newOrbit(n)
@@ -45,7 +45,7 @@ func boundedBoard(n, a int) queens.Board {
 	return board
 }
 
-// orbit computes the images of solutions of boards of one side. It reuses its buffers.
+// orbit computes the images of solutions, all of the same side. It reuses its buffers.
 type orbit struct{ turned, next, mirrored []int }
 
 func newOrbit(n int) *orbit {

@@ -31,8 +31,8 @@ func TestUniqueIsPublished(t *testing.T) {
 	}
 }
 
-// The test makes the equivalence classes of all solutions. Unique yields the first solution of each, in order, and its number
-// of images.
+// The test makes the equivalence classes of all solutions. Unique yields the first solution of each class, in order, and the
+// number of its images.
 func TestUniqueByBruteForce(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		var want, got []string
@@ -64,7 +64,7 @@ func images(columns []int) [][]int {
 	return slices.CompactFunc(all, slices.Equal)
 }
 
-// The search ends with its consumer, and with its context.
+// The search ends when its consumer stops, and when its context ends.
 func TestUniqueStops(t *testing.T) {
 	for range enumerate.Unique(t.Context(), 27) {
 		break

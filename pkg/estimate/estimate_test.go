@@ -17,8 +17,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// sleeper returns a kernel that counts nothing, but sleeps for each prefix. With fake time, a search takes exactly that
-// long.
+// sleeper returns a kernel that counts nothing, and sleeps for the cost of each prefix. With fake time, a search takes
+// exactly that long.
 func sleeper(t *testing.T, cost func(b *queens.Board, p queens.Prefix) time.Duration) kernel.Kernel {
 	fake := &kerneltest.Fake{Count: func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
 		var all time.Duration
@@ -55,8 +55,8 @@ func mustClasses(t *testing.T, n int) []queens.Class {
 	return classes
 }
 
-// For a kernel of known cost, the true time is within the stated range, which is narrow. That is so for small sides, whose
-// classes are single tasks, for larger sides, and for any number of threads. A class costs about a nanosecond for each
+// If the cost of a kernel is known, the true time is within the estimated range, which is narrow. That is so for small sides,
+// whose classes are single tasks, for larger sides, and on one or more threads. A class costs about a nanosecond for each
 // node; a prefix costs as much as all prefixes of seven rows that begin with it.
 func TestTimeOfAKnownKernel(t *testing.T) {
 	const rows = 7
@@ -117,7 +117,7 @@ func TestNodesAndFleets(t *testing.T) {
 	}
 }
 
-// An estimate ends with the error of the kernel, or with the cause of its context, before the start or during a search.
+// Run returns the error of the kernel, or the cause of a context that ends before the start or during a search.
 func TestEstimateEnds(t *testing.T) {
 	enough := errors.New("enough")
 	endless := func(*queens.Board, queens.Prefix) time.Duration { return 1000 * time.Hour }
@@ -140,7 +140,7 @@ func TestEstimateEnds(t *testing.T) {
 	}
 }
 
-// Boards without a solution have an estimate. Sides and numbers of threads that are out of range have none.
+// Boards without a solution get an estimate. Sides and numbers of threads that are out of range get an error.
 func TestEdges(t *testing.T) {
 	for _, n := range []int{1, 2, 3} {
 		e, err := estimate.Run(t.Context(), estimate.Job{N: n, Kernel: kernel.Reference(), Threads: 2, Cores: 2})

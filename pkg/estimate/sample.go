@@ -19,18 +19,19 @@ import (
 )
 
 const (
-	// treeProbes is the number of random probes of each class. starts is the number of random probes that find the prefixes
-	// of a class with which runs of the [sampler] may begin.
+	// treeProbes is the number of random probes of each class. starts is the number of random probes of each class that look
+	// for prefixes with which runs of the [sampler] may begin.
 	treeProbes = 1 << 14
 	starts     = 1 << 9
 	// runNodes is about the greatest number of nodes of a run. Up to n = 22, a whole task has no more.
 	runNodes = 1.5e9
-	// The sample has at least minRuns runs for each thread. After these, no run begins when the budget is spent or there
-	// are mostRuns.
+	// The sample has at least minRuns runs for each thread. After these, runs begin until the budget of time is spent or
+	// there are mostRuns runs.
 	budget   = 1200 * time.Millisecond
 	minRuns  = 4
 	mostRuns = 256
-	// The nodes of a run are estimated from subtrees, of about subtreeNodes nodes each: the standard error is about 4%.
+	// The number of nodes of a run is estimated from that of random subtrees, each of about subtreeNodes nodes: the standard
+	// error is about 4%.
 	subtrees     = 100
 	subtreeNodes = 1000
 )
@@ -42,15 +43,15 @@ type stratum struct {
 	share   float64 // the share of this class in the nodes of all classes
 	tasks   float64
 	// Each path has the columns of the queens of a prefix with which a run may begin. A prefix that a random probe finds
-	// stands for as many prefixes as the product of the numbers of choices on its way. products[i] is the sum of these
-	// products for paths[:i+1].
+	// represents a number of prefixes: the product of the numbers of choices on the way to it. products[i] is the sum of
+	// these products for paths[:i+1].
 	paths    [][]byte
 	products []float64
 }
 
-// sampler hands out runs of a count. A run is a task, or a part of a task that takes too long. A run has consecutive
-// prefixes, because a kernel shares work among them. Runs are evenly spread over the estimated work of all classes, and
-// over each class.
+// sampler makes the runs of a sample. Here a run is a task, or a part of a task that would take too long. A run has
+// consecutive prefixes, because a kernel shares work among them. Runs are evenly spread over the estimated work of all
+// classes, and over each class.
 //
 // References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29 (1975),
 // 121-136; [Cochran] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6, on estimates of a ratio.
@@ -110,7 +111,7 @@ func (c *stratum) findPaths(source *rand.PCG) {
 }
 
 // run returns the class and the prefixes of the run with the given number. There are no prefixes if the probes found none.
-// The positions of the runs in the work are the multiples of the golden ratio modulo 1, which are evenly spread.
+// The position of a run in the work is its number times the golden ratio, modulo 1: such positions are evenly spread.
 func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	_, position := math.Modf(float64(number) * math.Phi)
 	for i := range s.strata {
@@ -127,8 +128,8 @@ func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	return c, split.Batch(&c.plan, c.paths[min(at, last)])
 }
 
-// measure counts runs on the given number of threads. It returns the seconds for a node, and the standard error of this
-// time as a share of this time.
+// measure counts runs on the given number of threads. It returns the time of a node in seconds, and the relative standard
+// error of this time.
 func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (perNode, deviation float64, err error) {
 	type observation struct{ seconds, nodes, stands float64 }
 	var all []observation

@@ -40,8 +40,8 @@ func Seconds(seconds float64) string {
 	return threeDigits(years, 1) + unit
 }
 
-// Clock formats a running time, rounded down to one or two units: 19s, 4m12s, 3h, 12d4h,
-// 100y. It formats a negative duration as 0s.
+// Clock formats an elapsed time, rounded down to one or two units: 19s, 4m12s, 3h, 12d4h, 100y. It formats a negative
+// duration as 0s.
 func Clock(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < time.Minute:
@@ -67,9 +67,9 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 	return text
 }
 
-// Remaining formats the time that a run still takes: 4m10s to 5m. It rounds both ends outwards to multiples of a step, so
-// that the text covers the range. Up to 30 years, the step is about a thirtieth of the time or more, so that the text
-// rarely changes when the forecast moves by one percent. It formats negative times as 0.
+// Remaining formats the range of the time that a run will still take: 4m10s to 5m. It rounds both ends outwards to multiples
+// of a step, so that the text covers the range. Up to 30 years, the step is about a thirtieth of the time or more, so that
+// the text rarely changes when the forecast moves by one percent. It formats negative times as 0.
 func Remaining(least, most time.Duration) string {
 	low, high := max(0, least), max(0, least, most)
 	low = low.Truncate(step(low))

@@ -50,7 +50,7 @@ func TestRemainingIsCalm(t *testing.T) {
 	}
 }
 
-// Times of any length are short to read. If a number rounds up to the next unit, it gets that unit.
+// The text of any time is short. A number that rounds up to the next unit gets that unit.
 func TestSeconds(t *testing.T) {
 	const hour, julianYear = 3600, 365.25 * 24 * 3600
 	for want, seconds := range map[string]float64{

@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// LogField names a log field. Its text is the line that people read in place of the message and the other fields. With
-// --log-level debug they also see the fields.
+// LogField is the name of a log field. People read the text of this field in place of the message and the other fields. With
+// --log-level debug they also see the other fields.
 const LogField = "text"
 
 // Big formats an exact number with thousands separators: 4,968,057,848. It formats nil as
@@ -48,8 +48,8 @@ func Plural[T int | uint64](number T, noun string) string {
 	return Int(number) + " " + noun
 }
 
-// Approx formats a number that is at least 0: rounded to a whole number up to 999999, else to three digits, such as
-// 3.93e10.
+// Approx formats a number that is at least 0. It rounds numbers up to 999999 to a whole number, and larger ones to three
+// digits, such as 3.93e10.
 func Approx(x float64) string {
 	if x < 999999.5 {
 		return fmt.Sprintf("%.0f", x)
@@ -70,8 +70,8 @@ func Rate(perSecond float64) string {
 	return threeDigits(number, 2) + " " + prefix + "/s"
 }
 
-// scale divides x by 1000 until it has at most three digits before the point. Each division takes the next unit, up to the
-// last.
+// scale divides x by 1000 until it has at most three digits before the point. It moves to the next unit with each division,
+// and stops at the last unit.
 func scale(x float64, units ...string) (scaled float64, unit string) {
 	for ; x >= 999.5 && len(units) > 1; units = units[1:] {
 		x /= 1000

@@ -1,6 +1,6 @@
-// Package oracle counts and lists solutions by plain backtracking over arrays of flags, one for each
-// column and diagonal. Tests compare the rest of the program with it. It imports nothing of the
-// project, shares no technique with it, and is too slow for anything else.
+// Package oracle counts and lists solutions by plain backtracking over arrays of flags, one for each column and diagonal.
+// Tests compare the rest of the program with it. It imports nothing else of the project, uses no bitmasks, and is too slow
+// for anything but tests.
 package oracle
 
 import (
@@ -43,8 +43,8 @@ type search struct {
 	allowed func(row, col int) bool
 	columns []int // the column of the queen on each row; rows below the last placed queen are stale
 
-	// Whether a queen stands on a column, on a diagonal of equal row+col, and on a diagonal of equal row-col. n is added to
-	// row-col, so that no index is negative.
+	// Whether a queen stands on a column, on a diagonal of equal row+col, and on a diagonal of equal row-col. The index of
+	// the last is row-col+n, which is not negative.
 	column, sum, difference []bool
 }
 

@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/oracle"
 )
 
-// The oracle counts the published number of solutions, and lists as many, in strictly rising order.
+// The oracle counts the published number of solutions. It lists as many, each once, in lexicographic order.
 func TestPublishedTotals(t *testing.T) {
 	// The On-Line Encyclopedia of Integer Sequences, https://oeis.org/A000170.
 	for i, want := range []uint64{1, 0, 0, 2, 10, 4, 40, 92, 352, 724} {
@@ -45,8 +45,8 @@ func TestBoardsAreThePermutationsWithoutAttack(t *testing.T) {
 	}
 }
 
-// The oracle counts the completions of any prefix, even if its queens attack each other or rows are empty, with any squares
-// allowed.
+// The oracle counts the completions of any prefix, for any allowed squares, even if the prefix has empty rows or queens that
+// attack each other.
 func TestCountOfPrefixes(t *testing.T) {
 	var total uint64
 	for seed := range uint64(300) {
@@ -75,7 +75,7 @@ func TestCountOfPrefixes(t *testing.T) {
 	}
 }
 
-// Boards ends when its consumer does: a search to the end would take years.
+// Boards ends when its consumer stops: a search to the end would take years.
 func TestBoardsStops(t *testing.T) {
 	for columns := range oracle.Boards(24) {
 		if anyAttack(columns, 0) {
@@ -91,8 +91,8 @@ func ExampleCount() {
 	// Output: 92 4
 }
 
-// countPermutations counts like Count, but tries every permutation. It finds each placement once for each order of the
-// columns on the prefix's empty rows.
+// countPermutations counts like Count, but tries every permutation. It finds each placement once for each way to give columns
+// to the prefix's empty rows, so it divides by the number of ways.
 func countPermutations(n int, allowed func(row, col int) bool, prefix []int) uint64 {
 	var found uint64
 	for columns := range permutations(n) {

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ahead is how many items each thread may take before the next result in order is done. There are several, because items may
-// differ in cost.
+// ahead is how many items for each thread may be started before the next result in order is there. It is more than 1, because
+// items may differ in cost.
 const ahead = 4
 
 // InOrder is [InOrderOn] on GOMAXPROCS threads.
@@ -21,10 +21,11 @@ func InOrder[In, Out any](
 	return InOrderOn(ctx, runtime.GOMAXPROCS(0), items, work, done)
 }
 
-// InOrderOn calls work with each item, on the given number of threads. It calls done with the results in the order of the
-// items, one call at a time. However long the sequence is, InOrderOn holds only a few items for each thread, and at most
-// one item on which no thread works yet. The sequence runs in its own goroutine. InOrderOn returns when all goroutines have
-// ended. It returns nil, the error of the first item in order whose work or done fails, or the cause of ctx.
+// InOrderOn calls the function work with each item, on the given number of threads. It calls the function done with the
+// results in the order of the items, one call at a time. However long the sequence is, InOrderOn holds only a few items for
+// each thread, and at most one item on which no thread works yet. The sequence runs in its own goroutine. InOrderOn returns
+// when all goroutines have ended. The error is that of the first item in order for which work or done fails, or
+// context.Cause(ctx).
 func InOrderOn[In, Out any](
 	ctx context.Context, threads int, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
 ) error {
@@ -78,7 +79,7 @@ func InOrderOn[In, Out any](
 	return group.Wait()
 }
 
-// Map returns the results of all items, in the order of the items. It calls work on up to GOMAXPROCS threads.
+// Map returns the results of all items, in the order of the items. It calls the function work on up to GOMAXPROCS threads.
 func Map[In, Out any](items []In, work func(In) Out) []Out {
 	results := make([]Out, len(items))
 	var group errgroup.Group
@@ -93,7 +94,7 @@ func Map[In, Out any](items []In, work func(In) Out) []Out {
 	return results
 }
 
-// send reports whether v was taken before ctx ended.
+// send sends v unless ctx ends first, and reports whether it did.
 func send[T any](ctx context.Context, to chan<- T, v T) bool {
 	select {
 	case to <- v:

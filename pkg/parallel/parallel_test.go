@@ -25,7 +25,7 @@ func numbers(limit int) iter.Seq[int] {
 	}
 }
 
-// Results come in the order of the items, each once, whatever each call costs.
+// Results come in the order of the items, each once, however long each call takes.
 func TestOrder(t *testing.T) {
 	for _, items := range []int{0, 1, 2, 1000} {
 		var got []int
@@ -63,8 +63,8 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// InOrder returns the error of the first item in order that fails, even if a later item fails sooner. done is not called
-// for the items after it.
+// InOrder returns the error of the first item in order that fails, even if a later item fails sooner. done is not called for
+// that item and later ones.
 func TestFirstError(t *testing.T) {
 	later := make(chan struct{})
 	done := 0

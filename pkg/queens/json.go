@@ -12,7 +12,7 @@ import (
 // MarshalJSON returns the masks of the board's rows.
 func (b Board) MarshalJSON() ([]byte, error) { return json.Marshal(b.Allow[:b.N]) }
 
-// UnmarshalJSON decodes the masks of the board's rows. It checks only that there are at most [MaxN].
+// UnmarshalJSON decodes the masks of the board's rows. It checks only that there are at most [MaxN] rows.
 func (b *Board) UnmarshalJSON(data []byte) error {
 	var rows []uint32
 	if err := json.Unmarshal(data, &rows); err != nil {

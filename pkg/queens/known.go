@@ -3,8 +3,8 @@ package queens
 import "math/big"
 
 // knownTotals[n-1] is the number of solutions on a board of side n, as published by N. J. A. Sloane et al., The On-Line
-// Encyclopedia of Integer Sequences, https://oeis.org/A000170. They only serve to check totals: no total is computed from
-// them.
+// Encyclopedia of Integer Sequences, https://oeis.org/A000170. These numbers only serve to check totals: no total is computed
+// from them.
 var knownTotals = [...]uint64{
 	1, 0, 0, 2, 10, 4, 40, 92, 352, 724,
 	2680, 14200, 73712, 365596, 2279184, 14772512, 95815104, 666090624, 4968057848, 39029188884,
@@ -19,8 +19,8 @@ func KnownTotal(n int) (*big.Int, bool) {
 	return new(big.Int).SetUint64(knownTotals[n-1]), true
 }
 
-// KnownTotal returns the published total of the manifest's board, or nil if there is none.
-// There is none with queens placed beforehand.
+// KnownTotal returns the published total of the manifest's board, or nil if there is none. A board with queens placed
+// beforehand has none.
 func (m *Manifest) KnownTotal() *big.Int {
 	if len(m.Placed) > 0 {
 		return nil

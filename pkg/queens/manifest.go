@@ -16,7 +16,7 @@ type Manifest struct {
 	SplitVersion int      `json:"splitter"`
 	N            int      `json:"n"`
 	Symmetry     Symmetry `json:"symmetry"`
-	// Placed are the queens placed beforehand, sorted by row. If there are any, Symmetry is None.
+	// Placed are the queens placed beforehand, sorted by row. If there are any, Symmetry must be None.
 	Placed []Square `json:"placed,omitempty"`
 	// Tasks is the number of tasks; their ids are 0..Tasks-1.
 	Tasks uint64 `json:"tasks"`

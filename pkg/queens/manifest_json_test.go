@@ -10,7 +10,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// sampleManifest is a stored manifest with all fields but placed.
+// sampleManifest is a stored manifest with every field except "placed".
 const sampleManifest = `{"splitter":2,"n":4,"symmetry":"mirror","tasks":5,` +
 	`"hash":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",` +
 	`"classes":[{"weight":4,"allow":[3,15,15,15],"depth":2,"batch":1,"first":0},` +
@@ -103,7 +103,7 @@ func TestInvalidManifests(t *testing.T) {
 	})
 }
 
-// manyRows returns a manifest of side 33. Its boards have n rows, which allow column 0.
+// manyRows returns a manifest of side 33. Its boards have n rows, each of which allows only column 0.
 func manyRows(n int) string {
 	rows := "[1" + strings.Repeat(",1", n-1) + "]"
 	return strings.NewReplacer(`"n":4`, `"n":33`, `[3,15,15,15]`, rows, `[4,3,15,15]`, rows).Replace(sampleManifest)

@@ -24,7 +24,7 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// checkClassOf checks ClassOf and TasksOf on classes of the given sizes.
+// checkClassOf checks ClassOf and TasksOf on classes with the given numbers of tasks.
 func checkClassOf(t *testing.T, sizes []int) {
 	t.Helper()
 	var m queens.Manifest

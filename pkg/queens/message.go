@@ -61,14 +61,14 @@ type Result struct {
 	Range             // of the chunk, with its ticket
 	Ticket   Ticket   // of the chunk
 	Counted  Range    // the tasks that were counted, within Range
-	Hash     uint64   // see [HashOfRange], of what was searched
+	Hash     uint64   // [HashOfRange] of the counted tasks
 	Counts   []uint64 // solutions below each counted task
 	Kernel   string   // by which they were counted
 	Searched time.Duration
 }
 
-// Delivery is a message with results of one worker, at most 64 KiB. A process sends a run the next delivery after the
-// reply, or if the reply is late.
+// Delivery is a message with results of one worker, at most 64 KiB. A process sends a run its next delivery when the reply to
+// the last one has come or is late.
 type Delivery struct {
 	Results []Result
 }

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxRunName is the greatest length of the name of a run, in bytes. Subjects and a folder contain this name.
+// maxRunName is the greatest length of the name of a run, in bytes. The subjects of its messages and the name of its folder
+// contain it.
 const maxRunName = 64
 
 // ValidateRun returns an error unless name can be the name of a run: 1 to 64 lower-case letters, digits and dashes, and no
@@ -28,7 +29,7 @@ const (
 // MaxNameBytes is the greatest length that [ValidateName] accepts, in bytes.
 const MaxNameBytes = 128
 
-// ValidateName returns an error unless a name from outside can be shown to people: it has at most 128 bytes and only
+// ValidateName returns an error unless a name from outside can be shown to people: it must have at most 128 bytes and only
 // printable characters. It may be empty. The parameter what is the kind of name, such as "a kernel"; the error begins with
 // it.
 func ValidateName(what, name string) error {

@@ -26,7 +26,7 @@ func TestFullBoard(t *testing.T) {
 	}
 }
 
-// ValidateN rejects sides that can't be counted, and FullBoard panics.
+// ValidateN rejects sides that can't be counted, and FullBoard panics for them.
 func TestValidateN(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		if err := queens.ValidateN(n); err != nil {
@@ -48,7 +48,7 @@ func TestValidateN(t *testing.T) {
 	}
 }
 
-// After any queens on any board, attacking each other or not, a prefix is valid. It has the same attacked and free squares
+// The prefix of any queens on any board is valid, even if they attack each other. It has the same attacked and free squares
 // as plain flags for columns and diagonals.
 func TestPlace(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
@@ -74,7 +74,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// A queen at the edge attacks nothing beyond it, also on the widest board.
+// A queen at the edge of a board attacks nothing beyond the edge, also on the widest board.
 func TestPlaceAtTheEdge(t *testing.T) {
 	for _, c := range []struct {
 		n, col int
@@ -95,8 +95,8 @@ func TestPlaceAtTheEdge(t *testing.T) {
 	}
 }
 
-// After queens were placed beforehand, attacking each other or not, each row allows only squares that no queen attacks. The
-// row of a queen allows only its square.
+// Each call of Preplace forbids the squares that the queen attacks. The queen's row then allows only its square, even if an
+// earlier queen attacks it.
 func TestPreplace(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for seed := range uint64(20) {
@@ -113,7 +113,7 @@ func TestPreplace(t *testing.T) {
 	}
 }
 
-// A queen on any square, also in the corners of the widest board, removes the squares that it attacks and no others.
+// A queen on any square, also in the corners of the widest board, forbids exactly the squares that it attacks.
 func TestPreplaceOnEverySquare(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 31, 32} {
 		for row := range n {
@@ -128,7 +128,7 @@ func TestPreplaceOnEverySquare(t *testing.T) {
 	}
 }
 
-// Preplace allows its square even if the square was not allowed before.
+// Preplace allows the queen's square even if it was not allowed before.
 func TestPreplaceOnForbiddenSquare(t *testing.T) {
 	b := queens.Board{N: 32}
 	b.Preplace(0, 31)
@@ -242,7 +242,7 @@ func randomBoard(rng *rand.Rand, n, density int) queens.Board {
 	return b
 }
 
-// placeRandomly places queens row by row on random free squares while there are any.
+// placeRandomly places queens on random free squares, row by row, until a row has none.
 func placeRandomly(rng *rand.Rand, b *queens.Board) []int {
 	var columns []int
 	var p queens.Prefix

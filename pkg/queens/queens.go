@@ -1,6 +1,6 @@
-// Package queens is the domain of the program: boards, prefixes, classes, tasks, results and manifests, the known totals,
-// and the errors that decide exit codes. It is plain data: it does no I/O and starts no goroutine. Every other package may
-// import it.
+// Package queens has the data that the whole program shares: boards, prefixes, classes, tasks, results and manifests, the
+// known totals, and the errors that decide exit codes. It does no I/O and starts no goroutine. Every other package may import
+// it.
 //
 // Everywhere in the program row 0 is the top row, and bit i of a row's mask is column i.
 package queens
@@ -13,8 +13,8 @@ import (
 // MaxN is the greatest side of a board: a row is one 32-bit mask.
 const MaxN = 32
 
-// Board is a board: its side and, for each row, the squares on which a queen may stand. A full board allows every square.
-// The board of a class, or a board with queens placed beforehand, allows fewer.
+// Board is a board: its side and, for each row, the squares on which a queen may stand. A full board allows every square. The
+// board of a class, or a board with queens placed beforehand, may allow fewer.
 type Board struct {
 	// N is the side, 1..MaxN.
 	N int
@@ -83,8 +83,8 @@ type Prefix struct {
 	Row int
 	// Cols has a bit for each column that holds a queen.
 	Cols uint32
-	// Left has a bit for each column that is attacked along a diagonal to the next higher column in each row. Right has a
-	// bit for each column that is attacked along a diagonal to the next lower column. No bit from N on is set.
+	// Left has a bit for each column that is attacked along a diagonal whose column rises by 1 from row to row. Right has a
+	// bit for each column that is attacked along a diagonal whose column falls by 1. No bit from N on is set.
 	Left, Right uint32
 }
 
@@ -94,7 +94,7 @@ func (p Prefix) Free(b *Board) uint32 {
 	return b.Allow[p.Row] &^ (p.Cols | p.Left | p.Right)
 }
 
-// Place returns the prefix with one more queen, on row Row. square is a mask with one bit.
+// Place returns the prefix with one more queen, on row Row. The parameter square is a mask with one bit.
 func (p Prefix) Place(b *Board, square uint32) Prefix {
 	return Prefix{
 		Row:   p.Row + 1,
@@ -136,7 +136,7 @@ func ValidateWeight(weight int) error {
 	return nil
 }
 
-// Symmetry is a way to reduce a count to classes. On a board of side 1, each has one class of weight 1.
+// Symmetry is a way to reduce a count to classes. On a board of side 1, each symmetry has one class of weight 1.
 type Symmetry string
 
 // The symmetries.

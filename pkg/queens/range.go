@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Range is a number of consecutive tasks of a run, from the id First on.
+// Range is consecutive tasks of a run: the id of the first one, and their number.
 type Range struct {
 	First uint64
 	Tasks uint64
@@ -38,8 +38,8 @@ func (r Range) Validate(all uint64) error {
 // MaxChunkTasks is the greatest number of tasks in a chunk. A delivery has room for the result of such a chunk.
 const MaxChunkTasks = 1 << 12
 
-// Ticket is a MAC over a run, the name of a machine and a range of tasks, under a secret of the run. It proves that the
-// coordinator handed out the range to a machine of that name.
+// Ticket is a MAC over the name of a run, the name of a machine and a range of tasks, under a secret of the run. It proves
+// that the coordinator handed out the range to a machine of that name.
 type Ticket [16]byte
 
 // String returns 32 hexadecimal digits.
@@ -48,8 +48,8 @@ func (t Ticket) String() string { return hex.EncodeToString(t[:]) }
 // MaxMachineBytes is the greatest length of the name of a machine, in bytes.
 const MaxMachineBytes = 63
 
-// ValidateMachine returns an error unless name can be the name of a machine or of a process: 1 to 63 of A-Z, a-z, 0-9, "-"
-// and "_". NATS subjects contain it as a token.
+// ValidateMachine returns an error unless name can be the name of a machine or of a process: 1 to 63 of the characters A-Z,
+// a-z, 0-9, "-" and "_". NATS subjects contain it as a token.
 func ValidateMachine(name string) error {
 	if name == "" || len(name) > MaxMachineBytes || strings.Trim(name, machineLetters) != "" {
 		return fmt.Errorf("machine name %.80q is not 1 to %d of A-Z, a-z, 0-9, - and _", name, MaxMachineBytes)
@@ -57,8 +57,8 @@ func ValidateMachine(name string) error {
 	return nil
 }
 
-// HashOfRange identifies what a worker counts in consecutive tasks. It is the first 64 bits of SHA-256 over their hashes
-// (see [Task.Hash]), little endian, in order of id.
+// HashOfRange identifies what a worker counts in consecutive tasks. It is the first 64 bits of SHA-256 over the hashes of
+// these tasks (see [Task.Hash]), little endian, in order of id.
 func HashOfRange(tasks []uint64) uint64 {
 	buf := make([]byte, 0, 8*len(tasks))
 	for _, hash := range tasks {

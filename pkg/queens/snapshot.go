@@ -56,7 +56,7 @@ type Snapshot struct {
 	Notice     string   `json:"notice,omitempty"`      // what a person should know or do, in a sentence
 }
 
-// Limits of the lists of a [Snapshot], and of its JSON in bytes.
+// Limits of a [Snapshot]: the lengths of its lists, and the size of its JSON in bytes.
 const (
 	MaxWorkers       = 256
 	MaxBans          = 64
@@ -91,7 +91,7 @@ type Worker struct {
 	LastSeen Seconds `json:"silent_s"`  // seconds since it was last heard
 }
 
-// IsSilent reports whether the worker was not heard for 10 s or more, so that something is probably wrong.
+// IsSilent reports whether nothing was heard from the worker for 10 s or more. Then something is probably wrong.
 func (w *Worker) IsSilent() bool { return w.LastSeen.Duration >= 10*time.Second }
 
 // Confirmed says what confirms a total.
@@ -111,7 +111,7 @@ const (
 	Unconfirmed Level = "none"      // nothing confirms it
 )
 
-// Confirmation says what in the ledger of a run confirms its counts.
+// Confirmation has the facts that confirm the counts of a run.
 type Confirmation struct {
 	Published  bool   `json:"published"`  // the total is the published one
 	Tasks      uint64 `json:"tasks"`      // all tasks
@@ -182,7 +182,7 @@ func (s *Snapshot) validateNumbers() error {
 	return nil
 }
 
-// validateTotal returns an error for a total, or the lack of one, that no coordinator sends.
+// validateTotal returns an error unless the total fits the state, the done tasks and what confirms it.
 func (s *Snapshot) validateTotal() error {
 	switch {
 	case (s.Total != nil) != (s.State == Complete):
@@ -210,7 +210,8 @@ func (w *Worker) validate() error {
 	return err
 }
 
-// maxRate is the greatest rate that is accepted from outside. JSON can represent the sum of such rates.
+// maxRate is the greatest rate that is accepted from outside. The sum of many such rates is still finite, so JSON can
+// represent it.
 const maxRate = 1e100
 
 // isRate reports whether x can be a rate.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Square is a square of the board. Rows and columns count from 0 at the top left.
+// Square is a square of the board. Rows and columns are numbered from 0, from the top left.
 type Square struct{ Row, Column int }
 
 // ParseSquare parses a square of a board of side n: row and column, such as 0,3.

@@ -64,7 +64,7 @@ func TestAttacks(t *testing.T) {
 	}
 }
 
-// A mirrored square is as far from the right edge as the square is from the left edge.
+// A mirrored square is as far from the right edge as the original square is from the left edge.
 func TestMirrored(t *testing.T) {
 	s := queens.Square{Row: 2, Column: 1}
 	if got := s.Mirrored(8); got != (queens.Square{Row: 2, Column: 6}) || got.Mirrored(8) != s {
@@ -124,7 +124,7 @@ func TestSquareJSON(t *testing.T) {
 	}
 }
 
-// A manifest stores placed queens after the symmetry. It omits the field if there are none (see TestManifestIsPinned).
+// A manifest stores placed queens in a field after the symmetry, and omits it if there are none (see TestManifestIsPinned).
 func TestPlacedManifest(t *testing.T) {
 	placed := strings.Replace(sampleManifest, `"mirror"`, `"none","placed":[[0,2],[3,1]]`, 1)
 	var m queens.Manifest
@@ -174,7 +174,7 @@ func FuzzParseSquare(f *testing.F) {
 	})
 }
 
-// Squares are parsed in any order and with any spacing, and validated together.
+// ParsePlaced parses squares in any order and with any spacing, and validates them together.
 func TestParsePlaced(t *testing.T) {
 	squares, err := queens.ParsePlaced(8, "5,7  0,3", " 3,2 ")
 	if want := []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 2}, {Row: 5, Column: 7}}; err != nil || !slices.Equal(squares, want) {

@@ -62,7 +62,7 @@ const (
 // MarshalText returns the decimal digits.
 func (d *Decimal) MarshalText() ([]byte, error) { return (*big.Int)(d).MarshalText() }
 
-// UnmarshalText decodes a number of solutions: at least 0, at most 78 digits, in the form that MarshalText writes.
+// UnmarshalText decodes a number of solutions in the form that MarshalText writes: at least 0, at most 256 bits.
 func (d *Decimal) UnmarshalText(text []byte) error {
 	if len(text) <= maxDigits {
 		x, ok := new(big.Int).SetString(string(text), 10)

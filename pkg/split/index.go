@@ -72,8 +72,8 @@ func NewIndex(ctx context.Context, plans []queens.ClassPlan, most uint64) (*Inde
 	return x, err
 }
 
-// mark passes over the prefixes of the class and fills the classIndex. Now and then it calls the function more, which returns
-// whether to go on.
+// mark passes over the prefixes of the class and fills the classIndex. Every 2^20 steps, and at the end, it calls more(),
+// which returns whether to go on.
 func (c *classIndex) mark(more func() bool) {
 	next, batch := uint64(0), uint64(c.Batch)
 	w := walk{board: &c.Board, depth: c.Depth}
@@ -98,15 +98,15 @@ func (c *classIndex) mark(more func() bool) {
 // Tasks returns the number of tasks.
 func (x *Index) Tasks() uint64 { return x.tasks }
 
-// TaskPrefixes returns the greatest number of prefixes of a task of a class. It is less than the batch if the class has
-// fewer prefixes.
+// TaskPrefixes returns the number of prefixes in the largest task of a class. It is less than Batch if the class has fewer
+// prefixes.
 func (x *Index) TaskPrefixes(class int) int {
 	c := &x.classes[class]
 	return int(min(uint64(c.Batch), c.prefixes))
 }
 
-// Range returns consecutive tasks, given the id of the first one and their number. At the end of the manifest's tasks it
-// returns fewer. Tasks may share an array of prefixes, which no later call overwrites.
+// Range returns consecutive tasks, given the id of the first one and their number. It returns fewer if the manifest has no
+// more. Tasks may share an array of prefixes, which no later call overwrites.
 func (x *Index) Range(first uint64, tasks int) []queens.Task {
 	first = min(first, x.tasks)
 	return new(buffer).fill(x, queens.Range{First: first, Tasks: min(uint64(max(tasks, 0)), x.tasks-first)})
@@ -171,9 +171,9 @@ func (x *Index) ranges() iter.Seq[queens.Range] {
 	}
 }
 
-// InOrder passes over all tasks on all cores. It calls work with each range of tasks, several calls at a time. It calls
-// done with the results, in the order of the ids, one call at a time. Tasks are overwritten after work has returned.
-// InOrder returns errors as [parallel.InOrder] does.
+// InOrder passes over all tasks on all cores. It calls the function work with the tasks of each range, several calls at a
+// time. It calls the function done with the results, in the order of the ids, one call at a time. After work has returned,
+// its tasks are overwritten. InOrder returns errors as [parallel.InOrder] does.
 func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task) (T, error), done func(T) error) error {
 	buffers := sync.Pool{New: func() any { return new(buffer) }}
 	return parallel.InOrder(ctx, x.ranges(), func(_ context.Context, r queens.Range) (T, error) {
@@ -183,8 +183,8 @@ func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task
 	}, done)
 }
 
-// hash returns the hash of all tasks for their manifest. It calls the function each, unless that is nil, with the hashes of
-// the single tasks, in order of id.
+// hash returns the hash of all tasks, for Manifest.Hash. If the parameter each is not nil, hash calls it with the hashes of
+// the single tasks, some at a time, in order of id.
 func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queens.Bytes32, err error) {
 	hash := sha256.New()
 	err = InOrder(ctx, x, func(tasks []queens.Task) ([]uint64, error) {
@@ -245,8 +245,8 @@ func (w *walk) below(p queens.Prefix, path []byte) bool {
 	return true
 }
 
-// take appends prefixes of a board, in order, until len(prefixes) is most. It starts at the prefix with queens on the given
-// columns. The parameter skip is the number of prefixes that it leaves out at the start.
+// take appends prefixes of a board, in order, until len(prefixes) == most or there are no more. It starts at the prefix with
+// queens on the given columns. The parameter skip is the number of prefixes that it leaves out at the start.
 func take(prefixes []queens.Prefix, most int, b *queens.Board, columns []byte, skip int) []queens.Prefix {
 	w := walk{board: b, depth: len(columns), visit: func(p queens.Prefix, free uint32) bool {
 		if here := bits.OnesCount32(free); here <= skip {

@@ -92,7 +92,7 @@ func checkRanges(t *testing.T, name string, index *split.Index, want []queens.Ta
 	}
 }
 
-// batched returns a manifest of the same classes with batches of the given size, or with the same batches if it is 0.
+// batched returns a manifest of the same classes with batches of the given size, or with the same batches if the size is 0.
 func batched(m *queens.Manifest, batch int) *queens.Manifest {
 	changed := queens.Manifest{Classes: slices.Clone(m.Classes)}
 	for i := 0; batch > 0 && i < len(changed.Classes); i++ {
@@ -128,7 +128,7 @@ func TestIndexAllocates(t *testing.T) {
 	}
 }
 
-// When its context ends, planning, indexing or a pass ends with the cause.
+// Planning, indexing and a pass return the cause when their context ends.
 func TestEndsWithTheContext(t *testing.T) {
 	m := mustPlan(t, 9, queens.None, 6)
 	index, cause := mustIndex(t, &m), errors.New("cause")

@@ -11,8 +11,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// If there are too many tasks for an index, NewIndex fails after about the time and the memory that the allowed number
-// needs. That matters because a manifest may be forged.
+// If a manifest has too many tasks, NewIndex fails after it has used about as much time and memory as the allowed number
+// takes. That matters because a manifest may be forged.
 func TestTooManyTasks(t *testing.T) {
 	classes, err := symmetry.Classes(32, queens.None)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestTooManyTasks(t *testing.T) {
 }
 
 // leavesSquares reports whether each of the next two rows and the last row has a square that no queen attacks. The test
-// compares this function with a look at every square. A prefix may have fewer rows below it.
+// compares this function with a search of every square. Some prefixes have fewer than two rows below them.
 func TestLeavesSquares(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 0))

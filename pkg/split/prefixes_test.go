@@ -41,7 +41,7 @@ func attacked(columns []int, col int) bool {
 	return false
 }
 
-// state returns the squares of the next row that queens on the columns of the first rows attack.
+// state returns the prefix of queens on the given columns: what they attack in the next row.
 func state(n int, columns []int) queens.Prefix {
 	p := queens.Prefix{Row: len(columns)}
 	for row, col := range columns {

@@ -30,9 +30,9 @@ func Probe(b queens.Board, probes int) (mean Profile) {
 	return mean
 }
 
-// Descend yields the prefixes of a random probe that starts at p and goes down the board. With each prefix it yields its
-// weight, the number of prefixes that it represents: the product of the numbers of free squares in the rows on the way. A
-// probe chooses one of the free squares of each row, all with the same chance. It ends at a row without a free square, or
+// Descend yields the prefixes of a random probe that starts at p and goes down the board. With each prefix it yields a
+// weight, the number of prefixes that this one represents: the product of the numbers of free squares in the rows from p on.
+// A probe chooses one of the free squares of each row, all with the same chance. It ends at a row without a free square, or
 // after the last row.
 func Descend(b *queens.Board, p queens.Prefix, source *rand.PCG) iter.Seq2[queens.Prefix, float64] {
 	return descend(b, p, source, func(p queens.Prefix) uint32 { return p.Free(b) })
@@ -60,10 +60,10 @@ func descend(
 }
 
 // searchCost estimates the work of kernels in a search of all prefixes of the given depth: the number of squares on which
-// they try a queen. It omits queens that leave one of the next two rows, or the last row, without a free square. Kernels
-// omit about the same queens. Boards with few allowed squares on their sides lose most of the plain search tree in this
-// way. The estimate was compared with measured times of avx512 at n = 17 to 19. The sum of the differences between the
-// classes' shares was 5 to 8% of the run. With the nodes of the plain tree as the estimate, it was 17 to 27%.
+// kernels try a queen. It omits queens that leave one of the next two rows, or the last row, without a free square. Kernels
+// omit about the same queens. On boards with few allowed squares on their sides, this omits most of the plain search tree.
+// The estimated shares of the classes were compared with the measured times of avx512 at n = 17 to 19. The differences added
+// up to 5 to 8% of the run. When the estimate was the nodes of the plain tree, they added up to 17 to 27%.
 func searchCost(b *queens.Board, depth, probes int) float64 {
 	source, cost := rand.NewPCG(1975, uint64(b.N)), 0.0
 	kept := func(p queens.Prefix) (squares uint32) {

@@ -66,8 +66,8 @@ func tried(b *queens.Board, p queens.Prefix) (squares float64) {
 	return squares
 }
 
-// The estimated share of each class that has more than 2% of the work is right within a factor of two. The true share comes
-// from the exact number of squares that kernels try.
+// For each class with more than 2% of the work, the estimated share is within a factor of two of the true one. The true share
+// comes from the exact number of squares that kernels try.
 func TestSharesFollowTheWork(t *testing.T) {
 	for _, n := range []int{10, 12, 13} {
 		for _, s := range symmetries {

@@ -11,23 +11,23 @@ import (
 // machine, so that the task set is a function of the manifest. A core searches about 4e9 to 1e10
 // of these nodes a second.
 const (
-	// minTasks is the least number of tasks in a run, if it has enough nodes for so many.
+	// minTasks is the least number of tasks in a run that has enough nodes for so many.
 	minTasks = 256
-	// leftTasks limits the cost of a task to 1/leftTasks of what is left of the run, so that threads end together. Earlier
-	// tasks are larger, because kernels place the queens of the outer columns again for each task. If all tasks were as
-	// small as the last ones, a count would take a sixth longer.
+	// leftTasks limits the cost of a task to 1/leftTasks of the work that is left in the run, so that all threads end at
+	// about the same time. Earlier tasks are larger: for each task, kernels place the queens of the outer columns again. If
+	// all tasks were as small as the last ones, a count would take a sixth longer.
 	leftTasks = 128
-	// lastTaskNodes is the cost of the last tasks, unless 1/minTasks of the run is less or 1/maxTasks is more.
+	// lastTaskNodes is the cost of the last tasks, unless 1/minTasks of the run is less, or 1/maxTasks of the run is more.
 	lastTaskNodes = 2.4e8
 	// firstTaskNodes is the greatest cost of a task up to n = 22. From n = 22 on, the greatest cost doubles with each side,
 	// up to maxTaskNodes: runs of large sides last longer, and have enough tasks for any number of machines.
 	firstTaskNodes = 1.5e9
-	// maxTaskNodes is the greatest cost of a task, at most one core-second, unless the run would then have more than
-	// maxTasks. Such a task is long compared with a round trip, and little to lose.
+	// maxTaskNodes is the greatest cost of a task, unless the run would then have more than maxTasks. Such a task takes at
+	// most a core-second: much longer than a round trip, but little work if it is lost.
 	maxTaskNodes = 4e9
 	// minTaskNodes is the least cost of a task, about one millisecond of work.
 	minTaskNodes = 4e6
-	// maxTasks is about the greatest number of tasks of a run. One pass over 1e7 tasks takes less than a minute.
+	// maxTasks is about the greatest number of tasks that PlanSizes plans. One pass over 1e7 tasks takes less than a minute.
 	maxTasks = 1e7
 )
 
@@ -39,8 +39,8 @@ const (
 	minDepth = 2
 )
 
-// probesFor returns the number of random probes for a class of side n. Small boards, whose whole run takes milliseconds,
-// need few. Large boards need many, because chunks must fit thousands of threads.
+// probesFor returns the number of random probes for a class of side n. Small boards, whose whole run takes milliseconds, need
+// few. Large boards need many, because thousands of threads get chunks of estimated size.
 func probesFor(n int) int { return 1 << min(max(n-10, 6), 12) }
 
 // PlanSizes chooses depth and batch for each class, as [Plan] does. It numbers no tasks: First
@@ -63,16 +63,16 @@ func PlanSizes(classes []queens.Class) []queens.ClassPlan {
 	return plans
 }
 
-// taskNodes returns the cost of a task on a board of side n. The parameter run is the number of nodes in the run. The
-// parameter left is the number of those that are still to be searched.
+// taskNodes returns the intended cost of a task on a board of side n. The parameter run is the number of nodes in the run.
+// The parameter left is the number of nodes that are still to be searched.
 func taskNodes(n int, run, left float64) float64 {
 	most := min(math.Ldexp(firstTaskNodes, max(n-22, 0)), maxTaskNodes, run/minTasks)
 	least := min(lastTaskNodes, most)
 	return max(min(max(left/leftTasks, least), most), run/maxTasks, minTaskNodes)
 }
 
-// Depth returns the least depth, from the given one on, at which the mean cost of a prefix is at most target, in nodes. The
-// board has side n. If there is no such depth, it returns the greatest depth that the probes reached.
+// Depth returns the least depth, from the given one on, at which the mean cost of a prefix, in nodes, is at most the
+// parameter target. The board has side n. If there is no such depth, it returns the greatest depth that the probes reached.
 func (p *Profile) Depth(depth, n int, target float64) int {
 	for depth < n && p[depth+1] > 0 && p.NodesBelow(depth) > target*p[depth] {
 		depth++
@@ -80,8 +80,8 @@ func (p *Profile) Depth(depth, n int, target float64) int {
 	return depth
 }
 
-// batch returns how many prefixes of the given depth make a task whose mean cost is about target, in nodes: 1 to
-// [queens.MaxBatch].
+// batch returns how many prefixes of the given depth make a task whose mean cost, in nodes, is about the parameter target: 1
+// to [queens.MaxBatch].
 func (p *Profile) batch(depth int, target float64) int {
 	each := p.NodesBelow(depth) / max(p[depth], 1e-9) // 0 if the probes found none
 	return int(min(max(target/each, 1), queens.MaxBatch))

@@ -22,8 +22,8 @@ const (
 	rest     = 128   // a task has 1/rest of what is left of the run, within the bounds above
 )
 
-// A far more precise estimate than the planner's confirms the sizes of tasks. No task costs much more than the target of
-// its class. Batches are as large as the target allows. There are about as many tasks as the targets imply, plus one for
+// A far more precise estimate than the planner's confirms the sizes of tasks. No task costs much more than the target of its
+// class. Batches are as large as the target allows. There are up to twice as many tasks as the targets imply, plus one for
 // each class.
 func TestSizes(t *testing.T) {
 	for n := 8; n <= 20; n++ {
@@ -63,8 +63,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// From n = 22 on tasks grow with the side, to at most 4e9 nodes. They are larger only if there would otherwise be more than
-// 1e7 tasks. Profiles from many probes are precise enough to test this.
+// From n = 22 on, tasks grow with the side, up to 4e9 nodes. They are larger only if there would otherwise be more than 1e7
+// tasks. Profiles from many probes are precise enough to test this.
 func TestSizesOfLargeBoards(t *testing.T) {
 	t.Parallel()
 	wants := map[int]float64{21: first, 22: first, 23: 2 * first, 24: 4e9, 26: 5.1e10, 32: 1.2e17}
@@ -83,8 +83,8 @@ func TestSizesOfLargeBoards(t *testing.T) {
 	}
 }
 
-// No single task costs much more than the least cost of a task, by its exact number of nodes. The costs of prefixes differ
-// much more than those of batches.
+// At n = 14, no task has many more nodes than the least cost of a task. The test counts the nodes exactly. The costs of
+// prefixes differ much more than those of batches.
 func TestEveryTaskIsSmall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")
@@ -107,7 +107,7 @@ func TestEveryTaskIsSmall(t *testing.T) {
 	}
 }
 
-// PlanSizes chooses depth and batch for every side, within the board and the limits of a task.
+// For every side, PlanSizes chooses depths within the board, and batches within the limits of a task.
 func TestSizesOfEverySide(t *testing.T) {
 	for n := 1; n <= 18; n++ {
 		for _, s := range symmetries {

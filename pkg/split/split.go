@@ -15,8 +15,8 @@ import (
 // Version is the version of the splitting rules in this package. Other versions may make other tasks.
 const Version = 4
 
-// Bounds of a run. They are ten times the tasks and prefixes of the largest run that [PlanSizes] plans. A pass over
-// MaxTasks tasks takes minutes.
+// Bounds of a run. They are ten times the numbers of tasks and prefixes of the largest run that [PlanSizes] plans. A pass
+// over MaxTasks tasks takes minutes.
 const (
 	MaxTasks    = 100_000_000
 	maxPrefixes = 8_000_000_000
@@ -25,9 +25,9 @@ const (
 // ErrTooLarge says that a manifest has more tasks or prefixes than a run may have.
 var ErrTooLarge = errors.New("the prefixes are too many")
 
-// Plan returns the manifest of a count of the given classes, and the index of its tasks. With depth 0 it chooses depth and
-// batch for each class, so that tasks have a good size. With any other depth, each prefix of that many rows is a task. Plan
-// passes over all tasks, on all cores, to number and hash them. That takes six core-seconds for 10^7 tasks. If ctx ends,
+// Plan returns the manifest of a count of the given classes, and the index of its tasks. If the parameter depth is 0, it
+// chooses depth and batch for each class, so that tasks have a good size. Otherwise each prefix of that many rows is a task.
+// Plan passes over all tasks, on all cores, to number and hash them. That takes six core-seconds for 10^7 tasks. If ctx ends,
 // Plan returns the cause. The error wraps [ErrTooLarge] if the depth gives too many prefixes.
 func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class, depth int) (queens.Manifest, *Index, error) {
 	plans := PlanSizes(classes)
@@ -58,10 +58,10 @@ func complete(
 	return m, x, err
 }
 
-// Check returns the index of the manifest. It returns an error unless this program makes the tasks of the manifest: the
-// same number of tasks, with the same hash and the same first task of each class. It passes over all tasks, but stops if
-// there are more than the manifest says or than [Plan] accepts. Check calls the function each, unless that is nil, with the
-// hashes of the tasks, in order of id, some at a time. If ctx ends, Check returns the cause.
+// Check returns the index of the manifest. It returns an error unless this program makes the tasks of the manifest: the same
+// number of tasks, with the same hash and the same first task of each class. It passes over all tasks, but stops if there are
+// more than the manifest says or than [Plan] accepts. If the parameter each is not nil, Check calls it with the hashes of the
+// tasks, some at a time, in order of id. If ctx ends, Check returns the cause.
 func Check(ctx context.Context, m *queens.Manifest, each func(hashes []uint64)) (*Index, error) {
 	if m.SplitVersion != Version {
 		return nil, fmt.Errorf("the run was split by rules of version %d, not %d: %s", m.SplitVersion, Version, useStarter)

@@ -115,7 +115,7 @@ func TestPlanOfNothing(t *testing.T) {
 	}
 }
 
-// manifests yields plans of symmetries and of random classes, some without prefixes.
+// manifests yields manifests of every symmetry, and of random classes, some of them without prefixes.
 func manifests(t *testing.T) iter.Seq2[string, queens.Manifest] {
 	return func(yield func(string, queens.Manifest) bool) {
 		for n := 1; n <= 7; n++ {

@@ -8,7 +8,7 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// Weighted and added up, the solutions of all classes are the total.
+// The numbers of solutions of all classes, times their weights, add up to the total.
 func Example() {
 	const n = 8
 	classes, err := symmetry.Classes(n, queens.Full)

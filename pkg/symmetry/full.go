@@ -20,18 +20,18 @@ var pinwheels = []struct {
 	{0b111, 2}, // a quarter turn maps the class to itself
 }
 
-// full returns the classes by all eight symmetries of the square. docs/symmetry.md has the proof, and draws one class.
+// full returns the classes under all eight symmetries of the square. docs/symmetry.md has the proof, and draws one class.
 //
-// Each side of the board has one queen on it. The distance of the side is the number of squares between this queen and the
-// nearer corner. The bound a of a solution is the greatest of its four distances. A class of bound a has those images of
-// such solutions whose top queen stands on column a. Each of the other sides is either tied (its distance is also a) or
-// strict (its distance is less).
+// Each side of the board has one queen on it. The distance of the side is how many squares this queen is from the nearer
+// corner. The bound a of a solution is the greatest of its four distances. A class of bound a has only solutions of bound a
+// whose top queen stands on column a. In a class, each of the other sides is either tied (its distance is also a) or strict
+// (its distance is less).
 func full(board queens.Board) []queens.Class {
 	last := board.N - 1
 	var classes []queens.Class
 	for a := 1; 2*a < last; a++ {
-		// A tied side has two squares at distance a, but the top queen attacks one of them. The others form a pinwheel with
-		// the square of the top queen: a quarter turn maps them to each other.
+		// Each other side has two squares at distance a, but the top queen attacks one of them. The three that remain form a
+		// pinwheel with the square of the top queen: quarter turns map the four to each other.
 		pinwheel := [4]square{{0, a}, {a, last}, {last, last - a}, {last - a, 0}}
 		for _, p := range pinwheels {
 			b := strict(board, a)

@@ -9,16 +9,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// definition has the bound of a class of full, and its tied sides: bit 0 for the right, 1 for the bottom, 2 for the left.
+// definition has the bound and the tied sides of a class: bit 0 for the right side, 1 for the bottom, 2 for the left.
 type definition struct{ a, tied int }
 
 // weights has the weight of each class with a < (n-1)/2, by its tied sides.
 var weights = map[int]int{0b000: 8, 0b010: 4, 0b100: 8, 0b101: 8, 0b111: 2}
 
-// rotations has the classes that full leaves out, by their tied sides. It maps each to the tied sides of its rotation.
+// rotations maps the tied sides of each class that full leaves out to the tied sides of its rotation.
 var rotations = map[int]int{0b001: 0b100, 0b011: 0b101, 0b110: 0b101}
 
-// definitions yields the definitions of the classes of full, in order.
+// definitions yields the definitions of the classes in the order in which full returns them.
 func definitions(n int) iter.Seq2[int, definition] {
 	return func(yield func(int, definition) bool) {
 		i := 0
@@ -89,7 +89,7 @@ func TestFullClasses(t *testing.T) {
 	}
 }
 
-// Every class has as many solutions as its definition says. Brute force finds all solutions and sorts them into eight classes
+// Every class has as many solutions as meet its definition. Brute force finds all solutions and sorts them into eight classes
 // for each bound. Three of the eight are rotations of others and have as many solutions, so full leaves them out. The class
 // of the middle column has half of the solutions with the top queen there.
 func TestFullClassesByBruteForce(t *testing.T) {
@@ -129,7 +129,7 @@ func TestFullClassesByBruteForce(t *testing.T) {
 	}
 }
 
-// A class of full has the solutions of its definition, or their images by a quarter turn. The class of the middle column
+// Each class has the solutions that meet its definition, or their images by a quarter turn. The class of the middle column
 // has only half of them.
 func TestFullClassesAreImages(t *testing.T) {
 	for n := 2; n <= 9; n++ {
@@ -154,7 +154,7 @@ func TestFullClassesAreImages(t *testing.T) {
 	}
 }
 
-// isTurned reports whether the class of a definition is searched turned by a quarter.
+// isTurned reports whether full returns the class of a definition turned by a quarter.
 func isTurned(n int, d definition) bool {
 	switch {
 	case 2*d.a == n-1, d.tied == 0b010:
@@ -193,8 +193,8 @@ func TestFullSumsOfEight(t *testing.T) {
 	}
 }
 
-// On the widest board column 31 is the last bit. The rows of the top queen and of the queens of tied sides allow only their
-// squares. No queen of a strict side is fixed.
+// On the widest board column 31 is the last bit. The row of the top queen, and that of the queen of each tied side, allows
+// only this queen's square. No strict side has a fixed queen.
 func TestFullAtTheEdge(t *testing.T) {
 	classes := mustClasses(t, 32, queens.Full)
 	for i, d := range definitions(32) {

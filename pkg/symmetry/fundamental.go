@@ -9,10 +9,10 @@ import (
 )
 
 // Fundamental returns the number of solutions of side n that differ by more than a rotation or a reflection
-// (https://oeis.org/A002562), given the total. On the given number of threads, at least 1, it counts the symmetric
-// solutions. That takes an instant up to n = 22 and seconds for n = 27; from one n to the next, the time grows about
-// fourfold. If the total does not give a whole number, the error wraps [queens.ErrContradiction]. If ctx ends, Fundamental
-// returns context.Cause(ctx).
+// (https://oeis.org/A002562), given the total. It counts the symmetric solutions on the given number of threads, at least 1.
+// That takes an instant up to n = 22 and seconds for n = 27; from one n to the next, the time grows about fourfold. If the
+// total does not give a whole number, the error wraps [queens.ErrContradiction]. If ctx ends, Fundamental returns
+// context.Cause(ctx).
 func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.Int, error) {
 	if err := queens.ValidateN(n); err != nil {
 		return nil, err
@@ -31,10 +31,10 @@ func Fundamental(ctx context.Context, n int, total *big.Int, threads int) (*big.
 	return Unique(total, half, quarter)
 }
 
-// Unique returns the number of equivalence classes of solutions under the eight symmetries of the square, for a board of
-// side 2 or more. By Burnside's lemma, it is the mean number of solutions that a symmetry maps to themselves. The
-// parameters total, half and quarter are this number for the identity, for the half turn, and for each of the two quarter
-// turns. For each of the four reflections it is 0: see docs/symmetry.md.
+// Unique returns the number of equivalence classes of solutions under the eight symmetries of the square, for a board of side
+// 2 or more. By Burnside's lemma, it is the mean, over the symmetries, of the number of solutions that a symmetry maps to
+// themselves. The parameters total, half and quarter are this number for the identity, for the half turn, and for each of the
+// two quarter turns. For each of the four reflections it is 0: see docs/symmetry.md.
 //
 // If the mean is not a whole number, the error wraps [queens.ErrContradiction].
 func Unique(total *big.Int, half, quarter uint64) (*big.Int, error) {

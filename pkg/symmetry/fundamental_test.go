@@ -34,7 +34,7 @@ func TestTurnsByBruteForce(t *testing.T) {
 	for n := 1; n <= 10; n++ {
 		var half, quarter uint64
 		for solution := range oracle.Boards(n) {
-			// Images 0, 2, 4 and 6 are turned: by one quarter, two, three and none.
+			// Images 0, 2, 4 and 6 are turned by one, two, three and no quarters.
 			turned := images(solution)
 			if slices.Equal(turned[2], solution) {
 				half++
@@ -81,7 +81,7 @@ func TestFundamental(t *testing.T) {
 	}
 }
 
-// No reflection maps a solution to itself. Unique relies on it.
+// No reflection maps a solution to itself. Unique relies on this.
 func TestNoMirrorKeepsASolution(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		for solution := range oracle.Boards(n) {
@@ -141,7 +141,7 @@ func TestFundamentalEnds(t *testing.T) {
 	}
 }
 
-// Sides and threads out of range are errors.
+// Sides and numbers of threads out of range are errors.
 func TestTurnsOfNothing(t *testing.T) {
 	for _, n := range []int{-1, 0, 33} {
 		if _, err := symmetry.HalfTurn(t.Context(), n, 1); err == nil {

@@ -17,12 +17,12 @@ import (
 // lower half, and the search places two queens at a time. On an odd side the queen of the middle row stands in the center.
 // No other queen stands on one of the two long diagonals, because its image would stand there too.
 //
-// Reflections and quarter turns take such solutions to such solutions, so the search finds only some of them. The queens of
-// the top and the bottom side have the same distance a from the nearer corner. The queens of the left and the right side
-// have the same distance b. Neither is 0, because a corner is on a long diagonal. A quarter turn swaps a and b, so as many
-// solutions have a > b as have a < b. A left-right reflection keeps both, and moves the top queen from column a to column
-// n-1-a, which is another column: the middle column has its queen in the center. So the search places the top queen on a
-// column a < n-1-a, and
+// Reflections and quarter turns map these solutions to each other, so the search needs to find only some of them. The queens
+// of the top and the bottom side have the same distance a from the nearer corner. The queens of the left and the right side
+// have the same distance b. Neither a nor b is 0, because a corner is on a long diagonal. A quarter turn swaps a and b, so as
+// many solutions have a > b as have a < b. A left-right reflection keeps a and b, and moves the top queen from column a to
+// column n-1-a, which is another column: the middle column has its queen in the center. So the search places the top queen on
+// a column a < n-1-a, and
 //
 //   - counts each solution with b < a four times; row b has a queen on column 0 (the queen of the left side)
 //     or n-1 (the image of that queen);
@@ -63,7 +63,7 @@ func halfTurns(n int) iter.Seq[halfTurn] {
 	}
 }
 
-// attacked has a bit for each line, a column or a diagonal, that queens attack. All squares of a falling diagonal have the
+// attacked has a bit for each line (a column or a diagonal) that queens attack. All squares of a falling diagonal have the
 // same difference of column and row. Its bit in falling is this difference + n - 1. All squares of a rising diagonal have the
 // same sum of column and row. This sum is its bit in rising.
 type attacked struct {
@@ -109,8 +109,8 @@ func (r *halfTurnRow) free(on *attacked) uint32 {
 	return r.all &^ (on.columns | uint32(on.falling>>(r.falling&63)) | uint32(on.rising>>(r.rising&63)))
 }
 
-// splitHalfTurn yields the subproblems in which the top queen stands on column a, and row b has its queen on the first or
-// the last column: side is 0 or n-1. It returns false if yield does.
+// splitHalfTurn yields the subproblems in which the top queen stands on column a, and the queen of row b on the column that
+// the parameter side gives: 0 or n-1. It returns false if yield does.
 //
 // It orders the rows from the middle outwards. Queens near the middle attack the most squares, so the search has half as
 // many nodes as from the top.
@@ -163,7 +163,8 @@ func (s halfTurn) split(yield func(halfTurn) bool) bool {
 	return true
 }
 
-// count returns the number of ways to fill s.rows[done:] if the queens of the other rows attack the lines of on.
+// count returns the number of ways to fill s.rows[done:] if the queens of the other rows attack the lines in the parameter
+// on.
 func (s *halfTurn) count(done int, on attacked) uint64 {
 	if done == len(s.rows) {
 		return 1

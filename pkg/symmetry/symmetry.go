@@ -2,8 +2,8 @@
 // classes.
 //
 // Rotations and reflections turn solutions into solutions, so it is enough to count some of the eight images of each
-// solution. A class is a board with fewer allowed squares, and a weight. The total is the sum over the classes of weight
-// times number of solutions. Splitting and search know only classes, not symmetries.
+// solution. A class is a board with fewer allowed squares, and a weight. The total is the sum, over the classes, of the
+// weight times the number of solutions. Package split and the kernels use only classes, not symmetries.
 package symmetry
 
 import (
@@ -20,7 +20,7 @@ import (
 //
 // Full: see full.go and docs/symmetry.md.
 //
-// Mirror: a left-right reflection moves the top queen to the other half. So the class has only the solutions whose top
+// Mirror: a left-right reflection moves the top queen to the other half. So the first class has only the solutions whose top
 // queen stands in the left half. On a board of odd side, a second class has the solutions with the top queen in the middle
 // column and the queen of row 1 in the left half. A board of side 1 has one class of weight 1 under any symmetry.
 func Classes(n int, s queens.Symmetry, placed ...queens.Square) ([]queens.Class, error) {

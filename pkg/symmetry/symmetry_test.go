@@ -12,7 +12,7 @@ import (
 
 var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
-// The counts of the classes by a plain search, weighted and added up, are the published total.
+// The counts of the classes by a plain search, times their weights, add up to the published total.
 func TestClassesMakeTheTotal(t *testing.T) {
 	for n := 1; n <= 12; n++ {
 		for _, s := range symmetries {
@@ -52,7 +52,7 @@ func TestEverySolutionCountsOnce(t *testing.T) {
 	}
 }
 
-// Of a solution and its left-right image, exactly one is in exactly one class of Mirror, and counts twice.
+// Exactly one of a solution and its left-right image is in a class of Mirror. It is in only one class, and counts twice.
 func TestMirrorSeesOneOfEachPair(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		classes := mustClasses(t, n, queens.Mirror)
@@ -77,9 +77,8 @@ func TestMirrorSeesOneOfEachPair(t *testing.T) {
 	}
 }
 
-// Of the queens of the first two rows and their left-right image, the classes of Mirror allow exactly one pair, in one
-// class. The classes allow all squares of the other rows. So Mirror is exact for every side, also for sides that can't be
-// counted.
+// Of two queens on the first two rows and their left-right image, exactly one is allowed, by exactly one class of Mirror. The
+// classes allow all squares of the other rows. So Mirror is exact for every side, also for sides that are too large to count.
 func TestMirrorOfEverySide(t *testing.T) {
 	for n := 2; n <= queens.MaxN; n++ {
 		classes := mustClasses(t, n, queens.Mirror)
