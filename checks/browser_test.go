@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPage follows a run in Chromium from its start to its total. If NQUEENS_SCREENSHOTS is a folder, it writes pictures of
+// TestPage follows a run in Chromium from its start to its total. If NQUEENS_SCREENSHOTS names a folder, it writes pictures of
 // the page there.
 func TestPage(t *testing.T) {
 	p := openBrowser(t)
@@ -75,14 +75,14 @@ func openBrowser(t *testing.T) *tab {
 	t.Cleanup(end)
 	p := &tab{t, ctx}
 	chromedp.ListenTarget(ctx, p.listen)
-	// The browser lives as long as the context of its first call.
+	// The browser runs until the context of its first call ends.
 	if err := chromedp.Run(ctx, log.Enable(), emulation.SetFocusEmulationEnabled(true)); err != nil {
 		t.Fatalf("starting Chromium: %v", err)
 	}
 	return p
 }
 
-// listen fails the test for errors that the browser reports. Violations of the content policy are entries of the log.
+// listen fails the test for errors that the browser reports. The browser's log includes violations of the content policy.
 func (p *tab) listen(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:

@@ -43,8 +43,8 @@ func newCluster(t *testing.T, files ...string) *cluster {
 	return c
 }
 
-// docker runs docker in the checkout and returns its stdout. It sets the variables of the cluster, and removes those that a
-// person may have set.
+// docker runs docker in the checkout and returns its stdout. The variables of the cluster replace all those that a person may
+// have set.
 func (c *cluster) docker(args ...string) string {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // a build compiles everything
@@ -82,7 +82,7 @@ func (c *cluster) log(service string) string {
 	return c.compose("logs", "--no-log-prefix", "--no-color", service)
 }
 
-// container has the fields of docker container inspect that the tests use.
+// container is the part of the output of docker container inspect that the tests use.
 type container struct {
 	State struct {
 		Status        string
@@ -171,8 +171,8 @@ func (c *cluster) ends(total string) {
 	}
 }
 
-// TestCompose counts n = 17 while the number of workers changes and the coordinator is killed. Each worker has a small part
-// of a core until the last change, so that the run takes long enough.
+// TestCompose counts n = 17 while the number of workers changes and the coordinator is killed. Until the last change of this
+// number, each worker gets a tenth of a core, so that the run takes long enough.
 func TestCompose(t *testing.T) {
 	slow := filepath.Join(t.TempDir(), "slow.yml")
 	if err := os.WriteFile(slow, []byte("services: { worker: { cpuset: '0', cpus: 0.1 } }\n"), 0o600); err != nil {
@@ -217,7 +217,7 @@ func TestCompose(t *testing.T) {
 	c.counts(1, "--scale worker=1")
 
 	coordinator := c.containers("coordinator")[0]
-	// After docker kill, Docker would not start the container again.
+	// After this kill, Docker starts the container again; after docker kill it would not.
 	pid := strconv.Itoa(c.inspect(coordinator).State.Pid)
 	c.docker("run", "--rm", "--pid", "host", "--network", "none", "--entrypoint", "kill", c.image("nats"), "-9", pid)
 	eventually(t, "the coordinator that was killed has been started again", func() bool {
@@ -249,8 +249,8 @@ func (c *cluster) image(service string) string {
 	return c.docker("container", "inspect", "--format", "{{.Config.Image}}", c.containers(service)[0])
 }
 
-// In the foreground, the total is the last line, also the second time. If the coordinator can't count, Docker starts it again
-// five times and then gives up.
+// In the foreground, the last line of the coordinator is the total, also if the run was complete before. If the coordinator
+// can't count, Docker starts it again five times and then gives up.
 func TestForeground(t *testing.T) {
 	c := newCluster(t)
 	c.variables["N"] = "12"
@@ -274,8 +274,8 @@ func TestForeground(t *testing.T) {
 	})
 }
 
-// With deploy/gpu.yml, the workers are built for GPUs, and their containers get all GPUs. Nothing runs, because there is no
-// GPU here.
+// With deploy/gpu.yml, the workers are built for GPUs, and their containers get all GPUs. The test starts no container, because
+// there may be no GPU.
 func TestGPU(t *testing.T) {
 	c := newCluster(t, "deploy/gpu.yml")
 	config := c.compose("config", "--format", "json")

@@ -19,8 +19,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// With the files of coordinator keys, an unmodified nats-server accepts a coordinator, a worker and two watchers over TLS. It
-// accepts no coordinator with the token of a worker or a watcher.
+// With the files that coordinator keys writes, an unmodified nats-server accepts a coordinator, a worker and two watchers over
+// TLS. It accepts no coordinator with the token of a worker or a watcher.
 func TestKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	address := freeAddress(t)

@@ -47,8 +47,8 @@ func decode(manifest []byte) (objects []runtime.Object, err error) {
 	}
 }
 
-// manifest returns the objects of deploy/kubernetes.yaml. It also returns the templates of its pods, by the names of the
-// Deployments and Jobs that make them.
+// manifest returns the objects of deploy/kubernetes.yaml. It also returns the templates of the pods, by the names of the
+// Deployments and Jobs that make these.
 func manifest(t *testing.T) (objects []runtime.Object, pods map[string]*corev1.PodTemplateSpec) {
 	t.Helper()
 	text, err := os.ReadFile("../deploy/kubernetes.yaml")
@@ -154,8 +154,8 @@ func hasPort(pod *corev1.PodTemplateSpec, port intstr.IntOrString) bool {
 	return false
 }
 
-// Every pod satisfies the restricted profile. Its container also can't change its files, has no token of the API, declares
-// its resources, and has a probe of one of its ports.
+// Every pod satisfies the restricted profile, and gets no token of the API. Its container can't change its own files, declares
+// the resources that it needs, and has a probe of one of its ports.
 func TestRestricted(t *testing.T) {
 	_, pods := manifest(t)
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -193,7 +193,7 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// The autoscaler of the example scales the workers of the manifest. The test does not check it with KEDA's types.
+// The example of an autoscaler scales the workers of the manifest. The test does not know KEDA's types.
 func TestAutoscale(t *testing.T) {
 	_, pods := manifest(t)
 	text, err := os.ReadFile("../deploy/autoscale.yaml")
@@ -210,7 +210,7 @@ func TestAutoscale(t *testing.T) {
 	}
 }
 
-// The command of a pod has each flag that the manifest gives it, and a flag for each of its variables NQUEENS_*.
+// Coordinator and worker have each flag that the manifest gives them, and a flag for each variable NQUEENS_* that it sets.
 func TestPodsUseFlagsThatExist(t *testing.T) {
 	_, pods := manifest(t)
 	for name, words := range map[string][]string{"coordinator": {"count", "--help"}, "worker": {"--help"}} {

@@ -1,6 +1,6 @@
-// Package checks tests how the program is deployed: the manifests of Kubernetes with Kubernetes' own types, the files of
-// coordinator keys with a real nats-server, the live page in a real browser and, with the build tag cluster, the unit of
-// systemd, and docker-compose.yml with a Docker engine. The tests run the commands as a person does.
+// Package checks tests how the program is deployed: the manifests of Kubernetes with Kubernetes' own types, the files that
+// coordinator keys writes with a real nats-server, and the live page in a real browser. With the build tag cluster it also
+// tests the unit of systemd, and docker-compose.yml with Docker. The tests run the commands as a person does.
 package checks
 
 import (
@@ -37,11 +37,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience bounds how long a test waits for an event. It is long because the machine may be busy; a test that passes waits
-// less.
+// patience is how long a test waits for an event before it fails. It is long because the machine may be busy; a test that
+// passes waits less.
 const patience = 3 * time.Minute
 
-// eventually polls until holds returns true. It is for conditions that send no event.
+// eventually polls a condition until it is true. Use it only for conditions that send no event.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(100 * time.Millisecond) {
@@ -51,8 +51,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// command returns a command of a program with a state folder of the test. It removes the variables that a person may have set
-// for the programs.
+// command returns a command that runs a program with the given state folder, and without the variables that a person may have
+// set for the programs.
 func command(t *testing.T, state, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(bin, program), args...)
@@ -60,7 +60,7 @@ func command(t *testing.T, state, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// without removes the variables that a person may have set for the programs and for Compose.
+// without returns an environment, except the variables that a person may have set for the programs and for Compose.
 func without(environment []string) (rest []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")

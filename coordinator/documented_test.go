@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The sh blocks of README and tutorial can be run one after another, as people type them. bin/ is a folder of the test.
+// The sh blocks of README and tutorial can be run one after another, as people type them, but with bin/ in a temporary folder.
 func TestDocumentedCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds both programs and counts n = 18")

@@ -21,11 +21,11 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The counts of the cases. They take long enough for each fault to happen while they run.
+// The counts that the cases run. They take long enough for each fault to happen meanwhile.
 var (
 	short = []string{"count", "15", "--symmetry", "none", "--depth", "3"}
 	long  = []string{"count", "16", "--symmetry", "none", "--depth", "3"}
-	// No total is published for this count, so only second counts can show a wrong one.
+	// No total is published for this count, so only second counts of its tasks can show that it is wrong.
 	secret = []string{"count", "17", "--place", "3,2", "--depth", "3"}
 )
 
@@ -33,8 +33,8 @@ const (
 	shortTotal, longTotal = "2279184", "14772512"
 )
 
-// The stage faults of .ci runs this table. Each case makes a fault happen to real processes. After that, the total is exact,
-// or an error says why there is none. The cases wait for the progress of the count and for lines of the log.
+// The stage "faults" of .ci/run runs this table. Each case makes a fault happen to real processes. After that, the total is
+// exact, or an error says why there is none. The cases wait for the progress of the count and for lines of the log.
 func TestFaults(t *testing.T) {
 	programs := buildPrograms(t)
 	cases := []struct {
@@ -155,7 +155,7 @@ func (l *lab) metric(page, name string) int {
 	return value
 }
 
-// While the coordinator is paused, a worker counts what it holds. It delivers the counts when the coordinator continues.
+// While the coordinator is paused, a worker counts what it holds, and delivers the counts when the coordinator continues.
 func coordinatorPaused(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
@@ -174,7 +174,7 @@ func coordinatorPaused(l *lab) {
 	}
 }
 
-// countedBy returns how many tasks a worker has counted. The worker logs that when it leaves.
+// countedBy returns how many tasks a worker has counted. The worker logs this number when it leaves.
 func countedBy(l *lab, worker *process) uint64 {
 	found := regexp.MustCompile(`"tasks":(\d+),.*"leaving"`).FindStringSubmatch(worker.log())
 	if found == nil {
@@ -372,7 +372,7 @@ func idleExit(l *lab) {
 	worker.exits(0)
 }
 
-// Beyond loopback, a worker joins with the token, over TLS. Without the token it can't.
+// If the server listens beyond loopback, a worker joins with the token, over TLS. Without the token it can't.
 func joinBeyondLoopback(l *lab) {
 	p := l.start("coordinator", with(short, "--workers", "0", "--listen", "0.0.0.0:0")...)
 	p.says("workers join")

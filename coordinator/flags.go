@@ -42,8 +42,8 @@ func (d *dataFlag) command(words ...string) string {
 	return commandLine(words...)
 }
 
-// find returns the store and the name of a run: the run whose name, or the beginning of whose name, is in args. If args is
-// empty, it is the run that [runs.Store.Newest] returns.
+// find returns the store and the name of a run. The first argument is this name or its beginning. Without arguments, it is the
+// run that [runs.Store.Newest] returns.
 func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run) bool) (s *runs.Store, name string, err error) {
 	if s, err = d.open(); err != nil {
 		return nil, "", err

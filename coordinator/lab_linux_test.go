@@ -105,7 +105,7 @@ func (l *lab) server(address string, args ...string) *process {
 	return p
 }
 
-// nats returns an address for a nats-server, and the flags to reach it.
+// nats returns an address for a nats-server, and the flags to connect to this server.
 func (l *lab) nats() (address string, flags []string) {
 	address = testkit.Address(l)
 	return address, []string{"--nats", "nats://" + address}
@@ -168,7 +168,7 @@ func (p *process) says(text string) {
 	})
 }
 
-// await waits until a condition is true. It fails if the run seems to hang: no task has been done for five minutes.
+// await waits until a condition is true. It fails if no task has been done for five minutes, because the run seems to hang.
 func (l *lab) await(what string, condition func() bool) {
 	l.Helper()
 	const most = 5 * time.Minute

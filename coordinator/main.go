@@ -40,7 +40,7 @@ this machine with one command, or with workers on many. An interrupted count res
 	return root, app
 }
 
-// recountCommand is what the coordinator starts as a child process to recount a task.
+// recountCommand is the command that the coordinator starts as a child process to recount a task.
 func recountCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: count.RecountCommand, Hidden: true, Args: cobra.NoArgs,
@@ -50,7 +50,7 @@ func recountCommand() *cobra.Command {
 	}
 }
 
-// healthCommand is coordinator health: it asks a process whether it is well.
+// healthCommand is coordinator health: it asks a process whether the process is well.
 func healthCommand() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
@@ -65,5 +65,5 @@ func healthCommand() *cobra.Command {
 	return cmd
 }
 
-// defaultPage is the address of a page in examples, and the default of health.
+// defaultPage is the address of a page in examples, and the one that health asks by default.
 const defaultPage = "127.0.0.1:8080"

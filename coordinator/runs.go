@@ -157,11 +157,11 @@ func totalOf(s *queens.Snapshot, known bool) string {
 // announceTime is how long a list of runs waits for announcements, which come every 2 s.
 const announceTime = 2200 * time.Millisecond
 
-// mostListed is the greatest number of runs of a server that are listed.
+// mostListed limits how many runs of a server are listed.
 const mostListed = 256
 
-// askServer returns the snapshots of the runs whose names begin with prefix and whose coordinators answer on a server, the newest
-// run first. If ctx ends before, it returns the cause.
+// askServer returns the snapshots of the runs on a server whose names begin with the given text and whose coordinators answer,
+// the newest run first, but of at most mostListed runs. If ctx ends before that, it also returns context.Cause(ctx).
 func askServer(ctx context.Context, app *cli.App, server *bus.Flags, prefix string) ([]queens.Snapshot, error) {
 	b, err := connect(app, server, "nqueens runs")
 	if err != nil {
@@ -205,7 +205,7 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags, prefix stri
 	return snapshots, context.Cause(ctx)
 }
 
-// startOf returns the part of a run's name after the side: the date and time of the start come first in it.
+// startOf returns the part of a run's name after the side of the board. This part begins with the date and time of the start.
 func startOf(run string) string {
 	_, start, _ := strings.Cut(run, "-")
 	return start

@@ -127,7 +127,7 @@ func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bo
 }
 
 // logDelay is the time between the last line of the log and the total, with --nats or --join. The delay makes the total the
-// last line even where a service manager such as Docker merges both streams.
+// last line even where a service manager such as Docker merges stdout and stderr.
 const logDelay = 100 * time.Millisecond
 
 // opener opens the run of a command.

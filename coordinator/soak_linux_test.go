@@ -50,7 +50,7 @@ func newLink(l *lab, to string) (k *link, flags []string) {
 	return k, []string{"--nats", "nats://" + listener.Addr().String()}
 }
 
-// set cuts the link, makes it let nothing through, or heals it.
+// set cuts the link, makes it let nothing through, or makes it work again.
 func (k *link) set(down, stuck bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -136,7 +136,7 @@ func TestSoak(t *testing.T) {
 		*soakSeed, len(ends), faults, ends[len(ends)/2].Seconds(), ends[len(ends)-1].Seconds())
 }
 
-// soakRun runs a count with some faults. It returns the number of faults, and how long after the last one the run ended.
+// soakRun runs a count with some faults. It returns their number, and the time from the last fault to the end of the run.
 func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 	address := testkit.Address(l)
 	count := [][]string{long, with(long, "--symmetry", "mirror"), with(long, "--redundancy", "2")}[random.IntN(3)]
@@ -198,7 +198,7 @@ func (p *part) hasEnded() bool {
 	return p.gone()
 }
 
-// fault disturbs a process for a while: it kills it, pauses it, cuts its link, or lets nothing through the link.
+// fault kills or pauses a process, cuts its link, or lets nothing through the link. After a while it ends the fault.
 func (p *part) fault(kind int, away time.Duration) {
 	say := func(what string) {
 		p.lab.Logf("%.1f s: %s %s, for %.1f s", time.Since(p.lab.begun).Seconds(), what, p.name, away.Seconds())

@@ -89,7 +89,7 @@ func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON b
 	return written, nil
 }
 
-// boardText returns a line of dots and a Q for each row of a board. If images is not 0, a line with this number follows.
+// boardText returns a line of dots and a Q for each row of a board. If the number of images is not 0, a line with it follows.
 func boardText(columns []int, images int) []byte {
 	n := len(columns)
 	text := bytes.Repeat(append(bytes.Repeat([]byte{'.'}, n), '\n'), n)

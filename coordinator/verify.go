@@ -112,7 +112,7 @@ counts without this program. The run may still be counting.`,
 	}, audit.Export)
 }
 
-// reportCommand is coordinator report: it writes a page to keep.
+// reportCommand is coordinator report: it writes the page of a run as one HTML file.
 func reportCommand() *cobra.Command {
 	return writing(&cobra.Command{
 		Use:     "report RUN",
@@ -122,8 +122,8 @@ func reportCommand() *cobra.Command {
 	}, writeReport)
 }
 
-// writeReport writes the page of the ledger at a path. For a complete run it audits the ledger first, so that the page has
-// a total only if the audit finds it.
+// writeReport writes the page of the run whose ledger is at a path. For a complete run it audits the ledger first, so that the
+// page has a total only if the audit finds it.
 func writeReport(ctx context.Context, path string, w io.Writer) error {
 	snapshot, err := audit.Facts(ctx, path)
 	if err != nil {
@@ -136,7 +136,7 @@ func writeReport(ctx context.Context, path string, w io.Writer) error {
 	return out.Flush()
 }
 
-// writing completes a command that writes something about the ledger of a run to stdout.
+// writing adds RUN, --data and the given function to a command. The function reads the ledger of the run, and writes to stdout.
 func writing(cmd *cobra.Command, write func(ctx context.Context, path string, w io.Writer) error) *cobra.Command {
 	var data dataFlag
 	cmd.Args, cmd.ValidArgsFunction = oneRun, data.completeRun

@@ -108,8 +108,8 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, a
 	return nil
 }
 
-// ownToken returns how to connect to the server of a run of this machine: with the token in the folder data, if it is the token of
-// this server.
+// ownToken returns how to connect to the server of a run of this machine. It uses the token in the folder of --data if that is
+// the token of this server.
 func ownToken(data, url string) (bus.Options, error) {
 	flags := bus.Flags{Options: bus.Options{URL: url}}
 	if path, there := join.Own(data); there {

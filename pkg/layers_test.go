@@ -22,7 +22,7 @@ var apart = strings.Fields(`
 	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit pkg/testkit/liar
 	docs/check/cover`)
 
-// only says which packages may import a package or a module. A key is the beginning of an import path.
+// only maps the beginning of an import path to the packages that may import such packages.
 var only = map[string][]string{
 	"nqueens/pkg/cli":                 {"coordinator", "worker"}, // a library knows no flags
 	"nqueens/proto/":                  {"pkg/bus"},               // no other package knows the wire's types

@@ -12,7 +12,7 @@ import (
 	"nqueens/pkg/report"
 )
 
-// listedKernel is what kernels prints for each kernel.
+// listedKernel is what the command kernels prints for each kernel.
 type listedKernel struct {
 	Kernel        string `json:"kernel"` // its name, for --kernel
 	Auto          bool   `json:"auto"`   // whether --kernel auto selects it

@@ -1,4 +1,4 @@
-// Command worker asks coordinators on a NATS server for work, counts it, and delivers the counts.
+// Command worker asks coordinators on a NATS server for tasks, counts their solutions, and delivers the counts.
 package main
 
 import (
@@ -27,10 +27,10 @@ func newProgram() (*cobra.Command, *cli.App) {
 	return root, app
 }
 
-// defaultPage is the address of a page in examples, and the default of health.
+// defaultPage is the address of a page in examples, and the one that health asks by default.
 const defaultPage = "127.0.0.1:8080"
 
-// healthCommand is worker health: it asks a worker whether it is well.
+// healthCommand is worker health: it asks a worker whether the worker is well.
 func healthCommand() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{

@@ -110,7 +110,8 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	return group.Wait()
 }
 
-// options returns how to connect: as the flags say, or else with the token of the embedded server of this user.
+// options returns how to connect: as the flags say, or else with the token that coordinator count --listen of the same user has
+// made.
 func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options bus.Options, err error) {
 	if !o.server.IsSet() {
 		state, err := durable.StateFolder()

@@ -26,7 +26,7 @@ func (o *searchFlags) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("kernel", names) // fails only for unknown flags
 }
 
-// setKernel sets the kernel that has the given name. It loads no driver: whether a device exists is found out when its
+// setKernel sets the kernel that has the given name. It loads no driver: a device that does not exist is an error only when its
 // kernel runs.
 func (o *searchFlags) setKernel(name string) (err error) {
 	switch {

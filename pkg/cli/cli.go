@@ -1,5 +1,5 @@
-// Package cli has what the command lines of both programs need: flags, also from the environment, usage errors, the log,
-// help, signals and exit codes. It knows nothing of counting.
+// Package cli has what the command lines of both programs need: flags (also from the environment), usage errors, the log, help,
+// signals and exit codes. It knows nothing of counting.
 package cli
 
 import (

@@ -22,7 +22,7 @@ func EnvVar(flag string) string {
 	return "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// setByEnv annotates a flag with the environment variable that set it.
+// setByEnv is the key of the annotation that names the environment variable that set a flag.
 const setByEnv = "nqueens_set_by_env"
 
 // fromEnvironment sets each flag from its variable, unless the command line sets the flag. It never sets --help or
@@ -68,8 +68,8 @@ func explain(err error) error {
 // valueNames says what the value of a flag must be, by its type in pflag.
 var valueNames = map[string]string{"bool": "true or false", "uint": "a whole number from 0"}
 
-// Checked registers a flag. It calls the function set with the default value, and parsing calls it with each value that is
-// given. The function stores the value; its error says what the value must be.
+// Checked registers a flag. The given function stores a value, or returns an error that says what the value must be. Checked
+// calls it with the default value, and parsing calls it with each value that is given.
 func Checked(flags *pflag.FlagSet, name, value, usage string, set func(text string) error) *pflag.Flag {
 	c := &checked{set: set}
 	_ = c.Set(value) // a default is valid
@@ -108,7 +108,7 @@ func Symmetry(flags *pflag.FlagSet, p *string, usage string) {
 	Enum(flags, p, "symmetry", string(queens.Full), usage, string(queens.Full), string(queens.Mirror), string(queens.None))
 }
 
-// Int registers a flag whose value is a whole number from low to high. Help says the range.
+// Int registers a flag whose value is a whole number in a range. Help says the range.
 func Int(flags *pflag.FlagSet, p *int, name string, value, low, high int, usage string) *pflag.Flag {
 	usage = fmt.Sprintf("%s, %d to %d", usage, low, high)
 	return Checked(flags, name, strconv.Itoa(value), usage, func(text string) (err error) {

@@ -22,7 +22,7 @@ func (a *App) Add(title string, commands ...*cobra.Command) {
 	a.root.AddCommand(commands...)
 }
 
-// headingOf annotates a flag with its heading in help.
+// headingOf is the key of the annotation with a flag's heading in help.
 const headingOf = "nqueens_heading"
 
 // Heading makes help show a heading above the named flag. The heading is for that flag and for those registered after it.
@@ -31,7 +31,7 @@ func Heading(flags *pflag.FlagSet, heading, first string) {
 	_ = flags.SetAnnotation(first, headingOf, []string{heading}) // fails only for unknown flags
 }
 
-// help is the template of all help. Only the help of the program itself has the flags of all commands.
+// help is the template of every help text. Only the help of the program itself has the flags that all commands share.
 const help = `{{or .Long .Short}}
 
 Usage:

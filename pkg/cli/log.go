@@ -54,7 +54,7 @@ func (a *App) Tell(lines string) bool {
 	return true
 }
 
-// forPeople returns a writer that makes lines for people of the lines of the log. If a line has the field
+// forPeople returns a writer that turns the lines of the log into lines for people. If a line has the field
 // [humanize.LogField], its text takes the place of the message and, unless fieldsToo is set, of all other fields. The message
 // is sanitized, since it may repeat what came over the network; zerolog quotes the values of fields. A line has the date and
 // the zone, since a run may take days and its log may be read elsewhere.

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Signal is the cause of a context that a signal has ended: SIGINT, which Ctrl-C sends, SIGTERM or SIGHUP.
+// Signal is the cause of a context that a signal has ended: SIGINT (Ctrl-C), SIGTERM or SIGHUP.
 type Signal struct{ syscall.Signal }
 
 func (s Signal) Error() string { return "stopped by a signal: " + s.String() }

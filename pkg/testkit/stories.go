@@ -11,9 +11,9 @@ import (
 )
 
 // Stories runs the stories in the files that match a pattern. A file has several stories, each below a line "-- NAME --". A
-// line of a story that begins with ">" is an input; the lines below it are the output that must follow. begin begins a story:
-// it returns the function that takes its inputs. A story fails if other output follows; NQUEENS_UPDATE=1 writes that output
-// to the file instead.
+// line of a story that begins with ">" is an input; the lines below it are the output that must follow. The function begin is
+// called for each story, and returns the function that takes the story's inputs. A story fails if other output follows;
+// NQUEENS_UPDATE=1 writes that output to the file instead.
 func Stories(t *testing.T, pattern string, begin func(t *testing.T, out *strings.Builder) (input func(words []string))) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)

@@ -15,7 +15,7 @@ import (
 // detector is slow. A test that passes never waits this long.
 const Stall = 3 * time.Minute
 
-// Eventually polls until holds returns true. If that takes longer than Stall, the test fails and names what it waited for.
+// Eventually polls a condition until it is true. If that takes longer than Stall, the test fails and names what it waited for.
 // Use it only for conditions that send no event.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()

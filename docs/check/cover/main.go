@@ -142,7 +142,7 @@ func empty(n int) []uint32 {
 	return allow
 }
 
-// place puts a queen on a square and removes what it attacks.
+// place puts a queen on a square and forbids the squares that it attacks.
 func place(allow []uint32, row, column int) {
 	for r := range allow {
 		for c := range allow {

@@ -42,7 +42,7 @@ func TestGapsAreFound(t *testing.T) {
 	}
 }
 
-// A class may be searched in any of its images, but two images of one class are one too many.
+// A class may be searched in any of its images, but an export must not have two images of one class.
 func TestImages(t *testing.T) {
 	lines := example(t)
 	const board, image = `"allow":[2,8,4,1,16],"prefixes":[[2,10,24,4]]`, `"allow":[8,2,4,16,1],"prefixes":[[2,10,4,3]]`

@@ -1,4 +1,4 @@
-// Package clitest runs the commands in tests, as scripts of command lines. Only tests import it.
+// Package clitest tests the programs with scripts of command lines. Only tests import it.
 package clitest
 
 import (

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags returns a table in Markdown of the flags of commands. If root is not nil, the table also has the flags that all
+// Flags returns the flags of commands as a table in Markdown. If root is not nil, the table also has the flags that all
 // commands below root share. Hidden flags are left out. A flag that means the same in several commands has one row.
 func Flags(root *cobra.Command, commands ...*cobra.Command) string {
 	type row struct {

@@ -13,7 +13,7 @@ import (
 // process writes.
 func Terminal(t *testing.T, width, height uint16) (emulator, terminal *os.File) {
 	t.Helper()
-	// Without O_NONBLOCK a read would not end when the emulator's end is closed.
+	// Without O_NONBLOCK, a read from the emulator would not return when the emulator is closed.
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Command liar is a worker each of whose searchers adds one to every fourth count. Tests show with it that wrong counts of a
-// worker do not make a total wrong. It has the worker's flags for servers, and --machine, --threads and --kernel.
+// Command liar is a worker that lies: each of its searchers adds one to every fourth count. With it, tests show that wrong
+// counts of a worker do not make a total wrong. It has the worker's flags for servers, and --machine, --threads and --kernel.
 package main
 
 import (
