@@ -162,10 +162,8 @@ func (s *Snapshot) Validate() error {
 
 func (s *Snapshot) validateNumbers() error {
 	switch {
-	case max(s.Done, s.Waiting, s.Held, s.Checked, s.Disputes, s.Recounting) > s.Tasks*3:
-		return errors.New("more tasks than the run has")
-	case s.Done > s.Tasks:
-		return fmt.Errorf("%d of %d tasks done", s.Done, s.Tasks)
+	case max(s.Done, s.Waiting, s.Held, s.Checked, s.Disputes, s.Recounting) > s.Tasks:
+		return fmt.Errorf("more tasks than %d, which the run has", s.Tasks)
 	case !(s.WorkDone >= 0 && s.WorkDone <= 1):
 		return fmt.Errorf("the part %v of the work is done, not 0 to 1", float64(s.WorkDone))
 	case s.Solutions == nil:

@@ -2,7 +2,7 @@
 // classes.
 //
 // Rotations and reflections turn solutions into solutions, so it is enough to count some of the eight images of each
-// solution. A class is a board with fewer allowed squares, and a weight. The total is the sum, over the classes, of the
+// solution. A class is a board that may have fewer allowed squares, and a weight. The total is the sum, over the classes, of the
 // weight times the number of solutions. Package split and the kernels use only classes, not symmetries.
 package symmetry
 
