@@ -64,8 +64,8 @@ func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 // list a range in the names of any number of processes.
 const mostHolders = 16
 
-// adopt lets a process hold those tasks of a range that need a count by its machine, whether they wait or others hold them.
-// It returns nil if the range has no such task.
+// adopt lets a process hold those tasks of a range that need a count by its machine and have fewer than [mostHolders]
+// holders, whether they wait or others hold them. It returns nil if the range has no such task.
 func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold {
 	return c.queue.hold(now, p, r, func(task uint64) bool {
 		counted := counters(c.state.Counters(task)).has(p.Machine)

@@ -12,9 +12,9 @@ type quiet struct{}
 func (quiet) pick(int, float64) int                         { return 0 }
 func (quiet) between(low, high time.Duration) time.Duration { return low + (high-low)/2 }
 
-// A coordinator that is killed and resumed adopts what workers hold, so no task is counted twice because of the kill. Chunks
-// have one task or several. If a task takes longer than the coordinator is away, the run is delayed by less than the time of a
-// task.
+// A coordinator that is killed and resumed adopts what workers hold, so no task is counted twice because of the kill. The
+// chunks have one task, which takes 10 s, or several of 0.3 s. If a task takes longer than the coordinator is away, the run is
+// delayed by less than the time of a task.
 func TestRestartKeepsSearches(t *testing.T) {
 	for _, seconds := range []float64{10, 0.3} {
 		tasks := uint64(2000 / (seconds + 10))

@@ -47,7 +47,7 @@ func logLine(t *testing.T, out io.Writer, line string) {
 
 func usualSize() (width, height int) { return 80, 24 }
 
-// The display draws at most four times per second, even if there is something new more often.
+// The display draws at most four times per second, however often there is something new.
 func TestDrawsFourTimesPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &drawings{slow: 5}

@@ -24,8 +24,8 @@ func Duration(d time.Duration) string {
 	return Clock(d.Round(time.Hour))
 }
 
-// Seconds formats a number of seconds, which may be too large for a [time.Duration]: <0.1s, 1.6s, 4m12s, 3h20m, 12d4h, 3.1
-// years, 15.0 million years.
+// Seconds formats a number of seconds: <0.1s, 1.6s, 4m12s, 3h20m, 12d4h, 3.1 years, 15.0 million years. The number may be too
+// large for a [time.Duration].
 func Seconds(seconds float64) string {
 	const julianYear = 365.25 * 24 * 3600
 	switch {

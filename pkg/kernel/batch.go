@@ -26,8 +26,8 @@ type BatchCounter interface {
 }
 
 // CountTasks counts tasks of one board. A [BatchCounter] counts all tasks at once; then the Elapsed of each task is an equal
-// part of the time. Any other counter counts one task after the other. If the counter returns an error, CountTasks returns it,
-// and the counts of the tasks that were counted before. It does not set the field Kernel of the counts.
+// part of the time. Any other counter counts one task after the other. If the counter returns an error, CountTasks returns it
+// with the counts of the tasks that were counted before. It does not set the field Kernel of the counts.
 func CountTasks(
 	ctx context.Context, c Counter, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64,
 ) ([]queens.TaskCount, error) {

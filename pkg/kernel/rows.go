@@ -67,8 +67,7 @@ func (p *Problem) placeForced(states []State) []State {
 	return states
 }
 
-// compatible reorders the states so that those that do not attack the given square of a row come first. It returns their
-// number.
+// compatible moves the states that do not attack the given square of a row to the front. It returns how many they are.
 func (p *Problem) compatible(states []State, row int, square uint32) int {
 	left, right := square>>((row-p.Depth)&31), square<<((row-p.Depth)&31)
 	return partition(states, func(s State) bool { return s.Cols&square|s.Left&left|s.Right&right == 0 })

@@ -29,7 +29,7 @@ const (
 	minBatch = 512
 )
 
-// word is the content of a lane: a bit for each column.
+// word is a mask of a lane: a bit for each column.
 type word interface{ uint16 | uint32 }
 
 // queue holds the states that need a queen in one row.

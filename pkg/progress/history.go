@@ -10,7 +10,7 @@ type Point struct {
 	Solutions float64       // solutions found, weighted
 }
 
-// MaxPoints bounds the points of a [History].
+// MaxPoints bounds the number of points of a [History].
 const MaxPoints = 400
 
 // History keeps at most [MaxPoints] points of a run. When there are more, it drops every other point, and from then on keeps

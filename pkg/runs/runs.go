@@ -143,8 +143,8 @@ func (s *Store) names() (names []string, unreadable map[string]error, err error)
 	return names, unreadable, nil
 }
 
-// Find returns the name of the run that a person means. That is the text itself if it is the name of a run, or else the
-// only name that begins with the text. The error wraps [ErrNoRun], [ErrAmbiguous] or [ErrFolder].
+// Find returns the name of the run that a person means by a text: the text itself if a run has this name, else the only name
+// that begins with the text. The error wraps [ErrNoRun], [ErrAmbiguous] or [ErrFolder].
 func (s *Store) Find(text string) (string, error) {
 	names, unreadable, err := s.names()
 	if err != nil {

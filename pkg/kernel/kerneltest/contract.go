@@ -72,7 +72,7 @@ func canceledBefore(t *testing.T, k kernel.Kernel) {
 }
 
 // A search increments its pulse. When its context ends, it stops within maxPulsesAfterCancel pulses, with the cause and no
-// count. The counter's next count is right.
+// count. The counter can count again.
 func canceledDuring(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
 	for _, b := range longSearches() {

@@ -22,7 +22,7 @@ const (
 	// pollTime is the time between two checks whether a launch has ended. If the driver waited for the end, it would keep a
 	// core busy.
 	pollTime = 50 * time.Microsecond
-	// A launch has one round while the host still has prefixes. Later launches have manyRounds while rounds end early because
+	// A launch has one round while the host still has prefixes to send. Later launches have manyRounds while rounds end early because
 	// lanes are idle, else fewRounds. If the queue is empty before a round, states of busy lanes move to it.
 	fewRounds, manyRounds = 2, 8
 	// A round has firstBudget to maxBudget steps of each lane, unless it ends early; see search.cl.

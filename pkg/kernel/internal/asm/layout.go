@@ -38,7 +38,7 @@ func vectorOf(masks reg.Register, word int) Mem {
 	return Mem{Base: masks, Disp: vectorsFrom + vectorSize*word}
 }
 
-// Numbers of the words of a state, in the order of a queue's buffers, and of a lane's fourth word.
+// Indices of the words of a state, in the order of a queue's buffers. Only a lane has the fourth word.
 const (
 	cols = iota
 	left
