@@ -10,10 +10,11 @@ import (
 const (
 	// workMargin is the relative error of the estimated work of a whole run. For the rest of a run it is divided by the square
 	// root of the share that is left, because the errors of tasks partly cancel. rateMargin is the relative error of the
-	// speed. timeError, divided by the measured time, adds to this error, because results come in groups.
+	// speed. timeError, divided by the measured time, adds to this error, because results come in groups and processors are
+	// faster in the first seconds.
 	workMargin = 0.06
 	rateMargin = 0.07
-	timeError  = 500 * time.Millisecond
+	timeError  = 1500 * time.Millisecond
 	// smoothing is the time constant of the forecast. In this time the forecast moves two thirds of the way to the value that
 	// the rates give, so no single task makes it jump.
 	smoothing = 5 * time.Second
