@@ -1,12 +1,14 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/join"
 	"nqueens/pkg/testkit"
 )
 
@@ -35,5 +37,31 @@ func TestResumeCommand(t *testing.T) {
 	want := " resume n20-a --listen 0.0.0.0:4222 --workers 3 --json --nats URL --machine a"
 	if got := o.resume("n20-a"); !strings.HasSuffix(got, want) {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// The names of runs are sorted by their starts, whatever the side.
+func TestStartOf(t *testing.T) {
+	names := []string{"n20-20261127-010000-aaaa", "n8-20261126-230000-bbbb", "n9-20261127-020000-cccc"}
+	slices.SortFunc(names, func(a, b string) int { return strings.Compare(startOf(b), startOf(a)) })
+	if names[0][:2] != "n9" || names[2][:2] != "n8" {
+		t.Error(names)
+	}
+}
+
+// Only the server of a token gets its password.
+func TestOwnToken(t *testing.T) {
+	data := t.TempDir()
+	token, _, err := join.Listening(data, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := token.Publish(data, []string{"127.0.0.1:4222"}); err != nil {
+		t.Fatal(err)
+	}
+	for url, want := range map[string]string{token.URLs(): token.Password, "nats://127.0.0.1:4223": ""} {
+		if o, err := ownToken(data, url); err != nil || o.Password != want {
+			t.Errorf("%s: password %q, want %q (%v)", url, o.Password, want, err)
+		}
 	}
 }

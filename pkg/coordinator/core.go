@@ -88,7 +88,7 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	return c
 }
 
-// at converts a time of the core to a time of day: that of the start, plus the time since then.
+// at converts a time of the core to a time of day: it adds the time since the start to the time of day of the start.
 func (c *Core) at(now time.Duration) time.Time { return c.options.At.Add(now - c.clock.start).UTC() }
 
 // Take returns the commands since the last call.

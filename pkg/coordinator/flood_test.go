@@ -16,7 +16,7 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Someone who has the token but counts nothing can make the coordinator use only bounded memory.
+// A stranger with the token who counts nothing can't make the memory of the coordinator grow without a limit.
 
 // If a request lists a range several times, the range counts once.
 func TestRangesAreListedOnce(t *testing.T) {

@@ -106,9 +106,9 @@ func (s *Server) Address() string {
 	return net.JoinHostPort(s.host, port)
 }
 
-// Addresses returns the host:port pairs at which clients reach the server. If advertise, a host with or without a port, is not
-// empty, it is the only one. For a server that listens on all addresses, the pairs have those of this machine except link-local
-// ones, loopback last.
+// Addresses returns the host:port pairs at which clients reach the server. If advertise is not empty, it is the only one: a
+// host with or without a port. If the server listens on all addresses of this machine, Addresses returns them all, loopback last and
+// without link-local ones.
 func (s *Server) Addresses(advertise string) (pairs []string) {
 	host, port, _ := net.SplitHostPort(s.Address())
 	if advertise != "" {
