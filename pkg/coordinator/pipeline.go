@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -26,8 +27,8 @@ func newStation(h *ledger.Header, index *split.Index) *station {
 }
 
 // request checks the tickets of a work request. A chunk that is listed several times stays in the list once.
-func (s *station) request(from queens.Process, r queens.WorkRequest, origin any) *Request {
-	checked := &Request{From: from, WorkRequest: r, Origin: origin}
+func (s *station) request(from queens.Process, r queens.WorkRequest, origin any) *core.Request {
+	checked := &core.Request{From: from, WorkRequest: r, Origin: origin}
 	listed := make(map[queens.Range]bool, len(r.Held))
 	checked.Held = slices.DeleteFunc(checked.Held, func(h queens.Held) bool {
 		if listed[h.Range] {
@@ -56,14 +57,14 @@ func (s *station) validRange(r queens.Range) error {
 }
 
 // delivery checks the tickets and hashes of results.
-func (s *station) delivery(from queens.Process, d queens.Delivery, origin any) *Delivery {
-	checked := &Delivery{From: from, Origin: origin}
+func (s *station) delivery(from queens.Process, d queens.Delivery, origin any) *core.Delivery {
+	checked := &core.Delivery{From: from, Origin: origin}
 	for _, r := range d.Results {
 		refused := ""
 		if err := s.check(from.Machine, &r); err != nil {
 			refused = err.Error()
 		}
-		checked.Results = append(checked.Results, CheckedResult{r, refused})
+		checked.Results = append(checked.Results, core.CheckedResult{Result: r, Refused: refused})
 	}
 	return checked
 }
@@ -89,7 +90,7 @@ func (s *station) check(machine string, r *queens.Result) error {
 }
 
 // reply makes the message of a reply: it adds ticket, board and prefixes to each chunk.
-func (s *station) reply(instance uint64, r *Reply) queens.WorkReply {
+func (s *station) reply(instance uint64, r *core.Reply) queens.WorkReply {
 	full := queens.WorkReply{Number: r.Number, Instance: instance, Drop: r.Drop, Refused: r.Refused}
 	for _, chunk := range r.Chunks {
 		tasks := s.index.Range(chunk.First, int(chunk.Tasks))

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -42,7 +43,7 @@ func (s *station) honest(chunk *queens.Chunk) queens.Result {
 func TestTicketsAndHashes(t *testing.T) {
 	s := testStation(t)
 	given := queens.Range{Tasks: 4}
-	reply := s.reply(1, &Reply{To: queens.Process{Machine: "a"}, Chunks: []queens.Range{given}})
+	reply := s.reply(1, &core.Reply{To: queens.Process{Machine: "a"}, Chunks: []queens.Range{given}})
 	chunk := &reply.Chunks[0]
 	honest := s.honest(chunk)
 	if err := s.check("a", &honest); err != nil {

@@ -1,3 +1,5 @@
+// Package coordinator runs the coordinator of a run. [Coordinator] gives a [core.Core] the messages of workers and the clock,
+// and carries out its commands; package core makes all decisions.
 package coordinator
 
 import (
@@ -14,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -29,13 +32,20 @@ type Wire interface {
 	MaxPayload() int // of the server, in bytes; 0 before the first connection
 }
 
+// Log is the ledger of the run; a [ledger.Log] is one.
+type Log interface {
+	core.Log
+	// Intact returns an error unless the log is still at its path, and has all that was written. Any goroutine may call it.
+	Intact() error
+}
+
 // Config is what a [Coordinator] needs.
 type Config struct {
-	Log     *ledger.Log
+	Log     Log
 	State   *ledger.State
 	Index   *split.Index
 	Wire    Wire
-	Options Options // Start sets At and ReplyBytes
+	Options core.Options // Start sets At and ReplyBytes
 	// Recount counts a task in a child process.
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
 	// Total reads the whole ledger and returns the total. The error wraps [queens.ErrContradiction] if the total is not the
@@ -61,16 +71,16 @@ const (
 	warnings = 10
 )
 
-// Coordinator is the loop around a [Core]: it executes what the core commands, and its goroutine is the only one that uses
+// Coordinator is the loop around a [core.Core]: it executes what the core commands, and its goroutine is the only one that uses
 // the core.
 type Coordinator struct {
 	Config
-	core   *Core
+	core   *core.Core
 	start  time.Time
 	warn   zerolog.Logger                    // see warner
 	inputs *mailbox[func(now time.Duration)] // each gives an input to the core
 	jobs   *mailbox[func(*station)]
-	writes *mailbox[*Commands]
+	writes *mailbox[*core.Commands]
 	onDisk chan error    // has an error of the ledger, or nil when the end is on disk
 	room   chan struct{} // has an element for each message of a worker that is being handled
 	latest atomic.Pointer[queens.Snapshot]
@@ -78,7 +88,7 @@ type Coordinator struct {
 	ctx    context.Context // of all goroutines
 	cancel func()
 	stops  []func() // end the subscriptions
-	end    *End
+	end    *core.End
 }
 
 // Start makes the coordinator of a run, and begins to take messages. It records the start of the run. If it returns an error,
@@ -86,12 +96,12 @@ type Coordinator struct {
 func Start(cfg Config) (*Coordinator, error) {
 	s := &Coordinator{
 		Config: cfg, start: time.Now(), warn: warner(cfg.Logger), inputs: newMailbox[func(time.Duration)](),
-		jobs: newMailbox[func(*station)](), writes: newMailbox[*Commands](), onDisk: make(chan error, 1),
+		jobs: newMailbox[func(*station)](), writes: newMailbox[*core.Commands](), onDisk: make(chan error, 1),
 		room: make(chan struct{}, mostMessages),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.Options.At, s.Options.ReplyBytes = s.start, replyBytes(s.Wire)
-	s.core = New(0, s.State, s.Options)
+	s.core = core.New(0, s.State, s.Options)
 	s.snapshot(0)
 	s.group.Go(s.write)
 	for range runtime.GOMAXPROCS(0) {
@@ -106,9 +116,9 @@ func Start(cfg Config) (*Coordinator, error) {
 
 // Run coordinates the run until it ends. If ctx ends first, it stops the run so that it can be resumed. The result says how the
 // run ended here; its error is also returned.
-func (s *Coordinator) Run(ctx context.Context) (End, error) {
+func (s *Coordinator) Run(ctx context.Context) (core.End, error) {
 	if err := s.loop(ctx, false); err != nil {
-		s.end = &End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}
+		s.end = &core.End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}
 	} else {
 		s.snapshot(time.Since(s.start))
 	}
@@ -232,8 +242,7 @@ func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 				input(time.Since(s.start))
 			}
 		case <-ticks.C:
-			s.core.Connected(now, s.Wire.Connected())
-			s.core.options.ReplyBytes = replyBytes(s.Wire) // another server may have taken the place of the last one
+			s.core.Connected(now, s.Wire.Connected(), replyBytes(s.Wire)) // perhaps of another server than before
 			s.core.Tick(now)
 			if !lingers && now-looked >= intactInterval {
 				looked = now
@@ -269,14 +278,14 @@ func (s *Coordinator) execute() error {
 			s.Logger.Info().Msg(line.Text)
 		}
 	}
-	if len(c.Records)+len(c.Receipts) > 0 || c.Total || c.End != nil {
+	if c.NeedsDisk() {
 		s.writes.put(&c)
 	}
-	if c.End != nil {
+	if c.OnDisk.End != nil {
 		if err := <-s.onDisk; err != nil {
 			return err
 		}
-		s.end = c.End
+		s.end = c.OnDisk.End
 	}
 	for _, r := range c.Replies {
 		s.jobs.put(func(at *station) {
@@ -301,7 +310,7 @@ func (s *Coordinator) execute() error {
 }
 
 // write writes the records of all waiting commands together, and then does what had to wait for the disk. It ends when the
-// coordinator is closed and no commands wait.
+// coordinator is closed and no commands wait. After an error the loop ends.
 func (s *Coordinator) write() {
 	for open := true; open; {
 		select {
@@ -309,36 +318,19 @@ func (s *Coordinator) write() {
 		case <-s.ctx.Done():
 			open = false
 		}
-		commands := s.writes.take(math.MaxInt)
-		var records []ledger.Record
-		for _, c := range commands {
-			records = append(records, c.Records...)
-		}
-		err := s.Log.Write(records...)
+		err := core.Commit(s.Log, s.writes.take(math.MaxInt), s.onceOnDisk)
 		if err != nil {
-			err = fmt.Errorf("%w: free the disk, then resume the run", err)
-		}
-		for _, c := range commands {
-			s.written(c, err)
+			s.tellLoop(fmt.Errorf("%w: free the disk, then resume the run", err))
 		}
 	}
 }
 
-// written does what had to wait until commands were on disk. After an error the loop ends, and workers without a receipt
-// deliver again.
-func (s *Coordinator) written(c *Commands, err error) {
-	if err != nil || c.End != nil {
-		select {
-		case s.onDisk <- err:
-		default: // it has an earlier error
-		}
-	}
-	if err != nil {
-		return
-	}
+// onceOnDisk does what had to wait until records were on disk.
+func (s *Coordinator) onceOnDisk(c *core.OnDisk) {
 	for _, r := range c.Receipts {
 		s.jobs.put(func(*station) {
-			s.answer(r.Origin)(bus.EncodeDeliveryReply(&queens.DeliveryReply{Instance: s.Options.Instance, Receipts: r.Receipts}))
+			reply := queens.DeliveryReply{Instance: s.Options.Instance, Receipts: r.Receipts}
+			s.answer(r.Origin)(bus.EncodeDeliveryReply(&reply))
 		})
 	}
 	if c.Total {
@@ -346,6 +338,17 @@ func (s *Coordinator) written(c *Commands, err error) {
 			total, err := s.Total(s.ctx)
 			s.inputs.put(func(now time.Duration) { s.core.TotalDone(now, total, err) })
 		})
+	}
+	if c.End != nil {
+		s.tellLoop(nil)
+	}
+}
+
+// tellLoop tells the loop that the end is on disk, or why it will never be. Only the first error matters.
+func (s *Coordinator) tellLoop(err error) {
+	select {
+	case s.onDisk <- err:
+	default:
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -55,7 +56,7 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	} else {
 		close(listens)
 	}
-	var end coordinator.End
+	var end core.End
 	group.Go(func() error {
 		defer stop()
 		select {
@@ -92,7 +93,7 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	}
 	return coordinator.Config{
 		Log: s.run, State: s.state, Index: s.index, Wire: s.server.bus, Recount: s.cfg.Recount, Logger: s.cfg.Log,
-		Options: coordinator.Options{
+		Options: core.Options{
 			Instance: 1 + rand.Uint64N(1<<63), Version: s.cfg.Version, Alone: s.server.alone, Machine: s.cfg.Machine,
 			Kernels: kernels, Shares: split.Shares(m), TaskBytes: taskBytes,
 		},

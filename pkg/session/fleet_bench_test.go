@@ -19,6 +19,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/runs"
@@ -106,7 +107,7 @@ func startCoordinator(b *testing.B, server *natsserver.Server, onSnapshot func(*
 	return must(coordinator.Start(coordinator.Config{
 		Log: l, State: state, Index: index, Logger: zerolog.Nop(),
 		Wire: must(bus.Connect(bus.Options{InProcess: server, Name: "coordinator", Log: zerolog.Nop()}))(b),
-		Options: coordinator.Options{
+		Options: core.Options{
 			Instance: 1, Version: "fleet", Machine: "own", Kernels: []string{"generic"}, Shares: split.Shares(&m), TaskBytes: taskBytes,
 		},
 		Recount:    func(context.Context, queens.Task, string, bool) (uint64, error) { return counted, nil },

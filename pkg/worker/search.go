@@ -7,6 +7,7 @@ import (
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/worker/core"
 )
 
 // searcher searches loads with its own counter until there are no more. If the counter fails, the worker leaves. searcher calls
@@ -18,7 +19,7 @@ func (w *Worker) searcher(i int, ready func()) error {
 		for l := range w.loads[i] {
 			results, err := w.search(counter, i, l)
 			failed := err != nil && l.ctx.Err() == nil // it was not stopped
-			w.input(func(c *Core, now time.Duration) {
+			w.input(func(c *core.Core, now time.Duration) {
 				if failed {
 					c.Leave(now)
 				}

@@ -17,6 +17,7 @@ import (
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/worker/core"
 )
 
 // Transport connects a worker to coordinators; package bus has one.
@@ -61,14 +62,14 @@ type Worker struct {
 	calls     sync.WaitGroup     // of messages
 
 	mu    sync.Mutex
-	core  *Core
+	core  *core.Core
 	stops []context.CancelFunc // of the searches, by searcher
 	timer *time.Timer          // calls Tick
 }
 
 // load is what a searcher searches, until its context ends.
 type load struct {
-	Search
+	core.Search
 	ctx context.Context
 }
 
@@ -79,11 +80,11 @@ func New(cfg Config, t Transport) *Worker {
 		searchers = 1
 	}
 	w := &Worker{
-		cfg: cfg, transport: t, began: time.Now(), core: NewCore(searchers, device), pulses: make([]atomic.Uint64, searchers),
+		cfg: cfg, transport: t, began: time.Now(), core: core.New(searchers, device), pulses: make([]atomic.Uint64, searchers),
 		loads: make([]chan load, searchers), stops: make([]context.CancelFunc, searchers),
 	}
 	w.messages, w.leave = context.WithCancel(context.Background())
-	w.timer = time.AfterFunc(0, func() { w.input((*Core).Tick) })
+	w.timer = time.AfterFunc(0, func() { w.input((*core.Core).Tick) })
 	return w
 }
 
@@ -103,7 +104,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		if w.cfg.AtOnce {
 			random = 0
 		}
-		w.input(func(c *Core, now time.Duration) { c.Announced(now, a, random) })
+		w.input(func(c *core.Core, now time.Duration) { c.Announced(now, a, random) })
 	})
 	if err == nil {
 		w.loop(searching)
@@ -122,7 +123,7 @@ func (w *Worker) Run(ctx context.Context) error {
 // loop polls and logs until ctx ends or the worker was idle for long enough, and then leaves.
 func (w *Worker) loop(ctx context.Context) {
 	poll, lines := time.Tick(pollEvery), time.Tick(logEvery)
-	var logged Stats
+	var logged core.Stats
 	for idle := false; !idle && ctx.Err() == nil; {
 		select {
 		case <-poll:
@@ -130,7 +131,7 @@ func (w *Worker) loop(ctx context.Context) {
 			for i := range pulses {
 				pulses[i] = w.pulses[i].Load()
 			}
-			w.input(func(c *Core, now time.Duration) {
+			w.input(func(c *core.Core, now time.Duration) {
 				c.Pulsed(now, pulses)
 				idle = w.cfg.IdleExit > 0 && c.Idle(now) >= w.cfg.IdleExit
 			})
@@ -142,7 +143,7 @@ func (w *Worker) loop(ctx context.Context) {
 	counted := w.Stats().Tasks
 	text := "the worker leaves; it has counted " + humanize.Plural(counted, "task")
 	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, text).Msg("leaving")
-	w.input((*Core).Leave)
+	w.input((*core.Core).Leave)
 	<-w.messages.Done()
 	if s := w.Stats(); s.Results > 0 {
 		w.cfg.Log.Info().Int("results", s.Results).
@@ -152,7 +153,7 @@ func (w *Worker) loop(ctx context.Context) {
 
 // log logs what the worker does, and what it has done since the last line. It takes the Stats of the last line, and returns
 // those of the new one.
-func (w *Worker) log(last Stats) Stats {
+func (w *Worker) log(last core.Stats) core.Stats {
 	s := w.Stats()
 	tasks := s.Tasks - last.Tasks
 	state, text := "working", fmt.Sprintf("%s in %v; %d of %s search for %s", humanize.Plural(tasks, "task"), logEvery,
@@ -169,32 +170,32 @@ func (w *Worker) log(last Stats) Stats {
 }
 
 // input gives the core an input and executes its commands.
-func (w *Worker) input(in func(c *Core, now time.Duration)) {
+func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Since(w.began)
 	in(w.core, now)
 	for _, command := range w.core.Commands() {
 		switch c := command.(type) {
-		case Ask:
+		case core.Ask:
 			c.Request.Version, c.Request.Kernel = w.cfg.Version, w.cfg.Kernel.Name
 			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
 				reply, _ := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
-				w.input(func(core *Core, now time.Duration) { core.Replied(now, c.Run, c.Request.Number, reply) })
+				w.input(func(to *core.Core, now time.Duration) { to.Replied(now, c.Run, c.Request.Number, reply) })
 			})
-		case Deliver:
+		case core.Deliver:
 			w.calls.Go(func() {
 				reply, _ := w.transport.Deliver(w.messages, c.Run, w.cfg.Process, &c.Delivery)
-				w.input(func(core *Core, now time.Duration) { core.Receipted(now, c.Run, c.Number, reply) })
+				w.input(func(to *core.Core, now time.Duration) { to.Receipted(now, c.Run, c.Number, reply) })
 			})
-		case Search:
+		case core.Search:
 			ctx, cancel := context.WithCancel(context.Background())
 			w.stops[c.Searcher] = cancel
 			w.loads[c.Searcher] <- load{c, ctx} // has room: the searcher is idle
-		case Stop:
+		case core.Stop:
 			w.stops[c.Searcher]()
-		case Note:
+		case core.Note:
 			level := zerolog.InfoLevel
 			if c.Warn {
 				level = zerolog.WarnLevel
@@ -204,13 +205,13 @@ func (w *Worker) input(in func(c *Core, now time.Duration)) {
 	}
 	if w.core.Left(now) {
 		w.leave()
-	} else if next := w.core.Next(); next != forever {
+	} else if next := w.core.Next(); next != core.Never {
 		w.timer.Reset(next - now)
 	}
 }
 
 // Stats returns what the worker has done, and what it does now. It may be called at any time.
-func (w *Worker) Stats() Stats {
+func (w *Worker) Stats() core.Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.core.Stats(time.Since(w.began))

@@ -264,26 +264,3 @@ func TestIdleExit(t *testing.T) {
 		}
 	})
 }
-
-// A worker is idle although it keeps results that a silent coordinator does not take. Their tasks are counted again.
-func TestIdleBesideASilentCoordinator(t *testing.T) {
-	c := worker.NewCore(1, false)
-	c.Announced(0, queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true}, 0)
-	chunk := queens.Range{Tasks: 1}
-	for _, command := range c.Commands() {
-		if ask, ok := command.(worker.Ask); ok {
-			c.Replied(0, "r", ask.Request.Number, &queens.WorkReply{Number: ask.Request.Number, Instance: 1, Chunks: []queens.Chunk{{Range: chunk}}})
-		}
-	}
-	if c.Idle(time.Second) != 0 {
-		t.Error("a worker that searches is idle")
-	}
-	c.Searched(time.Second, 0, []queens.Result{{Range: chunk, Counted: chunk}})
-	if c.Idle(2*time.Second) != 0 {
-		t.Error("a worker is idle before its result has a receipt")
-	}
-	c.Tick(time.Minute)
-	if idle := c.Idle(time.Minute); idle != 59*time.Second || c.Stats(time.Minute).Results != 1 {
-		t.Errorf("idle for %v with %d results, want 59 s with 1", idle, c.Stats(time.Minute).Results)
-	}
-}

@@ -1,4 +1,4 @@
-package coordinator
+package core
 
 import (
 	"math/big"
@@ -32,16 +32,54 @@ type CheckedResult struct {
 	Refused string // for people; empty if nothing is wrong
 }
 
-// Commands are what the service has to do after inputs.
+// Commands are what the service has to do after inputs. Their order matters in one place only: what is in OnDisk waits until
+// Records are on disk. [Commit] keeps that order.
+//
+// Log, Replies, Recount and Announce may be carried out at once, before or after the records are written. A reply that is sent
+// before its records are on disk promises nothing: the next coordinator adopts what workers list.
 type Commands struct {
 	Log      []Line          // log these for people
-	Records  []ledger.Record // append these to the ledger; the state has them already
-	Receipts []Receipts      // send these when all that was appended so far is on disk
-	Replies  []Reply         // send these at once
-	Recount  *Recount        // count a task in a child process: one at a time
-	Total    bool            // when all that was appended so far is on disk, compute the total from the ledger
+	Replies  []Reply         // send these
+	Recount  *Attempt        // count a task in a child process: one at a time
 	Announce bool            // publish the announcement
-	End      *End            // end when all that was appended so far is on disk
+	Records  []ledger.Record // append these to the ledger, in this order; the state has them already
+	OnDisk   OnDisk          // do this when Records, and all records before them, are on disk
+}
+
+// OnDisk is what the service has to do when all records so far are on disk.
+type OnDisk struct {
+	Receipts []Receipts // send these: a worker forgets results that have a receipt
+	Total    bool       // compute the total from the ledger
+	End      *End       // end
+}
+
+// NeedsDisk reports whether anything waits for the disk.
+func (c *Commands) NeedsDisk() bool {
+	return len(c.Records) > 0 || len(c.OnDisk.Receipts) > 0 || c.OnDisk.Total || c.OnDisk.End != nil
+}
+
+// A Log keeps the records of a run on disk.
+type Log interface {
+	// Write appends records, and returns when they are on disk. After an error nothing more is written, and every later
+	// Write returns an error.
+	Write(records ...ledger.Record) error
+}
+
+// Commit writes the records of commands, which are in the order of their inputs, and then calls done for each of them. It
+// writes all records together, because a disk takes as long for one record as for many. After an error it calls done for none:
+// workers without a receipt deliver again.
+func Commit(log Log, commands []*Commands, done func(*OnDisk)) error {
+	var records []ledger.Record
+	for _, c := range commands {
+		records = append(records, c.Records...)
+	}
+	if err := log.Write(records...); err != nil {
+		return err
+	}
+	for _, c := range commands {
+		done(&c.OnDisk)
+	}
+	return nil
 }
 
 // Line is a line of the log.
@@ -67,8 +105,8 @@ type Receipts struct {
 	Origin   any // of the delivery
 }
 
-// Recount says which task the coordinator counts itself, and how.
-type Recount struct {
+// Attempt is one way in which the coordinator may count a task itself.
+type Attempt struct {
 	Task   uint64
 	Kernel string
 	Deeper bool // with prefixes one row deeper than those of the task

@@ -1,4 +1,4 @@
-package coordinator
+package core
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ func TestTwoCoordinators(t *testing.T) {
 				ofA, ofB := a.Announcement(), b.Announcement()
 				a.HeardOther(10*time.Second, ofB)
 				b.HeardOther(10*time.Second, ofA)
-				endA, endB := a.Take().End, b.Take().End
+				endA, endB := a.Take().OnDisk.End, b.Take().OnDisk.End
 				wantA := results < others || results == others && instance == 3
 				if (endA != nil) != wantA || (endB != nil) == wantA {
 					t.Errorf("%d results, and %d by instance %d: the first ends %v, the second %v", results, others, instance, endA != nil, endB != nil)
@@ -69,7 +69,7 @@ func TestSecondCoordinator(t *testing.T) {
 		t.Error("a coordinator announces itself before it has listened for 3 s")
 	}
 	young.HeardOther(2900*time.Millisecond, old.Announcement())
-	if commands := young.Take(); commands.End == nil || commands.Announce {
+	if commands := young.Take(); commands.OnDisk.End == nil || commands.Announce {
 		t.Errorf("it goes on, or announces itself: %+v", commands)
 	}
 }

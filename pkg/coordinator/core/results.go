@@ -1,4 +1,4 @@
-package coordinator
+package core
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
 			c.numbers.refused++
 		}
 	}
-	c.out.Receipts = append(c.out.Receipts, Receipts{To: delivery.From, Receipts: receipts, Origin: delivery.Origin})
+	c.out.OnDisk.Receipts = append(c.out.OnDisk.Receipts, Receipts{To: delivery.From, Receipts: receipts, Origin: delivery.Origin})
 	c.after(now)
 }
 

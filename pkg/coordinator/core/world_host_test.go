@@ -1,4 +1,4 @@
-package coordinator
+package core
 
 import (
 	"bytes"
@@ -21,11 +21,10 @@ type host struct {
 	started   time.Duration
 	resumed   bool
 	dead      bool
-	frozen    time.Duration // the process does not run until then
-	cut       bool          // the process is not connected
-	gap       time.Duration // when the last gap ended
-	unsynced  []byte
-	onDisk    []func()
+	frozen    time.Duration             // the process does not run until then
+	cut       bool                      // the process is not connected
+	gap       time.Duration             // when the last gap ended
+	pending   []*Commands               // what is not on the disk yet
 	seen      map[queens.Process]uint64 // the greatest number of a request from each process
 	bans      map[string]bool           // machines that are banned
 	syncing   bool
@@ -91,7 +90,7 @@ func (h *host) tick() {
 		if !h.cut && !h.core.fleet.connected {
 			h.gap = h.w.now
 		}
-		h.core.Connected(h.w.now, !h.cut)
+		h.core.Connected(h.w.now, !h.cut, h.w.setup.replyBytes())
 	})
 	h.input(func() { h.core.Tick(h.w.now) })
 }
@@ -160,20 +159,24 @@ func (h *host) fault() {
 // crash kills the process. It starts again after some time.
 func (h *host) crash() { h.kill(h.w.faults.between(0, 40*time.Second)) }
 
-// kill kills the process. Of the bytes that are not synced, the disk keeps the first ones or none. The process starts again
-// after the given time.
+// kill kills the process. Of the bytes that are not on the disk yet, the disk keeps the first ones or none. The process starts
+// again after the given time.
 func (h *host) kill(away time.Duration) {
 	if h.dead {
 		return
 	}
 	h.dead = true
 	w := h.w
-	keep := 0
-	if len(h.unsynced) > 0 {
-		keep = int(w.faults.between(0, time.Duration(len(h.unsynced)+1)))
+	var written []byte
+	for _, c := range h.pending {
+		written = w.appendFrames(written, c.Records)
 	}
-	w.disk = append(w.disk, h.unsynced[:keep]...)
-	w.trace("%v killed: %d of %d bytes are on disk", w.now, keep, len(h.unsynced))
+	keep := 0
+	if len(written) > 0 {
+		keep = int(w.faults.between(0, time.Duration(len(written)+1)))
+	}
+	w.disk = append(w.disk, written[:keep]...)
+	w.trace("%v killed: %d of %d bytes are on disk", w.now, keep, len(written))
 	w.host = nil
 	if w.setup.alone { // the workers are part of the same process
 		for _, p := range slices.Clone(w.procs) {
@@ -191,17 +194,10 @@ func (h *host) execute() {
 		w.trace("%v log %s", w.now, line.Text)
 	}
 	for _, r := range c.Records {
-		frame, err := ledger.AppendFrame(h.unsynced, r)
-		if err != nil {
-			w.fail("a record that can't be written: %v", err)
-		}
-		h.unsynced = frame
 		w.checkRecord(r)
 	}
 	w.checkBans(h, c.Records)
-	for _, r := range c.Receipts {
-		h.whenOnDisk(func() { h.sendReceipts(r) })
-	}
+	h.commit(&c)
 	for _, r := range c.Replies {
 		h.reply(r)
 	}
@@ -209,9 +205,6 @@ func (h *host) execute() {
 		r := *c.Recount
 		w.checkRecount(h, &r)
 		w.after(w.faults.between(0, 10*time.Second), func() { h.recounted(r) })
-	}
-	if c.Total {
-		h.whenOnDisk(func() { w.after(w.faults.between(0, time.Second), h.total) })
 	}
 	if c.Announce {
 		a := h.core.Announcement()
@@ -221,31 +214,57 @@ func (h *host) execute() {
 			}
 		}
 	}
-	if c.End != nil {
-		h.whenOnDisk(func() { h.ended(c.End) })
-	}
 }
 
-// whenOnDisk calls the function do when everything written so far is on the disk.
-func (h *host) whenOnDisk(do func()) {
-	h.onDisk = append(h.onDisk, do)
-	if !h.syncing {
+// commit lets commands wait for the disk.
+func (h *host) commit(c *Commands) {
+	h.pending = append(h.pending, c)
+	if !h.syncing && (len(c.OnDisk.Receipts) > 0 || c.OnDisk.Total || c.OnDisk.End != nil) {
 		h.syncing = true
 		h.w.after(h.w.faults.between(0, 20*time.Millisecond), h.sync)
 	}
 }
 
+// sync writes what waits for the disk.
 func (h *host) sync() {
 	if h.dead {
 		return
 	}
 	h.syncing = false
-	h.w.disk = append(h.w.disk, h.unsynced...)
-	h.unsynced = nil
-	do := h.onDisk
-	h.onDisk = nil
-	for _, f := range do {
-		f()
+	pending := h.pending
+	h.pending = nil
+	if err := Commit(h, pending, h.onceOnDisk); err != nil {
+		h.w.fail("the disk fails: %v", err)
+	}
+}
+
+// Write puts records on the disk.
+func (h *host) Write(records ...ledger.Record) error {
+	h.w.disk = h.w.appendFrames(h.w.disk, records)
+	return nil
+}
+
+func (w *world) appendFrames(log []byte, records []ledger.Record) []byte {
+	for _, r := range records {
+		longer, err := ledger.AppendFrame(log, r)
+		if err != nil {
+			w.fail("a record that can't be written: %v", err)
+		}
+		log = longer
+	}
+	return log
+}
+
+// onceOnDisk does what had to wait for the disk.
+func (h *host) onceOnDisk(c *OnDisk) {
+	for _, r := range c.Receipts {
+		h.sendReceipts(r)
+	}
+	if c.Total {
+		h.w.after(h.w.faults.between(0, time.Second), h.total)
+	}
+	if c.End != nil {
+		h.ended(c.End)
 	}
 }
 
@@ -294,7 +313,7 @@ type delivered struct {
 }
 
 // recounted ends a recount.
-func (h *host) recounted(r Recount) {
+func (h *host) recounted(r Attempt) {
 	w := h.w
 	count, err := w.truth[r.Task], error(nil)
 	switch {

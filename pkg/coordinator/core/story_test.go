@@ -1,4 +1,4 @@
-package coordinator
+package core
 
 import (
 	"errors"
@@ -190,7 +190,7 @@ func (s *story) input(words []string) {
 	case "hear": // INSTANCE RESULTS
 		s.core.HeardOther(at, queens.Announcement{Instance: s.number(args[0]), Recorded: s.number(args[1]), State: queens.Running})
 	case "disconnected", "connected":
-		s.core.Connected(at, verb == "connected")
+		s.core.Connected(at, verb == "connected", s.options.ReplyBytes)
 	case "stop":
 		s.core.Stop(at, nil)
 	case "restart": // [MACHINE]: the coordinator was killed; the run is resumed on that machine
@@ -254,7 +254,7 @@ func (s *story) print(timed bool) {
 			}
 		}
 	}
-	for _, r := range c.Receipts {
+	for _, r := range c.OnDisk.Receipts {
 		say("receipts to %s/%s:%s", r.To.Machine, r.To.Name, receipts(r.Receipts))
 	}
 	for _, r := range c.Replies {
@@ -270,15 +270,15 @@ func (s *story) print(timed bool) {
 	if c.Recount != nil {
 		say("recount %d by %s for %s", c.Recount.Task, c.Recount.way(), c.Recount.Why)
 	}
-	if c.Total {
+	if c.OnDisk.Total {
 		say("total")
 	}
 	if a := s.core.Announcement(); c.Announce && (a.State != s.said.State || a.Work != s.said.Work) {
 		s.said = a
 		say("announce %s, work %v", a.State, a.Work)
 	}
-	if c.End != nil {
-		say("end %s: %v", c.End.State, c.End.Err)
+	if c.OnDisk.End != nil {
+		say("end %s: %v", c.OnDisk.End.State, c.OnDisk.End.Err)
 	}
 }
 

@@ -1,4 +1,9 @@
-package worker
+// Package core decides what a worker does: which runs it asks for work, what its searchers search, which results it delivers
+// and what it gives up.
+//
+// [Core] is a state machine: inputs go in, commands come out. It has no I/O, no goroutine, no clock and no random numbers. The
+// stories in testdata say what it does.
+package core
 
 import (
 	"cmp"
@@ -27,26 +32,24 @@ const (
 // mostRuns bounds the runs that are known at a time, because a stranger can announce any number of them.
 const mostRuns = 256
 
-// MaxDelivery bounds the results of a delivery, in bytes.
-const MaxDelivery = 64 << 10
+// deliveryBytes bounds the results of a delivery. The names and numbers around them take less than 1 KiB more.
+const deliveryBytes = 64 << 10
 
 // A search that has not advanced for stalledPolls polls, one a second, is no longer held: see [Core.Pulsed].
 const stalledPolls = 5
 
-const forever = time.Duration(math.MaxInt64)
+// Never is the time of what is not due at any time.
+const Never = time.Duration(math.MaxInt64)
 
-// Core decides what a worker does: which runs it asks for work, what its searchers search, which results it delivers and what
-// it gives up. It has no I/O, no goroutine and no clock. Each input has the time, which never goes back; after an input,
-// [Core.Commands] returns what to do, and [Core.Next] when to call [Core.Tick] if no other input comes before.
+// Core makes all decisions of a worker. It is not safe for concurrent use. Each input has the time, which never goes back;
+// after an input, [Core.Commands] returns what to do, and [Core.Next] when to call [Core.Tick] if no other input comes before.
 type Core struct {
 	runs      []*run
 	searchers []searcher
-	idle      int           // how many searchers search nothing
 	together  bool          // a searcher is a device: it searches several chunks of a board as one load
 	number    uint64        // of the last message
-	leaveAt   time.Duration // the worker ends then; forever if it does not leave
+	leaveAt   time.Duration // the worker ends then; Never if it does not leave
 	idleSince time.Duration
-	now       time.Duration // of the last input
 	next      time.Duration
 	commands  []Command
 	counted   uint64 // tasks
@@ -106,10 +109,10 @@ type searcher struct {
 	still   int    // polls since the pulse has changed
 }
 
-// NewCore returns the core of a worker that has heard of no run. Each searcher searches one load at a time. It is a thread or,
+// New returns the core of a worker that has heard of no run. Each searcher searches one load at a time. It is a thread or,
 // if together is true, a device, which searches several chunks of a board together.
-func NewCore(searchers int, together bool) *Core {
-	return &Core{searchers: make([]searcher, searchers), idle: searchers, together: together, leaveAt: forever, next: forever}
+func New(searchers int, together bool) *Core {
+	return &Core{searchers: make([]searcher, searchers), together: together, leaveAt: Never, next: Never}
 }
 
 // Announced handles an announcement. A new instance gets its first message after random times 2 s; random is at least 0 and
@@ -219,7 +222,6 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 		r.mean = max(mean+(took-mean)/8, 1)
 	}
 	*s = searcher{}
-	c.idle++
 	c.idleSince = now
 	c.step(now)
 }
@@ -254,7 +256,7 @@ func (c *Core) Leave(now time.Duration) {
 
 // Left reports whether a worker that leaves has nothing more to do, or no time left.
 func (c *Core) Left(now time.Duration) bool {
-	return c.leaving() && (now >= c.leaveAt || c.idle == len(c.searchers) &&
+	return c.leaving() && (now >= c.leaveAt || c.idle() == len(c.searchers) &&
 		!slices.ContainsFunc(c.runs, func(r *run) bool { return r.asked.number > 0 && !r.left && !r.silent(now) }))
 }
 
@@ -272,7 +274,7 @@ func (c *Core) Next() time.Duration { return c.next }
 // not silent.
 func (c *Core) Idle(now time.Duration) time.Duration {
 	waits := func(r *run) bool { return len(r.waiting) > 0 || len(r.results) > 0 && !r.silent(now) }
-	if c.idle < len(c.searchers) || slices.ContainsFunc(c.runs, waits) {
+	if c.idle() < len(c.searchers) || slices.ContainsFunc(c.runs, waits) {
 		return 0
 	}
 	return now - c.idleSince
@@ -280,7 +282,7 @@ func (c *Core) Idle(now time.Duration) time.Duration {
 
 // step does all that is due. Every input calls it last.
 func (c *Core) step(now time.Duration) {
-	c.now, c.next = now, forever
+	c.next = Never
 	for _, r := range c.runs {
 		c.leaveSilent(r, now)
 	}
@@ -290,18 +292,28 @@ func (c *Core) step(now time.Duration) {
 	}
 	c.askAll(now)
 	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool { return r.silent(now) && !c.holds(r) && !r.asked.open })
-	c.due(c.leaveAt)
+	c.due(now, c.leaveAt)
 }
 
 // due reports whether a time has come. If not, it makes sure that Tick will be called at that time.
-func (c *Core) due(at time.Duration) bool {
-	if at > c.now {
+func (c *Core) due(now, at time.Duration) bool {
+	if at > now {
 		c.next = min(c.next, at)
 	}
-	return at <= c.now
+	return at <= now
 }
 
-func (c *Core) leaving() bool { return c.leaveAt < forever }
+// idle returns how many searchers search nothing.
+func (c *Core) idle() (searchers int) {
+	for i := range c.searchers {
+		if c.searchers[i].run == nil {
+			searchers++
+		}
+	}
+	return searchers
+}
+
+func (c *Core) leaving() bool { return c.leaveAt < Never }
 
 func (c *Core) note(r *run, warn bool, text string) {
 	c.commands = append(c.commands, Note{r.name, warn, text})

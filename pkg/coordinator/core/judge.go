@@ -1,4 +1,4 @@
-package coordinator
+package core
 
 import (
 	"slices"
@@ -35,8 +35,8 @@ type judge struct {
 	unsettled map[uint64]bool // tasks that need a recount
 	machine   string          // the coordinator's machine, which recounts
 	kernels   []string        // kernels that can recount, the fastest first
-	running   *Recount        // nil if none runs
-	died      []Recount       // failed recounts of the task that is recounted now
+	running   *Attempt        // nil if none runs
+	died      []Attempt       // failed recounts of the task that is recounted now
 }
 
 func newJudge(state *ledger.State, machine string, kernels []string) *judge {
@@ -129,16 +129,16 @@ func (j *judge) isDispute(task uint64) bool {
 // way returns how to recount a task: by the fastest kernel that no worker has used for it, or by generic, or by generic with
 // prefixes one row deeper. It never repeats a recount of this machine, and repeats one of another machine only if no other way
 // is left. It returns nil if this machine has tried every way: each gave a recount, or its child process died.
-func (j *judge) way(task uint64, why ledger.Why) *Recount {
+func (j *judge) way(task uint64, why ledger.Why) *Attempt {
 	counts := j.state.Counts(task)
-	var ways []Recount
+	var ways []Attempt
 	for _, kernel := range j.kernels {
 		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Kernel == kernel && !c.Recount }) {
-			ways = append(ways, Recount{task, kernel, false, why})
+			ways = append(ways, Attempt{task, kernel, false, why})
 		}
 	}
-	ways = append(ways, Recount{task, generic, false, why}, Recount{task, generic, true, why})
-	var elsewhere *Recount
+	ways = append(ways, Attempt{task, generic, false, why}, Attempt{task, generic, true, why})
+	var elsewhere *Attempt
 	for i := range ways {
 		w := &ways[i]
 		used, here := false, slices.Contains(j.died, *w)
@@ -163,7 +163,7 @@ func (j *judge) contradictsItself(task uint64) bool {
 }
 
 // way names a way to recount.
-func (r *Recount) way() string {
+func (r *Attempt) way() string {
 	if r.Deeper {
 		return r.Kernel + " one row deeper"
 	}

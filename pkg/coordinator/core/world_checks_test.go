@@ -1,4 +1,4 @@
-package coordinator
+package core
 
 import (
 	"bytes"
@@ -264,7 +264,7 @@ func (w *world) checkBans(h *host, records []ledger.Record) {
 
 // checkRecount checks that a recount uses another kernel than the counts of its task, and another search than earlier recounts
 // by this machine. It also checks that a lost task is recounted only if no other work waits.
-func (w *world) checkRecount(h *host, r *Recount) {
+func (w *world) checkRecount(h *host, r *Attempt) {
 	for _, c := range h.state.Counts(r.Task) {
 		if c.Kernel == r.Kernel && r.Kernel != generic && (!c.Recount || c.Machine == w.home) {
 			w.fail("task %d is recounted by kernel %s, which machine %s has used", r.Task, r.Kernel, c.Machine)

@@ -1,4 +1,4 @@
-package coordinator
+package core
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
-	workers "nqueens/pkg/worker"
+	workers "nqueens/pkg/worker/core"
 )
 
 // proc is a worker process.
@@ -38,7 +38,7 @@ type search struct {
 func (w *world) spawn(m *machine) {
 	w.spawned++
 	p := &proc{w: w, machine: m, name: queens.Process{Machine: m.name, Name: fmt.Sprint("p", w.spawned)}, delivered: map[queens.Range]bool{}}
-	p.core = workers.NewCore(m.searchers, m.together)
+	p.core = workers.New(m.searchers, m.together)
 	p.searches, p.pulses = make([]*search, m.searchers), make([]uint64, m.searchers)
 	w.procs = append(w.procs, p)
 	w.trace("%v worker %s starts on %s", w.now, p.name.Name, m.name)

@@ -1,4 +1,4 @@
-package worker
+package core
 
 import (
 	"cmp"
@@ -134,10 +134,10 @@ func (c *Core) stop(searcher int) {
 // leaveSilent ends the searches of a silent run if another run has had work during the last 15 s of the silence. After a day of
 // silence, it forgets the results of the silent run.
 func (c *Core) leaveSilent(r *run, now time.Duration) {
-	if !c.due(r.silentAt) {
+	if !c.due(now, r.silentAt) {
 		return
 	}
-	if len(r.results) > 0 && c.due(r.silentAt+forgetAfter) {
+	if len(r.results) > 0 && c.due(now, r.silentAt+forgetAfter) {
 		c.note(r, true, "the coordinator has been silent for a day: its results are forgotten")
 		r.results, r.delivered.open = nil, false
 	}
@@ -146,7 +146,7 @@ func (c *Core) leaveSilent(r *run, now time.Duration) {
 		return
 	}
 	for _, other := range c.runs {
-		if !other.silent(now) && other.work && !other.isDry(now) && c.due(max(other.workFrom, r.silentAt)+giveUpAfter) {
+		if !other.silent(now) && other.work && !other.isDry(now) && c.due(now, max(other.workFrom, r.silentAt)+giveUpAfter) {
 			c.note(r, false, "the coordinator is silent, and run "+other.name+" has work: the searches end")
 			c.stopAll(r)
 			return
@@ -203,7 +203,6 @@ func (c *Core) dispatch(now time.Duration) {
 		}
 		load := c.load(r)
 		c.searchers[i] = searcher{run: r, chunks: load, began: now, pulse: ^uint64(0)}
-		c.idle--
 		c.commands = append(c.commands, Search{Searcher: i, Run: r.name, Chunks: slices.Clone(load)})
 	}
 }

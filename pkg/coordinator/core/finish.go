@@ -1,4 +1,4 @@
-package coordinator
+package core
 
 import (
 	"errors"
@@ -106,7 +106,7 @@ func (c *Core) finish(now time.Duration) {
 		c.recount(now, 0, ledger.SpotCheck)
 		return
 	}
-	c.totalOf, c.out.Total = c.state.Results()+1, true
+	c.totalOf, c.out.OnDisk.Total = c.state.Results()+1, true
 }
 
 // awaitsChecks reports whether the end of the run waits for spot checks. The end waits for at most a fiftieth of the run's
@@ -166,7 +166,7 @@ func (c *Core) fail(now time.Duration, format string, args ...any) {
 func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err error) {
 	c.mark(now, state, total)
 	c.over = &End{State: state, Total: total, Err: err}
-	c.out.End, c.out.Announce = c.over, now >= c.clock.open
+	c.out.OnDisk.End, c.out.Announce = c.over, now >= c.clock.open
 	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept }) {
 		if !state.Ended() {
 			c.fleet.keep(w, false)

@@ -1,4 +1,4 @@
-package worker
+package core
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ type storyWorker struct {
 func (w *storyWorker) input(words []string, out *strings.Builder) {
 	if words[0] == "worker" {
 		searchers := w.number(words[1])
-		w.core, w.asked, w.sent, w.search = NewCore(searchers, len(words) > 2), map[string]uint64{}, map[string]Deliver{}, map[int]Search{}
+		w.core, w.asked, w.sent, w.search = New(searchers, len(words) > 2), map[string]uint64{}, map[string]Deliver{}, map[int]Search{}
 		w.pulses = make([]uint64, searchers)
 		return
 	}

@@ -1,4 +1,4 @@
-package worker
+package core
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ func (c *Core) askAll(now time.Duration) {
 		c.ask(r, want, now)
 		if want > 0 && !r.silent(now) && !r.isDry(now) {
 			if r.asked.open {
-				c.due(r.asked.sent + keptAfter)
+				c.due(now, r.asked.sent+keptAfter)
 			}
 			want = 0
 		}
@@ -30,7 +30,7 @@ func (c *Core) want(now time.Duration) int {
 	if c.leaving() {
 		return 0
 	}
-	want := len(c.searchers) + c.idle
+	want := len(c.searchers) + c.idle()
 	for _, r := range c.runs {
 		if !r.silent(now) {
 			want -= len(r.waiting)
@@ -42,7 +42,7 @@ func (c *Core) want(now time.Duration) int {
 // ask sends a work request to a run if one is due.
 func (c *Core) ask(r *run, want int, now time.Duration) {
 	r.asked.open = r.asked.open && now < r.asked.sent+replyAfter
-	if !c.due(c.askAt(r, want, now)) {
+	if !c.due(now, c.askAt(r, want, now)) {
 		return
 	}
 	c.number++
@@ -53,7 +53,7 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 		request.Held = c.held(r, now)
 	}
 	c.commands = append(c.commands, Ask{Run: r.name, Request: request})
-	c.due(now + replyAfter)
+	c.due(now, now+replyAfter)
 }
 
 // askAt returns when the next request to a run is due if nothing else happens. The last request of a worker that leaves is due
@@ -62,7 +62,7 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 	switch {
 	case c.leaving() && (r.asked.number == 0 || r.left || r.silent(now) || r.asked.open && r.leaving):
-		return forever
+		return Never
 	case c.leaving() && c.holds(r):
 		return c.leaveAt - leaveAfter + lastResults
 	case c.leaving():
@@ -70,12 +70,12 @@ func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 	case r.asked.open && (want <= r.want || r.silent(now)):
 		return r.asked.sent + replyAfter
 	case (want == 0 || r.silent(now)) && !c.holds(r):
-		return forever
+		return Never
 	case r.silent(now):
 		at = r.asked.sent + askSilent
 	case r.asked.open && r.want > 0: // its reply may come at any moment; otherwise a new request replaces it
 		at = r.asked.sent + keptAfter
-	case want > 0 && want < len(c.searchers)/4 && c.idle == 0: // more searchers will want work soon
+	case want > 0 && want < len(c.searchers)/4 && c.idle() == 0: // more searchers will want work soon
 		at = max(r.asked.notBefore, r.asked.sent+keptAfter)
 	case want > 0:
 		at = r.asked.notBefore
@@ -122,14 +122,14 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	case r.silent(now):
 		at = max(at, r.delivered.sent+askSilent)
 	}
-	if !c.due(at) {
+	if !c.due(now, at) {
 		return
 	}
 	var results []queens.Result
 	bytes := 0
 	for i := range r.results {
 		next := &r.results[i].Result
-		if bytes += fixedBytes + len(next.Kernel) + countBytes*len(next.Counts); bytes > MaxDelivery && i > 0 {
+		if bytes += fixedBytes + len(next.Kernel) + countBytes*len(next.Counts); bytes > deliveryBytes && i > 0 {
 			break
 		}
 		results = append(results, *next)
@@ -138,12 +138,12 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	r.delivered = exchange{number: c.number, open: true, sent: now}
 	r.inFlight = len(results)
 	c.commands = append(c.commands, Deliver{Run: r.name, Number: c.number, Delivery: queens.Delivery{Results: results}})
-	c.due(now + replyAfter)
+	c.due(now, now+replyAfter)
 }
 
 // Stats returns what the worker has done, and what it does now.
 func (c *Core) Stats(now time.Duration) Stats {
-	s := Stats{Tasks: c.counted, Busy: len(c.searchers) - c.idle, Reason: "no run is heard"}
+	s := Stats{Tasks: c.counted, Busy: len(c.searchers) - c.idle(), Reason: "no run is heard"}
 	for _, r := range c.runs {
 		s.Waiting += len(r.waiting)
 		s.Results += len(r.results)

@@ -1,9 +1,8 @@
-// Package coordinator hands out the tasks of a run to workers, records their counts, and decides when the run is done.
+// Package core decides what the coordinator of a run does: it hands out tasks, records counts, and ends the run.
 //
-// [Core] is the state machine: inputs go in, commands come out. It has no I/O, no goroutine and no clock: each input carries
-// the time of the caller's monotonic clock. The same inputs give the same commands. [Coordinator] gives a core its inputs and
-// executes its commands.
-package coordinator
+// [Core] is a state machine: inputs go in, commands come out. It has no I/O, no goroutine, no clock and no random numbers:
+// each input carries the time of the caller's monotonic clock. [Commands] says in which order the caller carries them out.
+package core
 
 import (
 	"fmt"
@@ -126,10 +125,12 @@ func (c *Core) after(now time.Duration) {
 	c.tell = c.tell[:0]
 }
 
-// Connected tells the core whether the coordinator is connected to its server. Until the first call, the core assumes so.
-func (c *Core) Connected(now time.Duration, connected bool) {
+// Connected tells the core whether the coordinator is connected to its server, and how many bytes the chunks of a reply may
+// take there. Until the first call, the core assumes a connection, and the bytes that its options say.
+func (c *Core) Connected(now time.Duration, connected bool, replyBytes int) {
 	c.advance(now)
 	c.fleet.connect(now, connected)
+	c.options.ReplyBytes = replyBytes
 	c.after(now)
 }
 
