@@ -121,9 +121,6 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 				w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 			}
 		}
-		w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool { // counts of the range may be needed again
-			return c.queue.holds[w.process][r] == nil && c.adopt(now, w.process, r) != nil
-		})
 	}
 	c.fill()
 	c.changed = true

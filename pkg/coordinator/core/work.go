@@ -136,9 +136,6 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 	if !w.kept {
 		return
 	}
-	w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool {
-		return slices.Contains(chunks, r) // after a ban, its counts are needed again
-	})
 	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks, Origin: w.request.Origin}
 	if c.state.Banned(w.process.Machine) {
 		reply.Refused = c.refusal(w.process.Machine)
@@ -205,18 +202,8 @@ func (c *Core) doubleLast(now time.Duration) {
 // the list.
 func (c *Core) endings(now time.Duration) (list []*hold) {
 	for p, holds := range c.queue.holds {
-		w := c.fleet.workers[p]
-		busy := time.Duration(0) // how long what has begun will keep all its searchers busy together
 		for _, h := range holds {
-			h.end = now + c.timeLeft(now, w, h)
-			if h.begun {
-				busy += h.end - now
-			}
-		}
-		for _, h := range holds {
-			if !h.begun {
-				h.end += busy / time.Duration(max(w.request.Searchers, 1))
-			}
+			h.end = now + c.timeLeft(now, c.fleet.workers[p], h)
 			list = append(list, h)
 		}
 	}
