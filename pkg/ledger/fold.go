@@ -1,8 +1,8 @@
 package ledger
 
 // The fold says what follows from the records of a log. It depends on the set of records. Repeating a record changes only the
-// number of results. The order changes only which mark is the last one, whether it ends the log, and which machines
-// [State.Counters] names.
+// number of results. The order changes only which mark is the last one, whether it ends the log, and which machine
+// [State.Counter] names.
 //
 //	done(task) = it has a verdict, or R machines or more agree on it and no count differs
 //

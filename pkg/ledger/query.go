@@ -34,18 +34,15 @@ func (s *State) Counts(task uint64) (counts []Count) {
 	return counts
 }
 
-// Counters returns the names, sorted, of the first two machines that have counted a task and are not banned. A name is ""
-// if there is no such machine.
-func (s *State) Counters(task uint64) (names [2]string) {
-	n := 0
-	for c := &s.first[task]; c.source != 0 && n < len(names); c = &s.more[c.next] {
-		if by := s.sources[c.source]; !by.recount && !by.void && !slices.Contains(names[:n], by.name) {
-			names[n] = by.name
-			n++
+// Counter returns the name of the first machine that has counted a task and is not banned, or "" if there is none. A task that
+// needs another count by a worker has no second such machine.
+func (s *State) Counter(task uint64) string {
+	for c := &s.first[task]; c.source != 0; c = &s.more[c.next] {
+		if by := s.sources[c.source]; !by.recount && !by.void {
+			return by.name
 		}
 	}
-	slices.Sort(names[:n])
-	return names
+	return ""
 }
 
 // Unsettled returns the tasks that need a recount, in order. It looks at all tasks up to the last one that it returns.

@@ -51,7 +51,7 @@ type Header struct {
 	Format     int             `json:"format"`
 	Run        string          `json:"run"`
 	Manifest   queens.Manifest `json:"manifest"`
-	Redundancy int             `json:"redundancy"` // machines that must agree on each task, 1 to 3
+	Redundancy int             `json:"redundancy"` // machines that must agree on each task, 1 or 2
 	SpotCheck  float64         `json:"spot_check"` // share of the tasks that one more machine counts, 0 to 1
 	Secret     Secret          `json:"secret"`     // key of tickets and spot checks; in no export
 	Created    time.Time       `json:"created"`
@@ -156,7 +156,7 @@ func (h *Header) validate() error {
 	case h.Format != Format:
 		return fmt.Errorf("%w: format %d, this program reads format %d", ErrFormat, h.Format, Format)
 	case h.Redundancy < 1 || h.Redundancy > MaxRedundancy:
-		return fmt.Errorf("redundancy %d, not 1 to %d", h.Redundancy, MaxRedundancy)
+		return fmt.Errorf("redundancy %d, not 1 or %d", h.Redundancy, MaxRedundancy)
 	case !(h.SpotCheck >= 0 && h.SpotCheck <= 1):
 		return fmt.Errorf("spot checks of the share %v, not 0 to 1", h.SpotCheck)
 	case h.Manifest.Tasks > split.MaxTasks:
@@ -165,8 +165,9 @@ func (h *Header) validate() error {
 	return cmp.Or(queens.ValidateRun(h.Run), h.Manifest.Validate())
 }
 
-// MaxRedundancy is the greatest number of machines that can be asked to agree on each task.
-const MaxRedundancy = 3
+// MaxRedundancy is the greatest number of machines that can be asked to agree on each task. A third count would show nothing
+// that a recount does not.
+const MaxRedundancy = 2
 
 // payloadOf encodes a valid record: a result in binary, and all other records, which are rare, in JSON.
 func payloadOf(r Record) ([]byte, error) {

@@ -51,7 +51,7 @@ func TestInvalidRecords(t *testing.T) {
 	header("the greatest redundancy, all checked", true, func(h *Header) { h.Redundancy, h.SpotCheck = MaxRedundancy, 1 })
 	header("no spot check", true, func(h *Header) { h.SpotCheck = 0 })
 	header("no redundancy", false, func(h *Header) { h.Redundancy = 0 })
-	header("redundancy 4", false, func(h *Header) { h.Redundancy = MaxRedundancy + 1 })
+	header("redundancy 3", false, func(h *Header) { h.Redundancy = MaxRedundancy + 1 })
 	header("a negative share", false, func(h *Header) { h.SpotCheck = -0.1 })
 	header("more than all", false, func(h *Header) { h.SpotCheck = 1.1 })
 	header("most tasks", true, func(h *Header) { h.Manifest.Tasks = split.MaxTasks })

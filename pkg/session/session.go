@@ -55,7 +55,7 @@ type Job struct {
 	Symmetry   queens.Symmetry
 	Placed     []queens.Square // queens placed beforehand, sorted; they need [queens.None]
 	Depth      int             // rows of all prefixes, with one prefix in each task; 0 for tasks of a good size
-	Redundancy int             // machines that must agree on each task, 1 to 3
+	Redundancy int             // machines that must agree on each task, 1 or 2
 	SpotCheck  float64         // with a redundancy of 1, share of the tasks that a second machine counts, 0 to 1
 	New        bool            // start a new run, even if there are runs of the same count
 }

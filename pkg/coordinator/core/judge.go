@@ -59,9 +59,10 @@ func (j *judge) load() {
 		return
 	}
 	for task := range j.state.Header().Manifest.Tasks {
-		if by := j.state.Counters(task); by[0] != "" {
-			if j.counts(by[0], task); j.checks[task] {
-				j.settle(task)
+		if by := j.state.Counter(task); by != "" {
+			j.counts(by, task)
+			if j.checks[task] {
+				j.update(task)
 			}
 		}
 	}
@@ -76,8 +77,8 @@ func (j *judge) counts(machine string, task uint64) {
 	j.counted[machine] = true
 }
 
-// settle returns what a task needs after its records have changed.
-func (j *judge) settle(task uint64) need {
+// update returns what a task needs after its records have changed.
+func (j *judge) update(task uint64) need {
 	if outcome := j.state.Task(task); outcome.Checked() {
 		delete(j.checks, task)
 	}

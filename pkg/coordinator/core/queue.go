@@ -10,19 +10,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// counters are the machines that have counted a task, in the order of their names. At most two machines have counted a task
-// that needs another count, because the redundancy is at most three. An empty name stands for no machine.
-type counters [2]string
-
-// has reports whether a machine is among them.
-func (c counters) has(machine string) bool {
-	return machine != "" && (c[0] == machine || c[1] == machine)
-}
-
 // queue is the set of the tasks that need a count by a worker. Each of them waits, or is held by at least one worker process,
-// never both. Waiting tasks are grouped by the machines that have counted them.
+// never both. Waiting tasks are grouped by the machine that has counted them: a task that needs a count has at most one by
+// another machine, because the redundancy is at most two. The group of the tasks that no machine has counted is "".
 type queue struct {
-	groups  map[counters]*ranges         // what waits
+	groups  map[string]*ranges           // what waits, by the machine that has counted it
 	waiting []uint64                     // number of tasks that wait, by class
 	holders map[uint64][]*hold           // by task: the holds that await a count of it
 	holds   map[queens.Process]heldRange // the holds of each process
@@ -47,7 +39,7 @@ type hold struct {
 
 func newQueue(ends []uint64) *queue {
 	return &queue{
-		groups: map[counters]*ranges{}, waiting: make([]uint64, len(ends)), holders: map[uint64][]*hold{},
+		groups: map[string]*ranges{}, waiting: make([]uint64, len(ends)), holders: map[uint64][]*hold{},
 		holds: map[queens.Process]heldRange{}, losses: map[uint64]int{}, ends: ends,
 	}
 }
@@ -57,9 +49,9 @@ func (q *queue) class(task uint64) int {
 	return sort.Search(len(q.ends), func(class int) bool { return q.ends[class] > task })
 }
 
-// wait lets the tasks of a range wait. They must neither wait nor be held before. The parameter by has the machines that have
-// counted them.
-func (q *queue) wait(r queens.Range, by counters) {
+// wait lets the tasks of a range wait. They must neither wait nor be held before. The parameter by is the
+// machine that has counted them, or "".
+func (q *queue) wait(r queens.Range, by string) {
 	if r.Tasks == 0 {
 		return
 	}
@@ -78,7 +70,7 @@ func (q *queue) wait(r queens.Range, by counters) {
 }
 
 // remove removes a range of one class from the tasks that wait.
-func (q *queue) remove(r queens.Range, by counters) {
+func (q *queue) remove(r queens.Range, by string) {
 	set := q.groups[by]
 	set.remove(r)
 	if len(*set) == 0 {
@@ -97,11 +89,11 @@ func (q *queue) removeTask(task uint64) {
 	}
 }
 
-// lowest returns the lowest waiting task that the given machine has not counted, and the machines that have counted this task.
-// It returns false if no such task waits.
-func (q *queue) lowest(machine string) (by counters, first uint64, found bool) {
+// lowest returns the lowest waiting task that the given machine has not counted, and its group. It returns false if no such
+// task waits.
+func (q *queue) lowest(machine string) (by string, first uint64, found bool) {
 	for c, set := range q.groups {
-		if !c.has(machine) && (!found || (*set)[0].First < first) {
+		if c != machine && (!found || (*set)[0].First < first) {
 			by, first, found = c, (*set)[0].First, true
 		}
 	}
@@ -203,15 +195,15 @@ func (q *queue) unhold(task uint64, h *hold) {
 	}
 }
 
-// settle moves a task to where it belongs. The parameter by has the machines that have counted it. If it needs a count again,
-// the processes of these machines no longer hold it, and it waits if nobody else holds it. If it needs no more counts, it
-// leaves the queue. settle returns the holds that end.
-func (q *queue) settle(task uint64, by counters, again bool) (ended []*hold) {
+// move moves a task to where it belongs. The parameter by is the machine that has counted it, or "". If it needs a count again,
+// the processes of this machine no longer hold it, and it waits if nobody else holds it. If it needs no more counts, it leaves
+// the queue. move returns the holds that end.
+func (q *queue) move(task uint64, by string, again bool) (ended []*hold) {
 	if !q.held(task) {
 		q.removeTask(task)
 	}
 	for _, h := range q.holders[task] {
-		if again && !by.has(h.holder.Machine) {
+		if again && h.holder.Machine != by {
 			continue
 		}
 		if q.unhold(task, h); h.left == 0 {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,7 @@ import (
 // what waits then, and what is held.
 func TestQueueStories(t *testing.T) {
 	testkit.Stories(t, "testdata/queue.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
-		return (&queueStory{t: t, out: out, by: map[uint64]counters{}}).input
+		return (&queueStory{t: t, out: out, by: map[uint64]string{}}).input
 	})
 }
 
@@ -24,7 +23,7 @@ type queueStory struct {
 	t   *testing.T
 	out *strings.Builder
 	q   *queue
-	by  map[uint64]counters // the machines that have counted each task
+	by  map[uint64]string // the machine that has counted each task
 }
 
 func (s *queueStory) input(words []string) {
@@ -39,7 +38,7 @@ func (s *queueStory) input(words []string) {
 			ends = append(ends, all)
 		}
 		s.q = newQueue(ends)
-		s.q.wait(queens.Range{Tasks: all}, counters{})
+		s.q.wait(queens.Range{Tasks: all}, "")
 	case "take": // MACHINE/PROCESS TASKS
 		r, ok := q.take(0, process(args[0]), func(int) uint64 { return number(s.t, args[1]) })
 		if !ok {
@@ -52,7 +51,7 @@ func (s *queueStory) input(words []string) {
 		h := q.hold(0, p, rangeOf(s.t, args[1]), func(task uint64) bool {
 			waits := slices.ContainsFunc(slices.Collect(maps.Values(q.groups)), func(set *ranges) bool { return set.has(task) })
 			q.removeTask(task)
-			return (waits || q.held(task)) && !s.by[task].has(p.Machine)
+			return (waits || q.held(task)) && s.by[task] != p.Machine
 		})
 		if h == nil {
 			say("nothing")
@@ -67,22 +66,15 @@ func (s *queueStory) input(words []string) {
 	case "count": // MACHINE RANGE: its tasks need another count
 		r := rangeOf(s.t, args[1])
 		for task := r.First; task < r.End(); task++ {
-			by := s.by[task]
-			if by[0] == "" {
-				by[0] = args[0]
-			} else {
-				by[1] = args[0]
-			}
-			slices.SortFunc(by[:], func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-			s.by[task] = by
-			for _, h := range q.settle(task, by, true) {
+			s.by[task] = args[0]
+			for _, h := range q.move(task, args[0], true) {
 				say("the hold %s of %s ends", h.Range, h.holder.Machine)
 			}
 		}
 	case "done": // RANGE
 		r := rangeOf(s.t, args[0])
 		for task := r.First; task < r.End(); task++ {
-			for _, h := range q.settle(task, counters{}, false) {
+			for _, h := range q.move(task, "", false) {
 				say("the hold %s of %s ends", h.Range, h.holder.Machine)
 			}
 		}
@@ -97,8 +89,8 @@ func (s *queueStory) show() {
 	var lines []string
 	for by, set := range s.q.groups {
 		line := "wait " + fmt.Sprint([]queens.Range(*set))
-		if by[0] != "" {
-			line += " counted by " + strings.TrimSpace(by[0]+" "+by[1])
+		if by != "" {
+			line += " counted by " + by
 		}
 		lines = append(lines, line)
 	}

@@ -90,9 +90,9 @@ func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 // settle moves a task to where it belongs after its records have changed: it waits, is held, awaits a recount, or is done. If a
 // hold ends, its worker is told to drop the chunk, unless it is the hold searched: see record.
 func (c *Core) settle(task uint64, searched *hold) {
-	again := c.judge.settle(task).byWorker()
+	again := c.judge.update(task).byWorker()
 	c.changed = c.changed || again
-	for _, h := range c.queue.settle(task, c.state.Counters(task), again) {
+	for _, h := range c.queue.move(task, c.state.Counter(task), again) {
 		if w := c.fleet.workers[h.holder]; w != nil && w.kept && h != searched {
 			w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 		}
@@ -142,12 +142,13 @@ func (c *Core) checkMachine(now time.Duration) {
 
 // fill lets every task wait that needs a count by a worker and is not held.
 func (c *Core) fill() {
-	waits, group := queens.Range{}, counters{}
+	waits, group := queens.Range{}, ""
 	for task := range c.state.Header().Manifest.Tasks {
 		if !c.judge.need(task).byWorker() || c.queue.held(task) {
 			continue
 		}
-		if by := c.state.Counters(task); task != waits.End() || by != group {
+		by := c.state.Counter(task)
+		if task != waits.End() || by != group {
 			c.queue.wait(waits, group)
 			waits, group = queens.Range{First: task}, by
 		}

@@ -68,7 +68,7 @@ const mostHolders = 16
 // holders, whether they wait or others hold them. It returns nil if the range has no such task.
 func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold {
 	return c.queue.hold(now, p, r, func(task uint64) bool {
-		counted := counters(c.state.Counters(task)).has(p.Machine)
+		counted := c.state.Counter(task) == p.Machine
 		if counted || !c.judge.need(task).byWorker() || len(c.queue.holders[task]) >= mostHolders {
 			return false
 		}
@@ -86,7 +86,7 @@ func (c *Core) release(h *hold, lost bool) {
 		c.numbers.lost++
 	}
 	for _, task := range c.queue.release(h, lost) {
-		c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counters(task))
+		c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counter(task))
 		c.changed = true
 	}
 }

@@ -23,7 +23,7 @@ func (w *world) check() {
 	q := c.queue
 	var undone, waits, held, recounting, waiting uint64
 	for task := range w.header.Manifest.Tasks {
-		need, by := c.judge.need(task), counters(c.state.Counters(task))
+		need, by := c.judge.need(task), c.state.Counter(task)
 		waitsIn := 0
 		for group, set := range q.groups {
 			if set.has(task) {
@@ -45,7 +45,7 @@ func (w *world) check() {
 			w.fail("task %d, which needs no worker, waits or is held", task)
 		}
 		for _, h := range holds {
-			if by.has(h.holder.Machine) {
+			if h.holder.Machine == by {
 				w.fail("task %d is held by machine %s, which has counted it", task, h.holder.Machine)
 			}
 			if q.holds[h.holder][h.Range] != h || !h.Contains(queens.Range{First: task, Tasks: 1}) {
@@ -131,7 +131,7 @@ func (w *world) checkFleet(c *Core) {
 		if by := p.request.Origin.(*proc); by.asked == p.request.Number {
 			for _, r := range by.listed {
 				if c.queue.holds[p.process][r] == nil && !by.delivered[r] {
-					w.fail("%s is not told to drop %v: %v, %v, drops %v", p.process.Name, r, c.queue.holders[r.First], c.state.Counters(r.First), p.drops)
+					w.fail("%s is not told to drop %v: %v, %v, drops %v", p.process.Name, r, c.queue.holders[r.First], c.state.Counter(r.First), p.drops)
 				}
 			}
 		}
@@ -163,7 +163,7 @@ func (w *world) checkReply(h *host, r *Reply) {
 	c := h.core
 	for _, drop := range r.Drop {
 		for task := drop.First; task < drop.End() && c.over == nil && !c.state.Banned(r.To.Machine); task++ {
-			if need := c.judge.need(task); (need == needCount || need == needCheck) && !counters(c.state.Counters(task)).has(r.To.Machine) &&
+			if need := c.judge.need(task); (need == needCount || need == needCheck) && c.state.Counter(task) != r.To.Machine &&
 				!slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool { return h.holder == r.To && h.Range != drop }) {
 				w.fail("%s is told to drop %v, but task %d needs its count", r.To.Name, drop, task)
 			}

@@ -65,7 +65,7 @@ func play(seed uint64, trace func(string, ...any)) *world {
 // drawSetup draws the setup of a life. There are always enough honest machines for the redundancy.
 func drawSetup(rng *rand.Rand) setup {
 	s := setup{
-		published: rng.IntN(3) == 0, redundancy: []int{1, 1, 2, 2, 3}[rng.IntN(5)], spot: []float64{0, 0, 0.1, 0.3, 1}[rng.IntN(5)],
+		published: rng.IntN(3) == 0, redundancy: []int{1, 1, 2, 2, 2}[rng.IntN(5)], spot: []float64{0, 0, 0.1, 0.3, 1}[rng.IntN(5)],
 		kernels: []string{"avx512", "avx2", generic}[rng.IntN(3):], poison: map[uint64]bool{}, dying: map[string]bool{},
 		end: time.Duration(rng.IntN(120)) * time.Second,
 	}
