@@ -31,7 +31,7 @@ this machine with one command, or with workers on many. An interrupted count res
   coordinator estimate 20
   coordinator runs`,
 	}
-	app := cli.New(root)
+	app := cli.NewApp(root)
 	app.Add("Count", countCommand(app), estimateCommand(), solveCommand(app))
 	app.Add("Runs", runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app),
 		ledgerCommand(), reportCommand(), rmCommand(app))

@@ -30,7 +30,7 @@ var apart = strings.Fields(`
 // only maps the beginning of an import path to the packages that may import such packages.
 var only = map[string][]string{
 	"nqueens/pkg/cli":                 {"coordinator", "worker"},
-	"nqueens/proto/":                  {"pkg/bus"},               // no other package knows the wire's types
+	"nqueens/proto/":                  {"pkg/bus"}, // no other package knows the wire's types
 	"google.golang.org/protobuf/":     {"pkg/bus", "proto/nqueens/v1"},
 	"github.com/nats-io/nats.go":      {"pkg/bus"},
 	"github.com/nats-io/nats-server/": {"pkg/bus/natsserver"},

@@ -21,7 +21,7 @@ func main() {
 func newProgram() (*cobra.Command, *cli.App) {
 	var app *cli.App
 	root := runCommand(&app)
-	app = cli.New(root)
+	app = cli.NewApp(root)
 	app.Add("Without a server", benchCommand(), kernelsCommand(app), taskCommand())
 	app.Add("Others", healthCommand(), cli.VersionCommand(app, fmt.Sprintf("protocol %d", bus.Protocol)))
 	return root, app

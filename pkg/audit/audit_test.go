@@ -292,7 +292,7 @@ func TestSurvey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshot := audit.Snapshot(s)
+	snapshot := s.Snapshot(0.5)
 	if err := snapshot.Validate(); err != nil || snapshot.Solutions.String() != "92" || snapshot.Elapsed.Duration != time.Minute {
 		t.Errorf("%+v %v", snapshot, err)
 	}

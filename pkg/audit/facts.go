@@ -17,7 +17,7 @@ func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 	if err != nil {
 		return queens.Snapshot{}, err
 	}
-	snapshot := Snapshot(s)
+	snapshot := s.Snapshot(split.WorkDone(&s.Header().Manifest, nil, s.DoneByClass()))
 	if s.Ended() != queens.Complete {
 		return snapshot, nil
 	}
@@ -26,27 +26,6 @@ func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 		snapshot.SetTotal(found, s.Confirmation(found))
 	}
 	return snapshot, err
-}
-
-// Snapshot returns a snapshot, without a total, of a run on which no coordinator works, from the state of its ledger.
-func Snapshot(s *ledger.State) queens.Snapshot {
-	h := s.Header()
-	m, bans := &h.Manifest, s.Bans()
-	snapshot := queens.Snapshot{
-		Run: h.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, State: queens.Stopped, At: h.Created,
-		Done: s.NumberDone(), Tasks: m.Tasks, Solutions: (*queens.Decimal)(s.Solutions()),
-		WorkDone:   queens.Fraction(split.WorkDone(m, nil, s.DoneByClass())),
-		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: s.Checked(), Disputes: s.Disputes(),
-		Recounts: s.Recounts(), Recounting: uint64(len(s.Unsettled())), Recorded: s.Results(),
-		Banned: bans[:min(len(bans), queens.MaxBans)],
-	}
-	if mark := s.Mark(); mark != nil {
-		snapshot.At, snapshot.Elapsed.Duration = mark.At, mark.Wall
-	}
-	if s.Ended() == queens.Contradicted {
-		snapshot.State = queens.Contradicted
-	}
-	return snapshot
 }
 
 // History returns the progress of the run whose ledger is at path, from its marks. If the ledger is damaged, History uses the

@@ -60,7 +60,7 @@ const namedInError = 10    // of these
 // context.Cause(ctx). With any error, recount also returns what was counted until then.
 func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recounts, err error) {
 	m, done := &s.Header().Manifest, s.NumberDone()
-	index, err := split.NewIndex(ctx, m.Classes, split.MaxTasks)
+	index, err := split.NewIndex(ctx, m.Classes, queens.MaxTasks)
 	if err != nil {
 		return found, err
 	}

@@ -132,7 +132,7 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	if err != nil {
 		return nil, err
 	}
-	var sums symmetry.Sums
+	var sums queens.Sums
 	for task, count := range counts {
 		if !counted[task] {
 			return nil, fmt.Errorf("%w: task %d has no count", queens.ErrIncomplete, task)

@@ -33,8 +33,8 @@ type App struct {
 	started bool // a command has started: its flags are valid
 }
 
-// New adds to a root command what both programs have: the flags of the log, flags from the environment, and help.
-func New(root *cobra.Command) *App {
+// NewApp adds to a root command what both programs have: the flags of the log, flags from the environment, and help.
+func NewApp(root *cobra.Command) *App {
 	a := &App{root: root, Log: zerolog.Nop()}
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{explain(err)} })

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/mattn/go-isatty"
 	"github.com/rs/zerolog"
+	"golang.org/x/term"
 
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
@@ -89,7 +89,7 @@ func (a *App) TTY() *os.File {
 func (a *App) terminal() *os.File {
 	f, ok := a.stderr.(*os.File)
 	kind := os.Getenv("TERM")
-	if !ok || !isatty.IsTerminal(f.Fd()) || kind == "dumb" || kind == "" && runtime.GOOS != "windows" {
+	if !ok || !term.IsTerminal(int(f.Fd())) || kind == "dumb" || kind == "" && runtime.GOOS != "windows" {
 		return nil
 	}
 	return f

@@ -37,7 +37,7 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 	if err != nil {
 		return nil, err
 	}
-	var sums symmetry.Sums
+	var sums queens.Sums
 	err = Each(ctx, job.Kernel, job.Threads, new(atomic.Uint64), index.All(), func(id uint64, c queens.TaskCount) error {
 		sums.Add(manifest.Classes[manifest.ClassOf(id)].Weight, c.Count)
 		return nil

@@ -25,7 +25,6 @@ package ledger
 
 import (
 	"nqueens/pkg/queens"
-	"nqueens/pkg/symmetry"
 )
 
 // State is what follows from the records of a log. Any number of goroutines may read it while no record is applied.
@@ -48,7 +47,7 @@ type State struct {
 type totals struct {
 	done, checked, unsettled, differed uint64
 	doneOf                             []uint64 // done tasks of each class
-	sums                               symmetry.Sums
+	sums                               queens.Sums
 }
 
 // Change says what a record changed.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/split"
 )
 
 // Format is the version of the log that this program reads and writes.
@@ -159,8 +158,8 @@ func (h *Header) validate() error {
 		return fmt.Errorf("redundancy %d, not 1 or %d", h.Redundancy, MaxRedundancy)
 	case !(h.SpotCheck >= 0 && h.SpotCheck <= 1):
 		return fmt.Errorf("spot checks of the share %v, not 0 to 1", h.SpotCheck)
-	case h.Manifest.Tasks > split.MaxTasks:
-		return fmt.Errorf("%d tasks, more than %d", h.Manifest.Tasks, split.MaxTasks)
+	case h.Manifest.Tasks > queens.MaxTasks:
+		return fmt.Errorf("%d tasks, more than %d", h.Manifest.Tasks, queens.MaxTasks)
 	}
 	return cmp.Or(queens.ValidateRun(h.Run), h.Manifest.Validate())
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
-	"nqueens/pkg/split"
 )
 
 // decode decodes a record of a log whose header is not known.
@@ -54,8 +53,8 @@ func TestInvalidRecords(t *testing.T) {
 	header("redundancy 3", false, func(h *Header) { h.Redundancy = MaxRedundancy + 1 })
 	header("a negative share", false, func(h *Header) { h.SpotCheck = -0.1 })
 	header("more than all", false, func(h *Header) { h.SpotCheck = 1.1 })
-	header("most tasks", true, func(h *Header) { h.Manifest.Tasks = split.MaxTasks })
-	header("too many tasks", false, func(h *Header) { h.Manifest.Tasks = split.MaxTasks + 1 })
+	header("most tasks", true, func(h *Header) { h.Manifest.Tasks = queens.MaxTasks })
+	header("too many tasks", false, func(h *Header) { h.Manifest.Tasks = queens.MaxTasks + 1 })
 	header("no name", false, func(h *Header) { h.Run = "" })
 	header("no side", false, func(h *Header) { h.Manifest.N = 0 })
 

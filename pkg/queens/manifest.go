@@ -9,6 +9,9 @@ import (
 	"sort"
 )
 
+// MaxTasks bounds the tasks of a run. A pass over so many takes minutes.
+const MaxTasks = 100_000_000
+
 // Manifest is everything that determines a run's task set. Manifests with the same Hash have
 // the same tasks, on any machine.
 type Manifest struct {

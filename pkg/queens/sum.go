@@ -27,3 +27,20 @@ func (s *Sum) Big() *big.Int {
 	n := new(big.Int).SetUint64(s.high)
 	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(s.low))
 }
+
+// Sums holds the number of solutions that were found on the classes of each weight. The zero value holds none.
+type Sums [MaxWeight + 1]Sum
+
+// Add adds the count of solutions that were found on a class of the given weight, 1 to 8.
+func (s *Sums) Add(weight int, count uint64) { s[weight].Add(count) }
+
+// Total adds up, for all weights, the weight times its number of solutions. When the count is complete, that is the number of
+// solutions of the whole board.
+func (s *Sums) Total() *big.Int {
+	total := new(big.Int)
+	for weight := range s {
+		solutions := s[weight].Big()
+		total.Add(total, solutions.Mul(solutions, big.NewInt(int64(weight))))
+	}
+	return total
+}

@@ -24,7 +24,7 @@ import (
 // count runs the coordinator and the worker of this process until the run or ctx ends, or the coordinator or the worker fails.
 // It returns the last snapshot.
 func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
-	last = audit.Snapshot(s.state)
+	last = s.state.Snapshot(split.WorkDone(&s.state.Header().Manifest, nil, s.state.DoneByClass()))
 	if s.server, err = s.connect(); err != nil {
 		return last, err
 	}

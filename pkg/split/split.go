@@ -15,12 +15,9 @@ import (
 // Version is the version of the splitting rules in this package. Other versions may make other tasks.
 const Version = 4
 
-// Bounds of a run. They are ten times the numbers of tasks and prefixes of the largest run that [PlanSizes] plans. A pass
-// over MaxTasks tasks takes minutes.
-const (
-	MaxTasks    = 100_000_000
-	maxPrefixes = 8_000_000_000
-)
+// maxPrefixes bounds the prefixes of a run. Like [queens.MaxTasks], it is ten times the number of the largest run that
+// [PlanSizes] plans.
+const maxPrefixes = 8_000_000_000
 
 // ErrTooLarge says that a manifest has more tasks or prefixes than a run may have.
 var ErrTooLarge = errors.New("the prefixes are too many")
@@ -36,7 +33,7 @@ func Plan(ctx context.Context, n int, s queens.Symmetry, classes []queens.Class,
 			plans[i].Depth, plans[i].Batch = depth, 1
 		}
 	}
-	return complete(ctx, queens.Manifest{SplitVersion: Version, N: n, Symmetry: s, Classes: plans}, MaxTasks, nil)
+	return complete(ctx, queens.Manifest{SplitVersion: Version, N: n, Symmetry: s, Classes: plans}, queens.MaxTasks, nil)
 }
 
 // complete makes the index of a manifest. It returns the manifest with the number and the hash of its tasks, and with the
@@ -66,10 +63,10 @@ func Check(ctx context.Context, m *queens.Manifest, each func(hashes []uint64)) 
 	if m.SplitVersion != Version {
 		return nil, fmt.Errorf("the run was split by rules of version %d, not %d: %s", m.SplitVersion, Version, useStarter)
 	}
-	made, x, err := complete(ctx, *m, min(m.Tasks, MaxTasks), each)
+	made, x, err := complete(ctx, *m, min(m.Tasks, queens.MaxTasks), each)
 	var other string
 	switch {
-	case errors.Is(err, ErrTooLarge) && m.Tasks <= MaxTasks:
+	case errors.Is(err, ErrTooLarge) && m.Tasks <= queens.MaxTasks:
 		other = fmt.Sprintf("they are more than the %d tasks of the manifest", m.Tasks)
 	case err != nil:
 		return nil, err

@@ -15,7 +15,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	var sums symmetry.Sums
+	var sums queens.Sums
 	for _, class := range classes {
 		allowed := func(row, column int) bool { return class.Board.Allow[row]>>column&1 == 1 }
 		sums.Add(class.Weight, oracle.Count(n, allowed, nil))

@@ -8,7 +8,6 @@ package symmetry
 
 import (
 	"fmt"
-	"math/big"
 
 	"nqueens/pkg/queens"
 )
@@ -59,21 +58,4 @@ func mirror(board queens.Board) []queens.Class {
 		classes = append(classes, queens.Class{Board: middle, Weight: 2})
 	}
 	return classes
-}
-
-// Sums holds the number of solutions that were found on the classes of each weight. The zero value holds none.
-type Sums [queens.MaxWeight + 1]queens.Sum
-
-// Add adds the count of solutions that were found on a class of the given weight, 1 to 8.
-func (s *Sums) Add(weight int, count uint64) { s[weight].Add(count) }
-
-// Total adds up, for all weights, the weight times its number of solutions. When the count is complete, that is the number of
-// solutions of the whole board.
-func (s *Sums) Total() *big.Int {
-	total := new(big.Int)
-	for weight := range s {
-		solutions := s[weight].Big()
-		total.Add(total, solutions.Mul(solutions, big.NewInt(int64(weight))))
-	}
-	return total
 }

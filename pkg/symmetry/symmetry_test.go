@@ -16,7 +16,7 @@ var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 func TestClassesMakeTheTotal(t *testing.T) {
 	for n := 1; n <= 12; n++ {
 		for _, s := range symmetries {
-			var sums symmetry.Sums
+			var sums queens.Sums
 			for _, class := range mustClasses(t, n, s) {
 				allowed := func(row, col int) bool { return class.Board.Allow[row]>>col&1 == 1 }
 				sums.Add(class.Weight, oracle.Count(n, allowed, nil))

@@ -32,7 +32,7 @@ type handOut struct {
 
 	mu      sync.Mutex
 	next    uint64
-	sums    symmetry.Sums
+	sums    queens.Sums
 	counted map[uint64]bool
 	asked   map[queens.Process]bool // processes that have asked and not left
 	last    map[queens.Process]uint64

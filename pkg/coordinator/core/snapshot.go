@@ -11,17 +11,11 @@ import (
 // Snapshot returns the facts of the run. It leaves out Rate, TimeToGo and Remaining, which a [progress.Meter] measures, and
 // what confirms the total, because that takes a pass over all tasks.
 func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
-	h, bans := c.state.Header(), c.state.Bans()
-	s := queens.Snapshot{
-		Run: h.Run, N: h.Manifest.N, Symmetry: h.Manifest.Symmetry, Placed: h.Manifest.Placed, State: queens.Running, At: c.at(now),
-		Done: c.state.NumberDone(), Tasks: h.Manifest.Tasks, WorkDone: queens.Fraction(c.workDone()),
-		Solutions: (*queens.Decimal)(c.state.Solutions()), Elapsed: queens.Seconds{Duration: c.clock.wall},
-		Waiting: c.queue.waits(), Held: uint64(len(c.queue.holders)), Machines: len(c.fleet.machines()),
-		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck, Checked: c.state.Checked(),
-		Disputes: c.state.Disputes(), Recounts: c.state.Recounts(), Recounting: uint64(len(c.judge.unsettled)),
-		Recorded: c.state.Results(), Repeated: c.numbers.repeated, Refused: c.numbers.refused, Lost: c.numbers.lost,
-		Notice: c.notice, Banned: bans[:min(len(bans), queens.MaxBans)],
-	}
+	s := c.state.Snapshot(c.workDone())
+	s.State, s.At, s.Elapsed.Duration = queens.Running, c.at(now), c.clock.wall
+	s.Waiting, s.Held, s.Machines = c.queue.waits(), uint64(len(c.queue.holders)), len(c.fleet.machines())
+	s.Repeated, s.Refused, s.Lost = c.numbers.repeated, c.numbers.refused, c.numbers.lost
+	s.Notice = c.notice
 	if c.over != nil {
 		s.State, s.Total = c.over.State, (*queens.Decimal)(c.over.Total)
 	}

@@ -1,4 +1,4 @@
-package symmetry_test
+package queens_test
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"nqueens/pkg/symmetry"
+	"nqueens/pkg/queens"
 )
 
 // Total multiplies the sum of each weight by the weight, also beyond 64 bits.
@@ -30,7 +30,7 @@ func TestSums(t *testing.T) {
 		{"beyond 64 bits by sum", []found{{1, most}, {1, most}}, "36893488147419103230"},
 		{"beyond 64 bits both ways", []found{{8, most}, {8, most}}, "295147905179352825840"},
 	} {
-		var sums symmetry.Sums
+		var sums queens.Sums
 		for _, f := range c.found {
 			sums.Add(f.weight, f.count)
 		}
@@ -44,7 +44,7 @@ func TestSums(t *testing.T) {
 func TestSumsAreExact(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		var sums symmetry.Sums
+		var sums queens.Sums
 		want := new(big.Int)
 		for range rng.IntN(20) {
 			weight, count := 1<<rng.IntN(4), rng.Uint64()>>rng.IntN(64)
@@ -60,7 +60,7 @@ func TestSumsAreExact(t *testing.T) {
 
 // The caller owns the result of Total.
 func TestSumsKeepTheirOwn(t *testing.T) {
-	var sums symmetry.Sums
+	var sums queens.Sums
 	sums.Add(1, 5)
 	sums.Total().SetInt64(1 << 40)
 	if total := sums.Total(); total.Int64() != 5 {
