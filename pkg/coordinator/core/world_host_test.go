@@ -219,7 +219,7 @@ func (h *host) execute() {
 // commit lets commands wait for the disk.
 func (h *host) commit(c *Commands) {
 	h.pending = append(h.pending, c)
-	if !h.syncing && (len(c.OnDisk.Receipts) > 0 || c.OnDisk.Total || c.OnDisk.End != nil) {
+	if !h.syncing && c.NeedsDisk() {
 		h.syncing = true
 		h.w.after(h.w.faults.between(0, 20*time.Millisecond), h.sync)
 	}
@@ -234,13 +234,20 @@ func (h *host) sync() {
 	pending := h.pending
 	h.pending = nil
 	if err := Commit(h, pending, h.onceOnDisk); err != nil {
-		h.w.fail("the disk fails: %v", err)
+		h.w.trace("%v %v", h.w.now, err)
+		h.crash() // the service ends, and a person resumes the run
 	}
 }
 
-// Write puts records on the disk.
+// Write puts records on the disk, or fails and leaves the first bytes of them there, or none.
 func (h *host) Write(records ...ledger.Record) error {
-	h.w.disk = h.w.appendFrames(h.w.disk, records)
+	w := h.w
+	written := w.appendFrames(nil, records)
+	if len(written) > 0 && w.faults.pick(2, w.faulty(0.001)) == 1 {
+		w.disk = append(w.disk, written[:w.faults.between(0, time.Duration(len(written)))]...)
+		return errors.New("the disk fails")
+	}
+	w.disk = append(w.disk, written...)
 	return nil
 }
 
