@@ -18,7 +18,7 @@ var layers = strings.Fields(`
 	pkg/session pkg/page pkg/display pkg/report
 	pkg/coordinator pkg/coordinator/core pkg/worker pkg/worker/core
 	pkg/runs pkg/audit pkg/progress pkg/bus/natsserver pkg/bus pkg/join proto/nqueens/v1
-	pkg/ledger pkg/estimate pkg/count pkg/split pkg/symmetry
+	pkg/ledger pkg/estimate pkg/count pkg/split pkg/symmetry pkg/halves
 	pkg/kernel/opencl pkg/kernel/opencl/internal/cl pkg/kernel pkg/enumerate
 	pkg/cli pkg/humanize pkg/queens pkg/durable pkg/parallel`)
 

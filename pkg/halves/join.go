@@ -1,0 +1,147 @@
+package halves
+
+import (
+	"math/bits"
+)
+
+// The join counts the pairs of a western and an eastern half-board that have no diagonal in common. Western half-boards go into
+// bins of at most lanes masks that have their first bits in common. Eastern half-boards that have none of these bits, which are
+// a few ranges of the sorted list, are compared with a whole bin at once.
+
+const (
+	// lanes is the greatest number of masks in a bin, and laneWords the number of words with a bit for each.
+	lanes, laneWords = 256, 256 / 64
+	// chunk is the number of bits of an eastern mask with which a table is looked up.
+	chunk, chunks = 6, 10
+)
+
+// table has, for each value of the bits of a chunk, the masks of a bin that have none of these bits.
+type table [1 << chunk][laneWords]uint64
+
+// countFunc adds up, over the masks of a stream, the number of masks of a bin that have no bit in common with it. used is the
+// number of tables in use.
+type countFunc func(stream []uint64, tables *[chunks]table, used int) uint64
+
+// sorted is a list of half-boards, sorted by their first bits.
+type sorted struct {
+	masks []uint64
+	from  []uint32 // see sorter.cells
+}
+
+func (s *sorted) reserve(masks int) {
+	s.masks, s.from = make([]uint64, 0, masks), make([]uint32, 1<<depthOf(masks)+1)
+}
+
+// joiner counts pairs.
+type joiner struct {
+	bits, depth int // of the masks, and of those by which the lists are sorted
+	east, west  sorted
+	count       countFunc
+	poll        func() bool
+	tables      [chunks]table
+	rows        [64 * laneWords]uint64
+	found       uint64
+}
+
+// join adds the number of pairs that have no diagonal in common to found. It returns false if poll did.
+func (j *joiner) join() bool { return j.below(0, 0) }
+
+// below counts the pairs whose western half-board has the given first bits, depth in number. It returns false if poll did.
+func (j *joiner) below(prefix, depth int) bool {
+	shift := j.depth - depth
+	from, end := j.west.from[prefix<<shift], j.west.from[(prefix+1)<<shift]
+	switch {
+	case from == end:
+		return true
+	case end-from > lanes && depth < j.depth:
+		return j.below(2*prefix, depth+1) && j.below(2*prefix+1, depth+1)
+	}
+	for ; from < end; from += lanes {
+		if !j.poll() {
+			return false
+		}
+		j.bin(j.west.masks[from:min(end, from+lanes)], prefix, depth)
+	}
+	return true
+}
+
+// bin counts the pairs of a bin. Its masks have the given first bits in common.
+func (j *joiner) bin(masks []uint64, prefix, depth int) {
+	used := j.build(masks, j.bits-depth)
+	// Enumerate the values of the first bits that are compatible with prefix. Trailing zeros of prefix make one range.
+	free := ^prefix & (1<<depth - 1)
+	low := bits.TrailingZeros(uint(prefix) | 1<<depth)
+	size, shift := 1<<low, j.depth-depth
+	free = free >> low << low
+	for value := 0; ; {
+		from, end := j.east.from[value<<shift], j.east.from[(value+size)<<shift]
+		if from < end {
+			j.found += j.count(j.east.masks[from:end], &j.tables, used)
+		}
+		value = (value - free) & free
+		if value == 0 {
+			return
+		}
+	}
+}
+
+// build makes the tables of a bin for the given number of bits, and returns the number of tables.
+func (j *joiner) build(masks []uint64, width int) int {
+	var block [64]uint64
+	for word := range laneWords {
+		n := copy(block[:], masks[min(64*word, len(masks)):])
+		for i := n; i < 64; i++ {
+			block[i] = ^uint64(0)
+		}
+		transpose(&block)
+		for bit, row := range block {
+			j.rows[laneWords*bit+word] = ^row
+		}
+	}
+	used := max(1, (width+chunk-1)/chunk)
+	for c := range used {
+		t := &j.tables[c]
+		for word := range laneWords {
+			t[0][word] = ^uint64(0)
+			if c == 0 {
+				t[0][word] = 1<<min(64, max(0, len(masks)-64*word)) - 1
+			}
+		}
+		for x := 1; x < len(t); x++ {
+			row := laneWords * (chunk*c + bits.TrailingZeros(uint(x)))
+			without := &t[x&(x-1)]
+			for word := range laneWords {
+				t[x][word] = without[word] & j.rows[row+word]
+			}
+		}
+	}
+	return used
+}
+
+// transpose swaps bit i of word k with bit k of word i.
+func transpose(m *[64]uint64) {
+	mask := uint64(1)<<32 - 1
+	for step := 32; step != 0; step >>= 1 {
+		for i := 0; i < 64; i = (i + step + 1) &^ step {
+			swap := (m[i]>>step ^ m[i+step]) & mask
+			m[i] ^= swap << step
+			m[i+step] ^= swap
+		}
+		mask ^= mask << (step / 2)
+	}
+}
+
+// countPlain is a countFunc in plain Go. It compares a mask of the stream with half a bin at once, which fits into registers.
+func countPlain(stream []uint64, tables *[chunks]table, used int) uint64 {
+	found := 0
+	for _, x := range stream {
+		row := &tables[0][x%(1<<chunk)]
+		a, b, c, d := row[0], row[1], row[2], row[3]
+		for i, y := 1, x>>chunk; i < used; i, y = i+1, y>>chunk {
+			row := &tables[i%chunks][y%(1<<chunk)]
+			a, b, c, d = a&row[0], b&row[1], c&row[2], d&row[3]
+		}
+		found += bits.OnesCount64(a) + bits.OnesCount64(b) + bits.OnesCount64(c) + bits.OnesCount64(d)
+	}
+	return uint64(found)
+}

@@ -1,0 +1,34 @@
+package halves
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kernel is an implementation of the inner loop. Kernels have the names of the kernels of package kernel that use the same
+// instructions.
+type Kernel struct {
+	Name  string
+	count countFunc
+}
+
+// generic is plain Go. Every machine can run it.
+var generic = Kernel{"generic", countPlain}
+
+// Available returns the kernels that this machine's CPU can run, the fastest first.
+func Available() []Kernel { return []Kernel{generic} }
+
+// Choose returns the kernel with the given name. The error for an unknown or unsupported name lists the kernels of this machine.
+func Choose(name string) (Kernel, error) {
+	available := Available()
+	i := slices.IndexFunc(available, func(k Kernel) bool { return k.Name == name })
+	if i >= 0 {
+		return available[i], nil
+	}
+	var names []string
+	for _, k := range available {
+		names = append(names, k.Name)
+	}
+	return Kernel{}, fmt.Errorf("no kernel %q for halves on this machine: it has %s", name, strings.Join(names, ", "))
+}
