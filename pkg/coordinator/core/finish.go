@@ -28,7 +28,7 @@ func (c *Core) startRecount(now time.Duration) {
 	}
 	task, why := slices.Min(tasks), ledger.LostWorkers
 	if c.judge.isDispute(task) {
-		why = ledger.Dispute
+		why = ledger.Disputed
 	}
 	c.recount(now, task, why)
 }
