@@ -98,8 +98,9 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 		return cfg, err
 	}
 	cfg.Threads, cfg.Listen, cfg.Advertise, cfg.Unique = o.workers, o.listen, o.advertise, o.unique
-	cfg.Version, cfg.Log, cfg.Recount = cli.Version(), app.Log, recountTask
-	return cfg, nil
+	cfg.Version, cfg.Log = cli.Version(), app.Log
+	cfg.Recount, err = recounter(app)
+	return cfg, err
 }
 
 // resume returns what to type to go on with a run, with the flags that the ledger does not store. It shows no password.
@@ -120,10 +121,17 @@ func (o *sessionFlags) resume(run string) string {
 	return commandLine(words...)
 }
 
-// recountTask counts a task in a child process on all cores.
-func recountTask(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
-	r := count.Recount{Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper}
-	return r.InChild(ctx)
+// recounter returns a function that counts a task on all cores, in a child process of the program
+// that runs now.
+func recounter(app *cli.App) (
+	func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error), error,
+) {
+	image, err := count.OwnImage()
+	say := func(problem error) { app.Log.Warn().Err(problem).Msg("the system gives no process") }
+	return func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
+		r := count.Recount{Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper}
+		return r.InChild(ctx, image, say)
+	}, err
 }
 
 // logDelay is the time between the last line of the log and the total, with --nats or --join. The delay makes the total the

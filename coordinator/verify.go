@@ -68,7 +68,7 @@ func verification(v *audit.Verification) [][]string {
 		rows = append(rows, []string{"total", v.Total.String(), report.ConfirmedBy(v.Confirmed)})
 	}
 	if v.Dropped > 0 {
-		rows = append(rows, []string{"damaged", humanize.Int(v.Dropped), "results, which are left out"})
+		rows = append(rows, []string{"damaged", humanize.Int(v.Dropped), "results or marks, which are left out"})
 	}
 	if v.Recounted > 0 {
 		outcome := "all agree"

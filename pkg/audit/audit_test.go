@@ -147,7 +147,7 @@ func (c *counted) wrong() *ledger.Result {
 
 // recount returns a recount of the first task. Its count is the first count plus the given number.
 func (c *counted) recount(kernel string, by uint64) *ledger.Recount {
-	return &ledger.Recount{Task: 0, Count: c.results[0].Counts[0] + by, Machine: "home", Kernel: kernel, Why: ledger.Dispute, At: at}
+	return &ledger.Recount{Task: 0, Count: c.results[0].Counts[0] + by, Machine: "home", Kernel: kernel, Why: ledger.Disputed, At: at}
 }
 
 var sample = audit.Sample{Share: 1, Threads: 2, OnProgress: func(done, of uint64) {}}

@@ -121,6 +121,15 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 					return err
 				}
 			}
+		case *ledger.Dispute:
+			for _, c := range r.Counts {
+				if s.Banned(c.Machine) {
+					continue
+				}
+				if err := enter(r.Task, c.Count); err != nil {
+					return err
+				}
+			}
 		case *ledger.Recount:
 			recounts[r.Task] = append(recounts[r.Task], r)
 		}

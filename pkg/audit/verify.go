@@ -23,7 +23,7 @@ type Verification struct {
 	Known             queens.Comparison `json:"known"`            // how the total compares with the published one
 	Done              uint64            `json:"done"`             // tasks that are done
 	Tasks             uint64            `json:"tasks"`            // all tasks
-	Dropped           int               `json:"dropped"`          // damaged results, which are left out
+	Dropped           int               `json:"dropped"`          // damaged results and marks, which are left out
 	Stopped           bool              `json:"stopped"`          // a signal ended the command early
 	Whole             string            `json:"whole,omitempty"`  // symmetry of a second count of the board, or "mirror-image"
 	Seconds           float64           `json:"seconds"`          // time that this command took

@@ -12,6 +12,9 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,20 +25,86 @@ import (
 // RecountCommand is the name of the subcommand that [Recount.InChild] starts. It is not meant for people.
 const RecountCommand = "recount-task"
 
-// Recount says which task a coordinator counts itself, and how. Recounts decide which workers are wrong: see
-// docs/correctness.md.
+// Recount says which task a coordinator counts itself, and how. Recounts decide which workers are
+// wrong: see docs/correctness.md.
 type Recount struct {
 	Board    queens.Board    `json:"allow"`
 	Prefixes []queens.Prefix `json:"prefixes"`
 	Kernel   string          `json:"kernel"`
-	Deeper   bool            `json:"deeper"` // place queens on one more row before the search: another way to the same count
+	// Deeper places queens on one more row before the search, which is another way to the count.
+	Deeper bool `json:"deeper"`
 }
 
-// stalled is how long a child process may search without progress. A kernel makes progress every few milliseconds, but the
-// machine may be busy.
+// stalled is how long a child process may search without progress. A kernel makes progress every
+// few milliseconds, but the machine may be busy.
 const stalled = 2 * time.Minute
 
-// output receives what a child process writes: an empty line each second while its search makes progress, then the count.
+// started is the first line of a child. It has its threads and its task then, and begins to search.
+const started = "started"
+
+const (
+	// startAgain is the time before the first attempt to start a child again. It doubles with
+	// each attempt, up to startLast.
+	startAgain = time.Second
+	startLast  = time.Minute
+)
+
+// InChild counts the task on all cores, in a new process of the given image. A fault of the kernel
+// or a lack of memory ends only the child process; the error says how it ended. A child that can't
+// start shows nothing about the task: InChild calls say with the reason, and tries again until ctx
+// ends. The error wraps [ErrReplaced] if the file of the image is another program by now.
+func (r *Recount) InChild(ctx context.Context, image *Image, say func(error)) (count uint64, err error) {
+	for wait := startAgain; ; wait = min(2*wait, startLast) {
+		count, began, err := r.inChild(ctx, image)
+		if began || err == nil || errors.Is(err, ErrReplaced) || ctx.Err() != nil {
+			return count, err
+		}
+		say(fmt.Errorf("can't start a recount, and tries again in %v: %w", wait, err))
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+	}
+}
+
+// inChild counts the task in one child. It also reports whether the child has begun to search.
+func (r *Recount) inChild(ctx context.Context, image *Image) (count uint64, began bool, err error) {
+	program, err := image.program()
+	if err != nil {
+		return 0, false, err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	cmd := exec.CommandContext(ctx, program, RecountCommand)
+	cmd.Args[0] = os.Args[0]
+	var stderr bytes.Buffer
+	out := output{watch: time.AfterFunc(stalled, func() {
+		stop(fmt.Errorf("its search made no progress for %v", stalled))
+	})}
+	defer out.watch.Stop()
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	in, err := cmd.StdinPipe() // stays open: when it closes, the child knows that this process has ended
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return 0, false, fmt.Errorf("start %s %s: %w", program, RecountCommand, err)
+	}
+	failed := json.NewEncoder(in).Encode(r)
+	err = errors.Join(cmd.Wait(), failed)
+	count, began, unread := out.read()
+	if err = cmp.Or(err, unread); err != nil {
+		said := bytes.TrimSpace(stderr.Bytes())
+		said = said[max(0, len(said)-200):]
+		err = fmt.Errorf("a recount by kernel %s: %w %s", r.Kernel, errors.Join(context.Cause(ctx), err), said)
+		return 0, began, err
+	}
+	return count, true, nil
+}
+
+// output receives what a child process writes: that it has started, an empty line each second while
+// its search makes progress, then the count.
 type output struct {
 	text  bytes.Buffer
 	watch *time.Timer // ends the child
@@ -46,45 +115,28 @@ func (o *output) Write(part []byte) (int, error) {
 	return o.text.Write(part)
 }
 
-// InChild counts the task on all cores in a new process of this program. A fault of the kernel or a lack of memory ends only
-// the child process. The error says how the child ended.
-func (r *Recount) InChild(ctx context.Context) (count uint64, err error) {
-	program, err := os.Executable()
-	if err != nil {
-		return 0, fmt.Errorf("find this program: %w", err)
+// read returns the count, and whether the search had begun.
+func (o *output) read() (count uint64, began bool, err error) {
+	words := strings.Fields(o.text.String())
+	began = len(words) > 0 && words[0] == started
+	if !began || len(words) != 2 {
+		return 0, began, fmt.Errorf("its output is %.80q", o.text.String())
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	cmd := exec.CommandContext(ctx, program, RecountCommand)
-	var stderr bytes.Buffer
-	out := output{watch: time.AfterFunc(stalled, func() { stop(fmt.Errorf("its search made no progress for %v", stalled)) })}
-	defer out.watch.Stop()
-	cmd.Stdout, cmd.Stderr = &out, &stderr
-	in, err := cmd.StdinPipe() // stays open: when it closes, the child knows that this process has ended
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return 0, fmt.Errorf("start %s %s: %w", program, RecountCommand, err)
-	}
-	failed := json.NewEncoder(in).Encode(r)
-	if err = errors.Join(cmd.Wait(), failed); err == nil {
-		_, err = fmt.Sscan(out.text.String(), &count)
-	}
-	if err != nil {
-		said := bytes.TrimSpace(stderr.Bytes())
-		said = said[max(0, len(said)-200):]
-		return 0, fmt.Errorf("a recount by kernel %s: %w %s", r.Kernel, errors.Join(context.Cause(ctx), err), said)
-	}
-	return count, nil
+	count, err = strconv.ParseUint(words[1], 10, 64)
+	return count, began, err
 }
 
-// ServeRecount is what the child runs. It reads a task from its input, counts it, and writes to its output what
-// [Recount.InChild] expects. It ends early when its input is closed, because the process that started it has then ended.
+// ServeRecount is what the child runs. It reads a task from its input, counts it, and writes to its
+// output what [Recount.InChild] expects. It ends early when its input is closed, because the
+// process that started it has then ended.
 func ServeRecount(ctx context.Context, in io.Reader, out io.Writer) error {
 	var r Recount
 	if err := json.NewDecoder(in).Decode(&r); err != nil {
 		return fmt.Errorf("standard input has no task: %w", err)
+	}
+	startThreads()
+	if _, err := fmt.Fprintln(out, started); err != nil {
+		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -107,6 +159,23 @@ func ServeRecount(ctx context.Context, in io.Reader, out io.Writer) error {
 		_, err = fmt.Fprintln(out, count)
 	}
 	return err
+}
+
+// startThreads makes the system start all threads of the search. If the system has no room for
+// them, the process dies here, before it has begun.
+func startThreads() {
+	var all sync.WaitGroup
+	threads := runtime.GOMAXPROCS(0)
+	all.Add(threads)
+	for range threads {
+		go func() {
+			runtime.LockOSThread() // until the others have threads of their own
+			defer runtime.UnlockOSThread()
+			all.Done()
+			all.Wait()
+		}()
+	}
+	all.Wait()
 }
 
 // Run counts the task in this process, on all cores.

@@ -14,6 +14,26 @@ import (
 // ErrLocked says that somebody else holds the lock of a file.
 var ErrLocked = errors.New("it is locked")
 
+// ErrNotFile says that there is something else than a regular file at a path, such as a pipe.
+var ErrNotFile = errors.New("it is not a regular file")
+
+// Open opens an existing regular file. It never waits: opening a pipe, or reading from one, might take for ever. The error wraps
+// [ErrNotFile] or comes from the file system.
+func Open(path string, flags int) (*os.File, error) {
+	file, err := os.OpenFile(path, flags|openAtOnce, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: ErrNotFile}
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
 // Write writes a file that only its owner may read. It replaces an existing file of that name. When it returns nil, the
 // contents and the name are on disk.
 func Write(path string, data []byte) error { return write(path, data, os.Rename) }

@@ -8,6 +8,9 @@ import (
 	"syscall"
 )
 
+// openAtOnce makes the opening of a pipe return at once.
+const openAtOnce = syscall.O_NONBLOCK
+
 // SyncFolder waits until the names of a folder's files are on disk.
 func SyncFolder(folder string) error {
 	f, err := os.Open(folder)

@@ -37,7 +37,7 @@ func writeLarge(b *testing.B, path string, h *Header) {
 	for task := uint64(0); task < h.Manifest.Tasks; task += 4 {
 		r := result("6f1c2a34b5d647e89fa0b1c2d3e4f506"+kernels[task/4%2], task, 1<<20+rand.Uint64N(1<<20), 1<<21, 1<<20, 1<<21)
 		var err error
-		if log, err = AppendFrame(log, r); err != nil {
+		if log, err = AppendFrame(log, 2, r); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -2,11 +2,10 @@ package ledger
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,18 +25,32 @@ func smallRun(t testing.TB) []Record {
 		recounted(1, 7, "avx2"), ban("a"), result("b", 0, 1), mark(queens.Stopped),
 		&Start{Number: 2, Instance: 8, Version: "v1", At: at}, result("c", 0, 1),
 	}
-	s := stateOf(t, h, records[1:]...)
+	records, s := withDisputes(t, h, records)
 	end := mark(queens.Complete)
 	end.Solutions, end.Total = (*queens.Decimal)(s.Solutions()), (*queens.Decimal)(s.Solutions())
 	return append(records, end)
 }
 
-// encode returns the log of some records, and the offsets at which their frames end.
+// withDisputes returns records with the disputes that must be written before them, and their state.
+func withDisputes(t testing.TB, h *Header, records []Record) (written []Record, s *State) {
+	t.Helper()
+	s = NewState(h)
+	for _, r := range records {
+		c, err := s.Apply(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written = append(append(written, c.Disputes...), r)
+	}
+	return written, s
+}
+
+// encode returns the log of some records, each in a write of its own, and the offsets at which their frames end.
 func encode(t testing.TB, records ...Record) (log []byte, ends []int) {
 	t.Helper()
-	for _, r := range records {
+	for i, r := range records {
 		var err error
-		if log, err = AppendFrame(log, r); err != nil {
+		if log, err = AppendFrame(log, uint32(i)+1, r); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, len(log))
@@ -99,56 +112,126 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// The fold of a log with a damaged byte lacks a result, lacks the last frame, or fails. It never has another total.
+// A damaged byte of a head or a tail changes nothing. A damaged byte in the payload of a result or a mark leaves it out, and one
+// of any other payload is an error with the offset of the frame. All this holds with or without a torn write at the end.
 func TestFlipEveryByte(t *testing.T) {
 	records := smallRun(t)
 	log, ends := encode(t, records...)
-	original, _, err := foldBytes(log)
-	if err != nil || total(original) == "none" {
-		t.Fatal(total(original), err)
+	torn, err := AppendFrame(nil, uint32(len(records))+1, recounted(2, 3, "generic"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	var dropped, cut, refused int
-	for i := range log {
-		for _, flip := range []byte{0xff, 1 << rng.IntN(8), byte(1 + rng.IntN(254))} {
-			damaged := bytes.Clone(log)
-			damaged[i] ^= flip
-			s, notes, err := foldBytes(damaged)
-			switch last := ends[len(ends)-2]; {
-			case err != nil:
-				if !errors.Is(err, ErrDamaged) || i >= last {
-					t.Fatalf("byte %d: %v", i, err)
+	for _, rest := range [][]byte{nil, torn[:5], torn[:labelSize+9], torn[:len(torn)-1]} {
+		original, _, err := foldBytes(append(bytes.Clone(log), rest...))
+		if err != nil || original.Ended() == "" {
+			t.Fatal(original.Ended(), err)
+		}
+		for number, r := range records {
+			begin := int64(ends[number] - len(frameOf(t, r)))
+			for i := int(begin); i < ends[number]; i++ {
+				damaged := append(bytes.Clone(log), rest...)
+				damaged[i] ^= byte(1 + i*37%255)
+				s, notes, err := foldBytes(damaged)
+				isLabel := i < int(begin)+labelSize || i >= ends[number]-labelSize
+				canBeLeftOut := r.kind() == resultKind || r.kind() == markKind
+				switch {
+				case !isLabel && !canBeLeftOut:
+					if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("offset %d:", begin)) {
+						t.Fatalf("byte %d of %T: %v", i, r, err)
+					}
+				case err != nil || int(notes.Torn) != len(rest):
+					t.Fatalf("byte %d of %T: %+v, %v", i, r, notes, err)
+				case isLabel && (!slices.Equal(notes.Mended, []int64{begin}) || describe(s) != describe(original)):
+					t.Fatalf("byte %d of a label changes the state: %+v", i, notes)
+				case !isLabel && !slices.Equal(notes.Dropped, []int64{begin}):
+					t.Fatalf("byte %d of %T: %+v", i, r, notes)
+				case total(s) != "none" && total(s) != total(original):
+					t.Fatalf("byte %d: the total %s, not %s", i, total(s), total(original))
 				}
-				refused++
-			case len(notes.Dropped) == 1 && notes.Torn == 0:
-				dropped++
-			case int(notes.Size) == last && notes.Torn > 0:
-				cut++
-			default:
-				t.Fatalf("byte %d of %d: %+v", i, len(log), notes)
-			}
-			if err == nil && total(s) != "none" && total(s) != total(original) {
-				t.Fatalf("byte %d: the total %s, not %s", i, total(s), total(original))
 			}
 		}
 	}
-	if dropped == 0 || cut == 0 || refused == 0 {
-		t.Error(dropped, cut, refused)
+}
+
+// frameOf returns the frame of a record.
+func frameOf(t *testing.T, r Record) []byte {
+	t.Helper()
+	log, _ := encode(t, r)
+	return log
+}
+
+// The header and the last mark are read in spite of a damaged byte in the head or the tail of any frame.
+func TestReadLastDamaged(t *testing.T) {
+	log, ends := encode(t, smallRun(t)...)
+	for number, end := range ends {
+		for _, at := range []int{end - 1, end - labelSize, end} { // two in a tail, one in the next head
+			damaged := bytes.Clone(log)
+			if at < len(damaged) {
+				damaged[at] ^= 4
+			}
+			l := Last{Header: smallRun(t)[0].(*Header), State: queens.Running}
+			if l.findMark(damaged); l.State != queens.Complete {
+				t.Errorf("byte %d, in or after frame %d of %d: %+v", at, number, len(ends), l.State)
+			}
+		}
 	}
 }
 
-// Damage at the end that is longer than the largest group is an error, not a torn group.
-func TestMuchDamageIsNotTorn(t *testing.T) {
-	log, _ := encode(t, smallRun(t)...)
-	if _, notes, err := foldBytes(append(bytes.Clone(log), make([]byte, maxGroup)...)); err != nil || notes.Torn != maxGroup {
-		t.Error(notes, err)
+// A frame that can't be read is damage if a frame of a later write is there, and the rest of a torn write if none is. A missing
+// write is damage, too.
+func TestTornOrDamaged(t *testing.T) {
+	var log []byte
+	var ends []int
+	h := newHeader(t, 1)
+	for _, f := range []struct {
+		write  uint32
+		record Record
+	}{{1, h}, {2, result("a", 0, 1)}, {2, result("a", 1, 1)}, {3, result("a", 2, 1)}, {3, result("a", 3, 1)}, {3, result("a", 4, 1)}} {
+		var err error
+		if log, err = AppendFrame(log, f.write, f.record); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, len(log))
 	}
-	if _, _, err := foldBytes(append(bytes.Clone(log), make([]byte, maxGroup+1)...)); !errors.Is(err, errTorn) {
+	for _, c := range []struct {
+		about    string
+		from, to int // these frames become zeros
+		cut      int // bytes that the end lacks
+		err      error
+		kept     int // frames before the torn end
+	}{
+		{"a frame of an earlier write", 1, 2, 0, errFrame, 0},
+		{"a frame of an earlier write, and a torn end", 1, 2, 3, errFrame, 0},
+		{"the last frame of an earlier write, and a torn end", 2, 3, 3, errFrame, 0},
+		{"a frame of the last write, which is whole at the end", 4, 5, 0, errFrame, 0},
+		{"a frame of the last write, which is torn", 4, 5, 3, nil, 4},
+		{"the last frame", 5, 6, 0, nil, 5},
+	} {
+		damaged := bytes.Clone(log[:len(log)-c.cut])
+		clear(damaged[ends[c.from-1]:min(ends[c.to-1], len(damaged))])
+		_, notes, err := foldBytes(damaged)
+		if !errors.Is(err, c.err) || err == nil && int(notes.Size) != ends[c.kept-1] {
+			t.Errorf("%s: %+v, %v", c.about, notes, err)
+		}
+	}
+	missing := append(bytes.Clone(log[:ends[0]]), log[ends[2]:]...)
+	if _, _, err := foldBytes(missing); !errors.Is(err, errWrite) {
 		t.Error(err)
 	}
 }
 
-// Damage before a whole last frame is an error, not a torn group.
+// Damage at the end that is longer than the largest write is an error, not a torn write.
+func TestMuchDamageIsNotTorn(t *testing.T) {
+	log, _ := encode(t, smallRun(t)...)
+	if _, notes, err := foldBytes(append(bytes.Clone(log), make([]byte, maxWrite)...)); err != nil || notes.Torn != maxWrite {
+		t.Error(notes, err)
+	}
+	if _, _, err := foldBytes(append(bytes.Clone(log), make([]byte, maxWrite+1)...)); !errors.Is(err, errTorn) {
+		t.Error(err)
+	}
+}
+
+// Damage before a whole last frame is an error, not a torn write.
 func TestDamageBeforeTheEnd(t *testing.T) {
 	log, ends := encode(t, smallRun(t)...)
 	damaged := bytes.Clone(log)
@@ -162,10 +245,10 @@ func TestDamageBeforeTheEnd(t *testing.T) {
 func TestOtherFormat(t *testing.T) {
 	h := newHeader(t, 1)
 	log, _ := encode(t, h)
-	f, _ := parseLast(log)
-	payload := bytes.Replace(f.payload, []byte(`"format":1`), []byte(`"format":2`), 1)
-	other := bytes.Replace(log, f.payload, payload, 1)
-	binary.LittleEndian.PutUint32(other[headSize+len(payload):], checksum(payload))
+	f := parseLast(log)
+	payload := bytes.Replace(f.payload, []byte(`"format":2`), []byte(`"format":3`), 1)
+	f.sum = checksum(payload)
+	other := f.append(append(f.append(nil, head), payload...), tail)
 	if _, _, err := foldBytes(other); !errors.Is(err, ErrFormat) || errors.Is(err, ErrDamaged) {
 		t.Error(err)
 	}
@@ -173,7 +256,7 @@ func TestOtherFormat(t *testing.T) {
 
 // A result with the longest usual names takes few bytes.
 func TestSizes(t *testing.T) {
-	for tasks, most := range map[int]int{1: 110, 16: 16 * 25} {
+	for tasks, most := range map[int]int{1: 120, 16: 16 * 25} {
 		r := result("6f1c2a34b5d647e89fa0b1c2d3e4f506/avx512", 9_876_543, make([]uint64, tasks)...)
 		r.Process, r.At = "abcdefghijkl", time.Now()
 		for i := range r.Counts {
@@ -192,7 +275,7 @@ func FuzzLog(f *testing.F) {
 	for _, r := range records[1:] {
 		log, _ := encode(f, r)
 		f.Add(byte(0), log)
-		f.Add(byte(r.kind()), log[headSize:len(log)-tailSize])
+		f.Add(byte(r.kind()), log[labelSize:len(log)-labelSize])
 	}
 	f.Fuzz(func(t *testing.T, k byte, data []byte) {
 		if k == 0 {
@@ -201,7 +284,7 @@ func FuzzLog(f *testing.F) {
 			l.findMark(data)
 			return
 		}
-		r, err := newDecoder().decode(frame{kind: kind(k), payload: data})
+		r, err := newDecoder().decode(&frame{label: label{kind: kind(k)}, payload: data})
 		if err != nil {
 			return
 		}
@@ -210,15 +293,15 @@ func FuzzLog(f *testing.F) {
 		} else if h.validate() != nil {
 			t.Fatal("an invalid header")
 		}
-		log, err := AppendFrame(nil, r)
+		log, err := AppendFrame(nil, 1, r)
 		if err != nil {
 			t.Fatalf("%+v: %v", r, err)
 		}
-		again, ok := parseLast(log)
-		if !ok || again.kind != kind(k) {
+		again := parseLast(log)
+		if again.state != whole || again.kind != kind(k) {
 			t.Fatal("the frame is not whole")
 		}
-		if second, err := newDecoder().decode(again); err != nil || fmt.Sprintf("%+v", second) != fmt.Sprintf("%+v", r) {
+		if second, err := newDecoder().decode(&again); err != nil || fmt.Sprintf("%+v", second) != fmt.Sprintf("%+v", r) {
 			t.Fatalf("%+v, then %+v, %v", r, second, err)
 		}
 	})

@@ -151,6 +151,27 @@ func (f *facts) Task(task uint64) (o Outcome) {
 	return o
 }
 
+// differs reports whether a count differs from a recount of the task, or from the count of a machine that is not banned. Such a
+// task stays one in which counts differ, whatever else is added.
+func (f *facts) differs(task, count uint64) bool {
+	for c := &f.first[task]; c.source != 0; c = &f.more[c.next] {
+		if by := f.sources[c.source]; c.count != count && (by.recount || !by.void) {
+			return true
+		}
+	}
+	return false
+}
+
+// workerCounts returns the counts of a task by workers, in the order of their records, those of banned machines included.
+func (f *facts) workerCounts(task uint64) (counts []WorkerCount) {
+	for c := &f.first[task]; c.source != 0; c = &f.more[c.next] {
+		if by := f.sources[c.source]; !by.recount {
+			counts = append(counts, WorkerCount{by.name, by.kernel, c.count})
+		}
+	}
+	return counts
+}
+
 // side is a count of a task, and how often it was found.
 type side struct {
 	count    uint64

@@ -1,8 +1,8 @@
 package ledger
 
 // The fold says what follows from the records of a log. It depends on the set of records. Repeating a record changes only the
-// number of results. The order changes only which mark is the last one, whether it ends the log, and which machine
-// [State.Counter] names.
+// number of results. A [Dispute] repeats what results say. The order changes only which mark is the last one, whether it
+// ends the log, and which machine [State.Counter] names.
 //
 //	done(task) = it has a verdict, or R machines or more agree on it and no count differs
 //
@@ -52,8 +52,9 @@ type totals struct {
 
 // Change says what a record changed.
 type Change struct {
-	Tasks  []uint64     // tasks with a new count or recount; valid until the next record
-	Banned []queens.Ban // new bans, sorted by machine. If there are any, or a ban has ended, any task may have changed
+	Disputes []Record     // disputes that must be written before the record, so that no damage removes a dissent
+	Tasks    []uint64     // tasks with a new count or recount; valid until the next record
+	Banned   []queens.Ban // new bans, sorted by machine. If there are any, or a ban has ended, any task may have changed
 }
 
 // NewState returns the state of a log that has a header only.
@@ -70,8 +71,9 @@ func (s *State) Apply(r Record) (Change, error) {
 		return Change{}, err
 	}
 	before := s.bans
+	c := Change{Disputes: s.disputes(r)}
 	s.apply(r)
-	c := Change{Tasks: s.changed}
+	c.Tasks = s.changed
 	s.settle()
 	for _, b := range s.Bans() {
 		if _, known := before[b.Machine]; !known {
@@ -79,6 +81,25 @@ func (s *State) Apply(r Record) (Change, error) {
 		}
 	}
 	return c, nil
+}
+
+// disputes returns a [Dispute] for each task in which a new count or recount differs from a recount, or from the count of a
+// machine that is not banned.
+func (s *State) disputes(r Record) (disputes []Record) {
+	switch r := r.(type) {
+	case *Result:
+		for i, count := range r.Counts {
+			if task := r.First + uint64(i); s.differs(task, count) {
+				c := WorkerCount{r.Machine, r.Kernel, count}
+				disputes = append(disputes, &Dispute{task, append(s.workerCounts(task), c), r.At})
+			}
+		}
+	case *Recount:
+		if counts := s.workerCounts(r.Task); len(counts) > 0 && s.differs(r.Task, r.Count) {
+			disputes = append(disputes, &Dispute{r.Task, counts, r.At})
+		}
+	}
+	return disputes
 }
 
 // apply applies a valid record. If the set of void counts changes, apply only marks the totals as stale.
@@ -91,6 +112,10 @@ func (s *State) apply(r Record) {
 		source := s.source(r.Machine, source{kernel: r.Kernel})
 		for i, count := range r.Counts {
 			s.add(r.First+uint64(i), source, count)
+		}
+	case *Dispute:
+		for _, c := range r.Counts {
+			s.add(r.Task, s.source(c.Machine, source{kernel: c.Kernel}), c.Count)
 		}
 	case *Recount:
 		s.add(r.Task, s.source(r.Machine, source{kernel: r.Kernel, recount: true, deeper: r.Deeper}), r.Count)

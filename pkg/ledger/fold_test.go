@@ -39,7 +39,7 @@ func result(by string, first uint64, counts ...uint64) *Result {
 }
 
 func recounted(task, count uint64, kernel string) *Recount {
-	return &Recount{Task: task, Count: count, Machine: "home", Kernel: kernel, Why: Dispute}
+	return &Recount{Task: task, Count: count, Machine: "home", Kernel: kernel, Why: Disputed}
 }
 
 func ban(machine string) *Ban {
@@ -178,6 +178,11 @@ func TestRule5(t *testing.T) {
 	if got := s.Confirmation(nil); s.Checked() != 2 || got != want {
 		t.Errorf("%+v", got)
 	}
+	s = stateOf(t, s.header, result("a", 0, 1, 2), result("b", 0, 1), ban("b")) // a void count confirms nothing
+	want = queens.Confirmation{Tasks: s.header.Manifest.Tasks, Redundancy: 1, Machines: 1, Banned: 1}
+	if got := s.Confirmation(nil); got != want {
+		t.Errorf("%+v", got)
+	}
 }
 
 // A ban names the first task whose verdict the machine contradicts. Of several ban records, the one with the lowest task is
@@ -213,6 +218,55 @@ func TestOneMachine(t *testing.T) {
 	}
 	if _, err := s.Apply(result("b", 1, 3)); err != nil || !s.Task(1).Done {
 		t.Fatalf("two machines agree and the task is not done: %v", err)
+	}
+}
+
+// A count or recount that differs comes with a dispute, which has all counts of the task by workers, and gives the same state.
+// Void counts are no dissent.
+func TestDisputes(t *testing.T) {
+	for _, c := range []struct {
+		about   string
+		records []Record
+		want    string // machines and counts in the disputes of the last record
+	}{
+		{"the first count", []Record{result("a", 1, 5)}, ""},
+		{"an equal count", []Record{result("a", 1, 5), result("b", 1, 5)}, ""},
+		{"another count", []Record{result("a", 0, 4, 5, 6), result("b", 0, 4, 7, 8)}, "1: a5 b7; 2: a6 b8; "},
+		{"the same machine", []Record{result("a", 1, 5), result("a", 1, 7)}, "1: a5 a7; "},
+		{"a third count", []Record{result("a", 1, 5), result("b", 1, 7), result("c", 1, 5)}, "1: a5 b7 c5; "},
+		{"an equal recount", []Record{result("a", 1, 5), recounted(1, 5, "avx2")}, ""},
+		{"another recount", []Record{result("a", 1, 5), recounted(1, 7, "avx2")}, "1: a5; "},
+		{"a recount of a dispute", []Record{result("a", 1, 5), result("b", 1, 7), recounted(1, 7, "avx2")}, "1: a5 b7; "},
+		{"two recounts", []Record{recounted(1, 5, "avx2"), recounted(1, 7, "generic")}, ""},
+		{"after a recount", []Record{recounted(1, 5, "avx2"), result("a", 1, 7)}, "1: a7; "},
+		{"a void count", []Record{ban("a"), result("a", 1, 5), result("b", 1, 7)}, ""},
+		{"a void count in a dispute", []Record{ban("a"), result("a", 1, 5), result("b", 1, 7), result("c", 1, 5)}, "1: a5 b7 c5; "},
+	} {
+		s := NewState(newHeader(t, 1))
+		var last Change
+		for _, r := range c.records {
+			var err error
+			if last, err = s.Apply(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := ""
+		for _, r := range last.Disputes {
+			d := r.(*Dispute)
+			got += fmt.Sprintf("%d:", d.Task)
+			for _, c := range d.Counts {
+				got += fmt.Sprintf(" %s%d", c.Machine, c.Count)
+			}
+			got += "; "
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.about, got, c.want)
+		}
+		before := c.records[:len(c.records)-1]
+		written := slices.Concat(before, last.Disputes, c.records[len(before):])
+		if again := stateOf(t, s.header, written...); describe(again) != describe(s) {
+			t.Errorf("%s: its disputes change the state", c.about)
+		}
 	}
 }
 

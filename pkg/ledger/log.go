@@ -13,8 +13,11 @@ import (
 	"nqueens/pkg/durable"
 )
 
-// File is the name of a log in the folder of its run.
-const File = "ledger.log"
+// File is the name of a log in the folder of its run. It has no suffix, because backups leave out files like *.log.
+const File = "ledger"
+
+// fileBefore is the name that a log had in the format before this one.
+const fileBefore = "ledger.log"
 
 // Errors that a coordinator tells apart. They are wrapped with the path.
 var (
@@ -32,7 +35,8 @@ type Log struct {
 	size atomic.Int64 // on disk
 	err  error        // why nothing more is written
 
-	buffer []byte // of the last group
+	number uint32 // of the last write, modulo 2^32
+	buffer []byte // of the last write
 }
 
 // file has the methods of a file that a log needs. Tests use one that fails.
@@ -49,21 +53,15 @@ type diskFile struct{ *os.File }
 
 func (f diskFile) Sync() error { return durable.SyncData(f.File) }
 
-// Create creates the folder and the log of a new run, and opens the log. The folder must have the name of the run. The
-// error wraps [fs.ErrExist] if there is a log already.
+// Create creates the folder and the log of a new run, and opens the log. The folder must have the name of the run. At every
+// moment there is no folder of that name, or one with a whole log. The error wraps [fs.ErrExist] if there is a folder already.
 func Create(path string, h Header) (*Log, error) {
-	frame, err := AppendFrame(nil, &h)
+	frame, err := AppendFrame(nil, 1, &h)
 	if err == nil {
 		err = checkFolder(path, &h)
 	}
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o700)
-	}
-	if err == nil {
-		err = durable.WriteNew(path, frame)
-	}
-	if err == nil {
-		err = durable.SyncFolder(filepath.Dir(filepath.Dir(path)))
+		err = createFolder(filepath.Dir(path), frame)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create the ledger %s: %w", path, err)
@@ -72,8 +70,32 @@ func Create(path string, h Header) (*Log, error) {
 	return l, err
 }
 
-// Open opens the log of a run for writing, and folds it. It cuts off a torn group. The error wraps a [LockedError] if
-// another process holds the lock, and [ErrDamaged] if the log is damaged.
+// createFolder creates a folder with a log. It makes the folder under another name, and renames it.
+func createFolder(folder string, log []byte) error {
+	parent := filepath.Dir(folder)
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(folder); err == nil {
+		return &fs.PathError{Op: "create", Path: folder, Err: fs.ErrExist}
+	}
+	made, err := os.MkdirTemp(parent, ".new-")
+	if err != nil {
+		return err
+	}
+	err = durable.WriteNew(filepath.Join(made, File), log)
+	if err == nil {
+		err = os.Rename(made, folder)
+	}
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(made))
+	}
+	return durable.SyncFolder(parent)
+}
+
+// Open opens the log of a run for writing, and folds it. It cuts off a torn write, and returns when all that it has read is on
+// disk: the process that wrote it may have been killed before its sync. The error wraps a [LockedError] if another process
+// holds the lock, and [ErrDamaged] if the log is damaged.
 func Open(path string) (l *Log, state *State, notes Notes, err error) {
 	lock, err := Lock(filepath.Dir(path))
 	if err != nil {
@@ -90,46 +112,56 @@ func Open(path string) (l *Log, state *State, notes Notes, err error) {
 	if err != nil {
 		return nil, nil, notes, err
 	}
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	opened, err := durable.Open(path, os.O_RDWR)
 	if err != nil {
 		return nil, nil, notes, err
 	}
-	if notes.Torn > 0 {
-		if err = cmp.Or(file.Truncate(notes.Size), file.Sync()); err != nil {
-			return nil, nil, notes, errors.Join(err, file.Close())
-		}
+	l = &Log{path: path, file: diskFile{opened}, lock: lock}
+	if err = l.begin(&notes); err != nil {
+		return nil, nil, notes, errors.Join(err, opened.Close())
 	}
-	l = &Log{path: path, file: diskFile{file}, lock: lock}
-	l.size.Store(notes.Size)
 	return l, state, notes, nil
 }
 
-// Write adds records to the log, and returns when they are on disk. After an error, which wraps [ErrFailed], nothing more
-// is written. An invalid record gives such an error too.
-func (l *Log) Write(records ...Record) error {
-	group := l.buffer[:0]
-	for _, r := range records {
-		before := len(group)
-		var err error
-		if group, err = AppendFrame(group, r); err != nil {
-			return l.fail(err)
-		}
-		if len(group) > maxGroup && before > 0 {
-			if err := l.writeGroup(group[:before]); err != nil {
-				return err
-			}
-			group = append(group[:0], group[before:]...)
+// begin makes the log end where its last whole frame ends, and returns when that is on disk.
+func (l *Log) begin(n *Notes) error {
+	l.number = n.Write
+	l.size.Store(n.Size)
+	if n.Torn > 0 {
+		if err := l.file.Truncate(n.Size); err != nil {
+			return err
 		}
 	}
-	l.buffer = group
-	return l.writeGroup(group)
+	return l.file.Sync()
 }
 
-// writeGroup writes frames in one write. If that fails, it truncates the file to the part that is certainly on disk, and
-// nothing more is written: after a failed sync the system may drop the data that it could not write, and may report that only
-// once.
-func (l *Log) writeGroup(frames []byte) error {
-	if l.err != nil {
+// Write adds records to the log, and returns when they are on disk. Without records it does nothing: what was written before
+// is on disk. After an error, which wraps [ErrFailed], nothing more is written. An invalid record gives such an error too.
+func (l *Log) Write(records ...Record) error {
+	frames := l.buffer[:0]
+	for _, r := range records {
+		before := len(frames)
+		var err error
+		if frames, err = AppendFrame(frames, l.number+1, r); err != nil {
+			return l.fail(err)
+		}
+		if len(frames) > maxWrite && before > 0 {
+			if err := l.write(frames[:before]); err != nil {
+				return err
+			}
+			if frames, err = AppendFrame(frames[:0], l.number+1, r); err != nil {
+				return l.fail(err)
+			}
+		}
+	}
+	l.buffer = frames
+	return l.write(frames)
+}
+
+// write writes the frames of a write. If that fails, it truncates the file to the part that is certainly on disk, and nothing
+// more is written: after a failed sync the system may drop the data that it could not write, and may report that only once.
+func (l *Log) write(frames []byte) error {
+	if l.err != nil || len(frames) == 0 {
 		return l.err
 	}
 	size := l.size.Load()
@@ -140,6 +172,7 @@ func (l *Log) writeGroup(frames []byte) error {
 	if err != nil {
 		return l.fail(errors.Join(err, l.file.Truncate(size)))
 	}
+	l.number++
 	l.size.Add(int64(len(frames)))
 	return nil
 }

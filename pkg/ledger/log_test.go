@@ -18,6 +18,7 @@ type memory struct {
 	written []byte
 	writes  int // writes that succeed before the failure
 	largest int // bytes of the largest write
+	syncs   int
 	failsAt string
 	err     error
 }
@@ -36,6 +37,7 @@ func (m *memory) WriteAt(b []byte, offset int64) (int, error) {
 }
 
 func (m *memory) Sync() error {
+	m.syncs++
 	if m.failsAt == "sync" && m.writes < 0 {
 		return m.err
 	}
@@ -57,7 +59,8 @@ func newLog(t *testing.T, m *memory) *Log {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &Log{path: "ledger.log", file: m, lock: lock}
+	l := &Log{path: File, file: m, lock: lock}
+	l.number = 1
 	l.size.Store(int64(len(m.written)))
 	return l
 }
@@ -91,7 +94,25 @@ func TestFailedDisk(t *testing.T) {
 	}
 }
 
-// An invalid record makes the log fail, and no record of its group is written.
+// Each write is synced once, and a write without records not at all. Before the first write, all that was read is synced.
+func TestSyncs(t *testing.T) {
+	header, _ := encode(t, newHeader(t, 1))
+	m := &memory{written: append(header, 1, 2, 3)}
+	l := newLog(t, m)
+	if err := l.begin(&Notes{Size: int64(len(header)), Write: 1, Torn: 3}); err != nil || m.syncs != 1 || len(m.written) != len(header) {
+		t.Fatal(err, m.syncs, len(m.written))
+	}
+	for i, records := range [][]Record{{result("a", 0, 1), result("a", 1, 1)}, {}, {result("a", 2, 1)}, nil} {
+		if err := l.Write(records...); err != nil || m.syncs != 2+i/2 {
+			t.Errorf("after write %d: %d syncs, %v", i, m.syncs, err)
+		}
+	}
+	if _, notes, err := foldBytes(m.written); err != nil || notes.Write != 3 {
+		t.Errorf("%+v %v", notes, err)
+	}
+}
+
+// An invalid record makes the log fail, and no record of its write is written.
 func TestInvalidRecord(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: bytes.Clone(header)}
@@ -104,7 +125,7 @@ func TestInvalidRecord(t *testing.T) {
 	}
 }
 
-// Records are written in their order, in groups of at most maxGroup bytes.
+// Records are written in their order, in writes of at most maxWrite bytes.
 func TestWriteKeepsOrder(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: header}
@@ -127,7 +148,7 @@ func TestWriteKeepsOrder(t *testing.T) {
 		}
 		return true
 	})
-	if err != nil || next != results || m.largest > maxGroup || m.largest < maxGroup/2 {
+	if err != nil || next != results || m.largest > maxWrite || m.largest < maxWrite/2 {
 		t.Error(next, m.largest, err)
 	}
 }
@@ -174,7 +195,7 @@ func TestCreateWriteRead(t *testing.T) {
 	}
 }
 
-// Opening a log for writing cuts off a torn group, and new records follow the last whole record.
+// Opening a log for writing cuts off a torn write, and new records follow the last whole record.
 func TestOpenCutsTornGroup(t *testing.T) {
 	path, l := newRun(t)
 	if err := l.Write(result("a", 0, 1)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -39,6 +40,13 @@ func newModel(redundancy int, records []Record) *model {
 					m.counts[task] = make(map[modelCount]string)
 				}
 				m.counts[task][modelCount{r.Machine, r.Kernel, count}] = r.Machine
+			}
+		case *Dispute:
+			for _, c := range r.Counts {
+				if m.counts[r.Task] == nil {
+					m.counts[r.Task] = make(map[modelCount]string)
+				}
+				m.counts[r.Task][modelCount{c.Machine, c.Kernel, c.Count}] = c.Machine
 			}
 		case *Recount:
 			if m.recounts[r.Task] == nil {
@@ -183,7 +191,10 @@ func randomRecords(rng *rand.Rand) (records []Record) {
 	count := func() uint64 { return 1 + uint64(max(0, rng.IntN(8)-6)) }
 	by := func() string { return string(rune('a'+rng.IntN(4))) + []string{"/avx2", "/generic"}[rng.IntN(2)] }
 	for range rng.IntN(24) {
-		switch rng.IntN(8) {
+		switch rng.IntN(9) {
+		case 8:
+			machine, kernel, _ := strings.Cut(by(), "/")
+			records = append(records, &Dispute{Task: rng.Uint64N(3), Counts: []WorkerCount{{machine, kernel, count()}, {"a", "avx2", count()}}})
 		case 0, 1:
 			r := recounted(rng.Uint64N(3), count(), []string{"avx2", "generic"}[rng.IntN(2)])
 			r.Deeper, r.Machine = rng.IntN(4) == 0, by()[:1]

@@ -9,24 +9,28 @@ import (
 	"os"
 	"path/filepath"
 
+	"nqueens/pkg/durable"
 	"nqueens/pkg/queens"
 )
 
 // Notes say what a reader has found in a log besides records.
 type Notes struct {
-	Size    int64   // of the log without a torn group, in bytes; after an error, the offset of the bad frame
-	Dropped []int64 // offsets of results whose payload is damaged: they are left out
-	Torn    int64   // bytes of a group at the end that was not written as a whole
+	Size    int64   // of the log without a torn write, in bytes; after an error, the offset of the bad frame
+	Write   uint32  // number of the last write, modulo 2^32
+	Dropped []int64 // offsets of results and marks whose payload is damaged: they are left out
+	Mended  []int64 // offsets of frames whose head or tail is damaged: their records are read from the rest
+	Torn    int64   // bytes of a write at the end that was not written as a whole
 }
 
-// ErrDamaged says that a log can't be read because of damage. A torn group at the end and results with a damaged payload
-// are not such damage: see [Notes]. The error names file and offset.
+// ErrDamaged says that a log can't be read because of damage. What is in [Notes] is not such damage. The error names file
+// and offset.
 var ErrDamaged = errors.New("damaged")
 
 // Reasons for ErrDamaged.
 var (
-	errFrame  = errors.New("a frame has a wrong checksum")
-	errTorn   = fmt.Errorf("no whole frame ends it, and more than %d bytes, the largest group, have wrong checksums", maxGroup)
+	errFrame  = errors.New("a frame has wrong checksums")
+	errTorn   = fmt.Errorf("more than %d bytes, the largest write, have wrong checksums at the end", maxWrite)
+	errWrite  = errors.New("a write before this frame is missing")
 	errHeader = errors.New("it does not begin with one header")
 )
 
@@ -57,9 +61,22 @@ func Read(path string, each func(Record) error) (err error) {
 	return cmp.Or(err, unread)
 }
 
+// ErrMissing says that the folder of a run has no log.
+var ErrMissing = errors.New("its ledger is missing: copy the file " + File + " back, or remove the folder")
+
+// Missing returns why the folder of a run has no log. The error wraps [ErrFormat] if another version of the program wrote one
+// under another name, or else [ErrMissing].
+func Missing(folder string) error {
+	if _, err := os.Lstat(filepath.Join(folder, fileBefore)); err == nil {
+		return fmt.Errorf("the ledger of %s is the file %s, of format 1, and this program reads format %d: %w",
+			folder, fileBefore, Format, ErrFormat)
+	}
+	return fmt.Errorf("the run in %s: %w", folder, ErrMissing)
+}
+
 // view calls f with the present content of a log.
 func view(path string, f func(log *io.SectionReader) error) error {
-	file, err := os.Open(path)
+	file, err := durable.Open(path, os.O_RDONLY)
 	if err != nil {
 		return err
 	}
@@ -99,76 +116,104 @@ func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 	return s, n, nil
 }
 
-// largest is the size of the largest frame.
-const largest = frameSize + maxPayload
-
-// scan calls a function with each record of a log until the function returns false. Only scan and judge say what damage means.
+// scan calls a function with each record of a log until the function returns false. Only scan and torn say what damage means.
 func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, err error) {
 	size := log.Size()
 	in := bufio.NewReaderSize(log, int(min(2*largest, size)))
 	d := newDecoder()
-	for {
+	for n.Size < size || n.Size == 0 {
 		next, err := in.Peek(int(min(largest, size-n.Size)))
 		if err != nil {
 			return n, fmt.Errorf("read the ledger %s: %w", name, err)
 		}
-		f, whole := parseFrame(next)
-		if whole && f.checks {
-			var r Record
-			r, err = d.decode(f)
-			if (n.Size == 0) != (f.kind == headerKind) {
-				err = errHeader
+		f := parseFrame(next)
+		if f.state == unreadable {
+			if n.Torn, err = n.torn(log); err != nil || n.Torn > 0 {
+				return n, n.failed(name, err)
 			}
-			if err == nil && !each(r) {
-				return n, nil
-			}
-		} else {
-			err = n.judge(log, &f, whole)
 		}
-		switch {
-		case errors.Is(err, ErrFormat):
-			return n, fmt.Errorf("the ledger %s: %w", name, err)
-		case err != nil:
-			const hint = "copy an earlier state of the folder back, or count again with --new"
-			return n, fmt.Errorf("the ledger %s is %w at offset %d: %w: %s", name, ErrDamaged, n.Size, err, hint)
-		case n.Torn > 0:
+		r, err := n.enter(d, &f)
+		if err != nil {
+			return n, n.failed(name, err)
+		}
+		if r != nil && !each(r) {
 			return n, nil
 		}
-		n.Size += f.size()
-		_, _ = in.Discard(int(f.size())) // it is in the buffer
-		if n.Size == size {
-			return n, nil
-		}
+		n.Size += int64(f.size())
+		_, _ = in.Discard(f.size()) // it is in the buffer
 	}
+	return n, nil
 }
 
-// judge decides what a damaged frame means. If the log ends with a whole frame, judge leaves out a result with a damaged
-// payload, and returns an error for any other damaged frame. If the log does not, the damaged frame and all that follows is a
-// torn group. Then judge returns an error if this group has the header, or is longer than the largest group.
-func (n *Notes) judge(log *io.SectionReader, f *frame, whole bool) error {
-	left := log.Size() - n.Size
-	end, err := tail(log, min(left, largest))
-	if err != nil {
-		return err
-	}
-	_, hasEnd := parseLast(end)
+// enter notes a frame, and returns its record. Of a result or a mark with a damaged payload it returns nil. The tasks of such
+// a result are counted again. If the result differed from other counts, a [Dispute] before it has the same counts. A mark only
+// says how far the run was.
+func (n *Notes) enter(d *decoder, f *frame) (Record, error) {
+	isNext := n.Size > 0 && f.write == n.Write+1
 	switch {
-	case n.Size == 0 && !hasEnd:
-		return errHeader
-	case left > maxGroup && !hasEnd:
-		return errTorn
-	case !hasEnd:
-		n.Torn = left
-	case whole && f.kind == resultKind:
-		n.Dropped = append(n.Dropped, n.Size)
-	default:
-		return errFrame
+	case (n.Size == 0) != (f.kind == headerKind):
+		return nil, errHeader
+	case n.Size > 0 && f.write != n.Write && !isNext:
+		return nil, errWrite
 	}
-	return nil
+	n.Write = f.write
+	switch f.state {
+	case damaged:
+		if f.kind != resultKind && f.kind != markKind {
+			return nil, fmt.Errorf("%w: its record, of kind %c, can't be left out", errFrame, f.kind)
+		}
+		n.Dropped = append(n.Dropped, n.Size)
+		return nil, nil
+	case mended:
+		n.Mended = append(n.Mended, n.Size)
+	}
+	return d.decode(f)
 }
 
-// tail returns the given number of bytes at the end of a log.
-func tail(log *io.SectionReader, size int64) ([]byte, error) {
+// failed returns the error of a log that can't be read.
+func (n *Notes) failed(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrFormat):
+		return fmt.Errorf("the ledger %s: %w", name, err)
+	}
+	const hint = "copy an earlier state of the folder back, or count again with --new"
+	return fmt.Errorf("the ledger %s is %w at offset %d: %w: %s", name, ErrDamaged, n.Size, err, hint)
+}
+
+// torn returns the number of bytes from an unreadable frame to the end of a log, if they are what is left of a write that was
+// not written as a whole. They are damage, and torn returns an error, if they have the header, are longer than the largest
+// write, have a frame of a later write, or end with a whole frame.
+func (n *Notes) torn(log *io.SectionReader) (bytes int64, err error) {
+	left := log.Size() - n.Size
+	switch {
+	case n.Size == 0:
+		return 0, errHeader
+	case left > maxWrite:
+		return 0, errTorn
+	}
+	rest, err := last(log, left)
+	if err != nil {
+		return 0, err
+	}
+	if parseLast(rest).state != unreadable {
+		return 0, errFrame
+	}
+	for at := 1; at+frameSize <= len(rest); at++ {
+		if _, ok := parseLabel(rest[at:], head); !ok {
+			continue
+		}
+		f := parseFrame(rest[at:])
+		if f.state != unreadable && f.write != n.Write {
+			return 0, errFrame
+		}
+	}
+	return left, nil
+}
+
+// last returns the given number of bytes at the end of a log.
+func last(log *io.SectionReader, size int64) ([]byte, error) {
 	b := make([]byte, size)
 	_, err := io.ReadFull(io.NewSectionReader(log, log.Size()-size, size), b)
 	return b, err
@@ -195,7 +240,7 @@ func ReadLast(path string) (l Last, err error) {
 		if err != nil {
 			return err
 		}
-		end, err := tail(log, min(log.Size(), 1<<20))
+		end, err := last(log, min(log.Size(), 1<<20))
 		if err != nil {
 			return err
 		}
@@ -205,24 +250,38 @@ func ReadLast(path string) (l Last, err error) {
 	return l, err
 }
 
-// findMark searches b backward for the last mark, and skips bytes that belong to no whole frame.
+// findMark searches b backward for the last mark, and skips bytes that belong to no frame.
 func (l *Last) findMark(b []byte) {
-	for end := len(b); end >= frameSize; {
-		f, ok := parseLast(b[:end])
-		switch {
-		case !ok:
+	seen := len(b) // what follows has been looked at
+	for end := len(b); end >= frameSize && l.Mark == nil; {
+		f := parseLast(b[:end])
+		if f.state == unreadable {
 			end--
-		case f.kind != markKind:
-			end -= int(f.size())
-		default:
-			d := decoder{header: l.Header}
-			if r, err := d.decode(f); err == nil {
-				l.Mark = r.(*Mark)
-			}
-			if l.Mark != nil && end == len(b) {
-				l.State = l.Mark.State
-			}
-			return
+			continue
 		}
+		if g := parseFrame(b[end:seen]); g.state == mended { // its tail is damaged
+			l.take(&g, end+g.size() == len(b))
+		}
+		if l.Mark == nil {
+			l.take(&f, end == len(b))
+		}
+		end -= f.size()
+		seen = end
+	}
+}
+
+// take enters the mark of a frame, if it has one. The parameter ends says that the frame ends the log.
+func (l *Last) take(f *frame, ends bool) {
+	if f.kind != markKind || f.state == damaged {
+		return
+	}
+	d := decoder{header: l.Header}
+	r, err := d.decode(f)
+	if err != nil {
+		return
+	}
+	l.Mark = r.(*Mark)
+	if ends {
+		l.State = l.Mark.State
 	}
 }

@@ -17,13 +17,13 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Format is the version of the log that this program reads and writes.
-const Format = 1
+// Format is the version of the log that this program reads and writes. A change of a record or a frame needs another one.
+const Format = 2
 
 // ErrFormat says that a log has another format: another version of the program wrote it.
 var ErrFormat = errors.New("use the version of the program that wrote it")
 
-// Record is one of *[Header], *[Start], *[Result], *[Recount], *[Ban] and *[Mark].
+// Record is one of *[Header], *[Start], *[Result], *[Dispute], *[Recount], *[Ban] and *[Mark].
 type Record interface{ kind() kind }
 
 // kind is the kind of a record in its frame.
@@ -33,6 +33,7 @@ const (
 	headerKind  kind = 'H'
 	startKind   kind = 'S'
 	resultKind  kind = 'R'
+	disputeKind kind = 'D'
 	recountKind kind = 'C'
 	banKind     kind = 'B'
 	markKind    kind = 'M'
@@ -41,6 +42,7 @@ const (
 func (*Header) kind() kind  { return headerKind }
 func (*Start) kind() kind   { return startKind }
 func (*Result) kind() kind  { return resultKind }
+func (*Dispute) kind() kind { return disputeKind }
 func (*Recount) kind() kind { return recountKind }
 func (*Ban) kind() kind     { return banKind }
 func (*Mark) kind() kind    { return markKind }
@@ -78,6 +80,22 @@ type Result struct {
 	At       time.Time     // whole milliseconds
 }
 
+// Dispute has the counts of a task by workers, when counts or recounts of the task differ. It is written before the record that
+// differs, and has the count of that record too. So every dissent is in two records, and damage to a dispute is an error: if a
+// result is damaged and left out, no dissent is lost.
+type Dispute struct {
+	Task   uint64        `json:"task"`
+	Counts []WorkerCount `json:"counts"`
+	At     time.Time     `json:"at"`
+}
+
+// WorkerCount is a count of one task by workers of a machine.
+type WorkerCount struct {
+	Machine string `json:"machine"`
+	Kernel  string `json:"kernel"`
+	Count   uint64 `json:"count"`
+}
+
 // Recount is the coordinator's own count of a task.
 type Recount struct {
 	Task    uint64    `json:"task"`
@@ -94,7 +112,7 @@ type Why string
 
 // The reasons of recounts.
 const (
-	Dispute     Why = "dispute"      // counts differ
+	Disputed    Why = "dispute"      // counts differ
 	SpotCheck   Why = "spot check"   // no second machine is present
 	LostWorkers Why = "lost workers" // three workers lost the task
 )
@@ -131,8 +149,17 @@ func validate(r Record, tasks uint64) error {
 				r.Tasks, len(r.Counts), r.Searched, r.At)
 		}
 		return cmp.Or(r.Range.Validate(tasks), queens.ValidateMachine(r.Machine))
+	case *Dispute:
+		err := oneTask(r.Task)
+		for _, c := range r.Counts {
+			err = cmp.Or(err, queens.ValidateMachine(c.Machine), queens.ValidateName("a kernel", c.Kernel))
+		}
+		if len(r.Counts) == 0 {
+			err = cmp.Or(err, errors.New("a dispute without counts"))
+		}
+		return err
 	case *Recount:
-		if r.Why != Dispute && r.Why != SpotCheck && r.Why != LostWorkers {
+		if r.Why != Disputed && r.Why != SpotCheck && r.Why != LostWorkers {
 			return fmt.Errorf("a recount for the reason %.80q", r.Why)
 		}
 		return cmp.Or(oneTask(r.Task), queens.ValidateMachine(r.Machine), queens.ValidateName("a kernel", r.Kernel))
@@ -212,11 +239,11 @@ func newDecoder() *decoder {
 var errRecord = errors.New("a record that can't be decoded")
 
 // decode returns the record of a frame if it is valid in this log.
-func (d *decoder) decode(f frame) (r Record, err error) {
+func (d *decoder) decode(f *frame) (r Record, err error) {
 	if f.kind == resultKind {
 		r, err = &d.result, d.decodeResult(f.payload)
 	} else {
-		records := []Record{new(Header), new(Start), new(Recount), new(Ban), new(Mark)}
+		records := []Record{new(Header), new(Start), new(Dispute), new(Recount), new(Ban), new(Mark)}
 		i := slices.IndexFunc(records, func(r Record) bool { return r.kind() == f.kind })
 		if i < 0 {
 			return nil, fmt.Errorf("%w: kind %d", errRecord, f.kind)

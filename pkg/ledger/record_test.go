@@ -15,20 +15,20 @@ import (
 
 // decode decodes a record of a log whose header is not known.
 func decode(k kind, payload []byte) (Record, error) {
-	return newDecoder().decode(frame{kind: k, payload: payload})
+	return newDecoder().decode(&frame{label: label{kind: k}, payload: payload})
 }
 
 // An invalid record is neither written nor read. Each case changes one field.
 func TestInvalidRecords(t *testing.T) {
 	refused := func(name string, ok bool, r Record) {
 		t.Helper()
-		framed, err := AppendFrame([]byte("before"), r)
+		framed, err := AppendFrame([]byte("before"), 1, r)
 		if (err == nil) != ok || err != nil && string(framed) != "before" {
 			t.Errorf("%s is written: %v", name, err)
 		}
 		if result, is := r.(*Result); is {
 			if err == nil {
-				_, err = decode(resultKind, framed[len("before")+headSize:len(framed)-tailSize])
+				_, err = decode(resultKind, framed[len("before")+labelSize:len(framed)-labelSize])
 			}
 			if err != nil && ok {
 				t.Errorf("%s: %+v is not read: %v", name, result, err)
@@ -62,10 +62,15 @@ func TestInvalidRecords(t *testing.T) {
 	long := strings.Repeat("x", 129)
 	refused("a start", true, &Start{Number: 1, At: at})
 	refused("a long version", false, &Start{Number: 1, Version: long, At: at})
-	for why, ok := range map[Why]bool{Dispute: true, SpotCheck: true, LostWorkers: true, "": false, "fun": false} {
+	for why, ok := range map[Why]bool{Disputed: true, SpotCheck: true, LostWorkers: true, "": false, "fun": false} {
 		refused("a recount for "+string(why), ok, &Recount{Machine: "home", Why: why, At: at})
 	}
-	refused("a recount by a long kernel", false, &Recount{Machine: "home", Why: Dispute, Kernel: long, At: at})
+	refused("a recount by a long kernel", false, &Recount{Machine: "home", Why: Disputed, Kernel: long, At: at})
+	refused("a dispute", true, &Dispute{Counts: []WorkerCount{{"a", "avx2", math.MaxUint64}}, At: at})
+	refused("a dispute without counts", false, &Dispute{At: at})
+	refused("a dispute of nobody", false, &Dispute{Counts: []WorkerCount{{"", "avx2", 1}}, At: at})
+	refused("a dispute by a long kernel", false, &Dispute{Counts: []WorkerCount{{"a", long, 1}}, At: at})
+	refused("a dispute of no task", false, &Dispute{Task: math.MaxUint64, Counts: []WorkerCount{{"a", "avx2", 1}}, At: at})
 	refused("a ban", true, &Ban{Ban: queens.Ban{Machine: "a"}, At: at})
 	refused("a ban of nobody", false, &Ban{At: at})
 	changedMark := func(name string, s queens.State, ok bool, change func(m *Mark)) {
@@ -149,8 +154,8 @@ func TestInvalidPayloads(t *testing.T) {
 			t.Errorf("%c %s is accepted", k, text)
 		}
 	}
-	err = refused(headerKind, []byte(`{"format":2,"other":[]}`))
-	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "format 2") {
+	err = refused(headerKind, []byte(`{"format":3,"other":[]}`))
+	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "format 3") {
 		t.Errorf("a header of another format: %v", err)
 	}
 	var s Secret
@@ -165,22 +170,17 @@ func TestInvalidPayloads(t *testing.T) {
 func TestLargestFrame(t *testing.T) {
 	few, _ := payloadOf(result("a", 0, make([]uint64, 1<<19)...))
 	most := 1<<19 + maxPayload - len(few)
-	framed, err := AppendFrame(nil, result("a", 0, make([]uint64, most)...))
+	framed, err := AppendFrame(nil, 1, result("a", 0, make([]uint64, most)...))
 	if err != nil || len(framed) != maxPayload+frameSize {
 		t.Fatalf("%d bytes, error %v", len(framed), err)
 	}
-	if f, ok := parseFrame(framed); !ok || !f.checks || f.size() != int64(len(framed)) {
+	if f := parseFrame(framed); f.state != whole || f.size() != len(framed) {
 		t.Error("it is not read")
 	}
-	if f, ok := parseLast(append([]byte("before"), framed...)); !ok || f.kind != resultKind {
+	if f := parseLast(append([]byte("before"), framed...)); f.state != whole || f.kind != resultKind {
 		t.Error("it is not read from the end")
 	}
-	if none, err := AppendFrame(nil, result("a", 0, make([]uint64, most+1)...)); err == nil || len(none) > 0 {
+	if none, err := AppendFrame(nil, 1, result("a", 0, make([]uint64, most+1)...)); err == nil || len(none) > 0 {
 		t.Errorf("%d bytes are written, error %v", len(none), err)
-	}
-	// The last 4 bytes say that the last frame begins with the first byte. The frame there is 4 bytes smaller.
-	small, _ := AppendFrame(nil, mark(queens.Running))
-	if _, ok := parseLast(binary.LittleEndian.AppendUint32(small, uint32(len(small)+4-frameSize))); ok {
-		t.Error("bytes after a frame are a part of it")
 	}
 }

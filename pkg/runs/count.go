@@ -34,7 +34,8 @@ func (c *Count) equals(d *Count) bool {
 }
 
 // Of returns the newest unfinished run of a count, or else its newest complete run, or nil. If there is no unfinished run, and
-// a run of the same board side can't be read, the error wraps [ErrUnreadable]. It may also wrap [ErrFolder].
+// a run of the same board side can't be read, the error wraps [ErrUnreadable]. Runs of another format are not in the way. The
+// error may also wrap [ErrFolder].
 func (s *Store) Of(c Count) (*Run, error) {
 	list, err := s.List()
 	if err != nil {
@@ -45,6 +46,7 @@ func (s *Store) Of(c Count) (*Run, error) {
 	for i := range list {
 		r := &list[i]
 		switch {
+		case errors.Is(r.Err, ledger.ErrFormat):
 		case r.Err != nil && strings.HasPrefix(r.Name, fmt.Sprintf("n%d-", c.N)):
 			blocked = errors.Join(blocked, fmt.Errorf("run %s %w: %w", r.Name, ErrUnreadable, r.Err))
 		case r.Err != nil || !c.equals(new(CountOf(r.Header))):
@@ -63,11 +65,11 @@ func (s *Store) Of(c Count) (*Run, error) {
 // removedPrefix begins the names of the folders of runs that are being removed: the store has a run as a whole or not at all.
 const removedPrefix = ".removed-"
 
-// Remove removes a run and returns the size of its files in bytes; with dryRun it removes nothing. Otherwise it also removes
+// Remove removes a run, even one whose ledger is missing, and returns the size of its files in bytes; with dryRun it removes nothing. Otherwise it also removes
 // the folders that interrupted calls have left. The error wraps a [ledger.LockedError] if a process works on the run, or
 // [ErrNoRun], or comes from the file system.
 func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
-	if err := s.check(name); err != nil {
+	if err := s.checkFolder(name); err != nil {
 		return 0, err
 	}
 	folder, removed := s.Folder(name), s.Folder(removedPrefix+name)

@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -103,15 +104,30 @@ func (s *Store) Load(name string) (*ledger.State, ledger.Notes, error) {
 
 // check returns an error unless the store has a ledger of the run.
 func (s *Store) check(name string) error {
-	if err := queens.ValidateRun(name); err != nil {
+	if err := s.checkFolder(name); err != nil {
 		return err
 	}
 	_, err := os.Stat(s.Ledger(name))
 	if errors.Is(err, fs.ErrNotExist) {
+		err = ledger.Missing(s.Folder(name))
+	}
+	return err
+}
+
+// checkFolder returns an error unless the store has a folder of the run.
+func (s *Store) checkFolder(name string) error {
+	if err := queens.ValidateRun(name); err != nil {
+		return err
+	}
+	info, err := os.Stat(s.Folder(name))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		err = fmt.Errorf("%w %s in %s", ErrNoRun, name, s.path)
 	}
 	return err
 }
+
+// ofRun matches the names that newName gives.
+var ofRun = regexp.MustCompile(`^n[0-9]+-`)
 
 // newName returns a name for a run of board side n that starts at the given time, such as n18-20261120-153012-ab12.
 func newName(n int, at time.Time) string {
@@ -120,7 +136,8 @@ func newName(n int, at time.Time) string {
 	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"), hex.EncodeToString(suffix[:]))
 }
 
-// names returns the names of all folders with a ledger. For folders that can't be read it returns the errors.
+// names returns the names of all folders with a ledger. For folders of runs that have none, or that can't be read, it returns
+// the errors. Other folders, such as join, are no runs.
 func (s *Store) names() (names []string, unreadable map[string]error, err error) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -136,8 +153,11 @@ func (s *Store) names() (names []string, unreadable map[string]error, err error)
 		switch {
 		case err == nil:
 			names = append(names, name)
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+		case errors.Is(err, syscall.ENOTDIR):
+		case !errors.Is(err, fs.ErrNotExist):
 			unreadable[name] = err
+		case ofRun.MatchString(name):
+			unreadable[name] = ledger.Missing(s.Folder(name))
 		}
 	}
 	return names, unreadable, nil

@@ -90,7 +90,7 @@ func TestList(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	l.SetServer("nats://10.0.0.1:4222")
-	for _, name := range []string{"notes", "n8-empty"} {
+	for _, name := range []string{"notes", "join", "9-empty"} {
 		if err := os.Mkdir(s.Folder(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A run with a damaged byte in its header or its last mark is listed as unreadable or interrupted.
+// A run with a damaged byte in its header or its last mark is listed as unreadable or interrupted, unless the byte can be done
+// without.
 func TestListBelievesWhatChecks(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 6, 1)
@@ -133,8 +134,40 @@ func TestListBelievesWhatChecks(t *testing.T) {
 		if err := os.WriteFile(s.Ledger(name), damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := s.Inspect(name); r.Status() != runs.Unreadable && r.Status() != runs.Interrupted {
+		r := s.Inspect(name)
+		believed := r.Status() == string(queens.Complete) && r.Total().String() == "4"
+		if !believed && r.Status() != runs.Unreadable && r.Status() != runs.Interrupted {
 			t.Fatalf("byte %d: %s %v", i, r.Status(), r.Total())
+		}
+	}
+}
+
+// A run without its ledger is listed as unreadable, and no other run of its count is chosen. A run of the format before is
+// unreadable too, but not in the way. Both can be removed.
+func TestMissingLedger(t *testing.T) {
+	s := newStore(t)
+	h := header(t, 8, 1)
+	for _, c := range []struct {
+		file string // that is there instead
+		err  error
+		of   error
+	}{{"ledger.new", ledger.ErrMissing, runs.ErrUnreadable}, {"ledger.log", ledger.ErrFormat, nil}} {
+		name := newRun(t, s, h)
+		if err := os.Rename(s.Ledger(name), filepath.Join(s.Folder(name), c.file)); err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.List()
+		if err != nil || len(list) != 1 || list[0].Status() != runs.Unreadable || !errors.Is(list[0].Err, c.err) {
+			t.Errorf("%s: %+v %v", c.file, list, err)
+		}
+		if r, err := s.Of(runs.CountOf(&h)); r != nil || !errors.Is(err, c.of) {
+			t.Errorf("%s: %+v %v", c.file, r, err)
+		}
+		if _, _, err := s.Load(name); !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", c.file, err)
+		}
+		if _, err := s.Remove(name, false); err != nil {
+			t.Errorf("%s: %v", c.file, err)
 		}
 	}
 }

@@ -168,8 +168,11 @@ func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 	if s.run, s.state, notes, err = cfg.Store.Open(name); err != nil {
 		return nil, err
 	}
-	if len(notes.Dropped) > 0 {
-		cfg.Log.Warn().Int("results", len(notes.Dropped)).Msg("the ledger has damaged results: their tasks are counted again")
+	if n := len(notes.Dropped); n > 0 {
+		cfg.Log.Warn().Int("records", n).Msg("the ledger has damaged results or marks: tasks of these results are counted again")
+	}
+	if n := len(notes.Mended); n > 0 {
+		cfg.Log.Warn().Int("records", n).Msg("the ledger has damaged bytes, which hide no record: check the disk")
 	}
 	if notes.Torn > 0 {
 		cfg.Log.Warn().Int64("bytes", notes.Torn).Msg("the last results were not written as a whole: they are counted again")

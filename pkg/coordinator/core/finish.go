@@ -28,7 +28,7 @@ func (c *Core) startRecount(now time.Duration) {
 	}
 	task, why := slices.Min(tasks), ledger.LostWorkers
 	if c.judge.isDispute(task) {
-		why = ledger.Dispute
+		why = ledger.Disputed
 	}
 	c.recount(now, task, why)
 }
@@ -66,14 +66,17 @@ func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
 	}
 }
 
-// RecountDone handles the end of the commanded recount. err says why there is no count, for example because the child process
-// died, or its search no longer advanced.
+// RecountDone handles the end of the commanded recount. err says why there is no count, for example
+// because the child process died, or its search no longer advanced. If err wraps
+// [queens.ErrIncomplete], no recount can be made here, and the run stops.
 func (c *Core) RecountDone(now time.Duration, count uint64, err error) {
 	c.advance(now)
 	r := c.judge.running
 	c.judge.running = nil
 	switch {
 	case c.over != nil:
+	case errors.Is(err, queens.ErrIncomplete):
+		c.Stop(now, err)
 	case err != nil:
 		c.judge.died = append(c.judge.died, *r)
 		c.line(true, "the recount of task %d by kernel %s failed: %v", r.Task, r.way(), err)

@@ -75,7 +75,7 @@ func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 		c.fail(now, "a record that is not of this run: %w", err)
 		return
 	}
-	c.out.Records = append(c.out.Records, r)
+	c.out.Records = append(append(c.out.Records, change.Disputes...), r)
 	for _, task := range change.Tasks {
 		if result, ok := r.(*ledger.Result); ok {
 			c.judge.counts(result.Machine, task)

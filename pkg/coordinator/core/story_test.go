@@ -172,10 +172,14 @@ func (s *story) input(words []string) {
 			d.Results = append(d.Results, r)
 		}
 		s.core.Delivered(at, d)
-	case "recounted": // COUNT|fails
-		if args[0] == "fails" {
+	case "recounted": // COUNT|fails|replaced
+		switch args[0] {
+		case "fails":
 			s.core.RecountDone(at, 0, errors.New("signal: killed"))
-		} else {
+		case "replaced":
+			err := fmt.Errorf("%w: the program was replaced: start it again", queens.ErrIncomplete)
+			s.core.RecountDone(at, 0, err)
+		default:
 			s.core.RecountDone(at, s.number(args[0]), nil)
 		}
 	case "total": // [wrong|fails]
@@ -244,6 +248,12 @@ func (s *story) print(timed bool) {
 		switch r := r.(type) {
 		case *ledger.Result:
 			say("record %s by %s: %v", r.Range, r.Machine, r.Counts)
+		case *ledger.Dispute:
+			text := fmt.Sprintf("record dispute %d:", r.Task)
+			for _, c := range r.Counts {
+				text += fmt.Sprintf(" %s=%d", c.Machine, c.Count)
+			}
+			say("%s", text)
 		case *ledger.Recount:
 			say("record recount %d: %d", r.Task, r.Count)
 		case *ledger.Ban:

@@ -36,11 +36,11 @@ type host struct {
 // startHost starts a coordinator with the log that is on the disk.
 func (w *world) startHost() {
 	state, notes, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
-	if err != nil || len(notes.Dropped) > 0 {
+	if err != nil || len(notes.Dropped)+len(notes.Mended) > 0 {
 		w.fail("the log can't be read: %v, %v", err, notes)
 		return
 	}
-	w.disk = w.disk[:notes.Size]
+	w.disk, w.writes = w.disk[:notes.Size], notes.Write
 	w.checkDisk(state)
 	if ended := state.Ended(); ended != "" { // the last process recorded its end and was killed
 		w.end = &End{State: ended, Total: (*big.Int)(state.Mark().Total)}
@@ -247,13 +247,17 @@ func (h *host) Write(records ...ledger.Record) error {
 		w.disk = append(w.disk, written[:w.faults.between(0, time.Duration(len(written)))]...)
 		return errors.New("the disk fails")
 	}
-	w.disk = append(w.disk, written...)
+	if len(written) > 0 {
+		w.disk = append(w.disk, written...)
+		w.writes++
+	}
 	return nil
 }
 
+// appendFrames appends the frames of the next write.
 func (w *world) appendFrames(log []byte, records []ledger.Record) []byte {
 	for _, r := range records {
-		longer, err := ledger.AppendFrame(log, r)
+		longer, err := ledger.AppendFrame(log, w.writes+1, r)
 		if err != nil {
 			w.fail("a record that can't be written: %v", err)
 		}

@@ -25,6 +25,7 @@ type world struct {
 	truth     []uint64 // the true count of each task
 	total     *big.Int
 	disk      []byte // what is on the disk
+	writes    uint32 // number of the last write on the disk
 	home      string // the machine of the coordinator
 	host      *host  // the coordinator, or nil while none runs
 	starts    uint64
@@ -163,7 +164,7 @@ func newWorld(s setup, f faults, trace func(string, ...any)) *world {
 		w.total.Add(w.total, new(big.Int).SetUint64(weight*w.truth[task]))
 	}
 	var err error
-	if w.disk, err = ledger.AppendFrame(nil, &w.header); err != nil {
+	if w.disk, err = ledger.AppendFrame(nil, 1, &w.header); err != nil {
 		panic(err)
 	}
 	for i := range s.machines {
