@@ -114,7 +114,7 @@ type Why string
 const (
 	Disputed    Why = "dispute"      // counts differ
 	SpotCheck   Why = "spot check"   // no second machine is present
-	LostWorkers Why = "lost workers" // three workers lost the task
+	LostWorkers Why = "lost workers" // workers lost the task three times, or hold it for too long
 )
 
 // Ban says that a machine is banned. It is written with the record from which it follows, so that the ban stands even if the

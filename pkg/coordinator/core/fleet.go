@@ -37,6 +37,7 @@ type worker struct {
 	drops   []queens.Range
 	rate    rate
 	tasks   uint64 // that it counted since this start
+	results uint64 // recorded since this start
 }
 
 // wants reports whether a kept request of the worker asks for work.
@@ -73,6 +74,7 @@ type fleet struct {
 	connected bool
 	searchers int           // of all present workers
 	speed     float64       // of all these searchers, as measured last; 0 before the first results
+	median    float64       // of the speeds of a searcher of each present worker; 0 before the first results
 	measured  time.Duration // when speed was measured
 }
 
@@ -190,6 +192,16 @@ func (f *fleet) waiting() []*worker {
 	})
 }
 
+// anybody reports whether a worker is present.
+func (f *fleet) anybody() bool {
+	for _, w := range f.workers {
+		if w.present {
+			return true
+		}
+	}
+	return false
+}
+
 // machines returns the names of the machines of present workers, in order.
 func (f *fleet) machines() (names []string) {
 	for _, w := range f.sorted((*worker).takesPart) {
@@ -198,18 +210,25 @@ func (f *fleet) machines() (names []string) {
 	return slices.Compact(names)
 }
 
-// measure measures the speed of all searchers together, at most once a second. Searchers without a result count as fast as the
-// others.
+// measure measures the speed of all searchers together, and the median speed, at most once a second. Searchers without a result
+// count as fast as the others.
 func (f *fleet) measure(now time.Duration) {
 	if now-f.measured < measureEvery {
 		return
 	}
 	speed, known := 0.0, 0
+	var speeds []float64
 	for _, w := range f.sorted((*worker).takesPart) { // sorted: the order changes a sum of floats
 		if w.rate.speed() > 0 {
 			speed += w.rate.speed() * float64(w.request.Searchers)
 			known += w.request.Searchers
+			speeds = append(speeds, w.rate.speed())
 		}
+	}
+	f.median = 0
+	if len(speeds) > 0 {
+		slices.Sort(speeds)
+		f.median = speeds[len(speeds)/2]
 	}
 	f.speed, f.measured = speed/float64(max(known, 1))*float64(f.searchers), now
 }

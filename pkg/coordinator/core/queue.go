@@ -22,6 +22,9 @@ type queue struct {
 	ends    []uint64                     // for each class, the id after its last task
 }
 
+// overdue reports whether others would have finished the hold's range long ago.
+func (h *hold) overdue() bool { return h.late >= 0 }
+
 // heldRange finds the hold of a range.
 type heldRange map[queens.Range]*hold
 
@@ -35,6 +38,7 @@ type hold struct {
 	begun  bool          // its search has begun
 	began  time.Duration // when its search began, or when it was handed out
 	end    time.Duration // when its search will end, as it was estimated last
+	late   time.Duration // how long it is overdue, by the last tick; negative before: see overdue.go
 }
 
 func newQueue(ends []uint64) *queue {
@@ -130,7 +134,7 @@ func (q *queue) take(now time.Duration, p queens.Process, most func(class int) u
 // returns, and the machine of the process must not have counted it. hold returns nil if there is no such task. The process must
 // not hold the range already.
 func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool) *hold {
-	h := &hold{Range: r, holder: p, since: now, began: now}
+	h := &hold{Range: r, holder: p, since: now, began: now, late: -1}
 	own := []*hold{h}
 	for task := r.First; task < r.End(); task++ {
 		if !awaited(task) {
@@ -151,6 +155,16 @@ func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaite
 	}
 	q.holds[p][r] = h
 	return h
+}
+
+// punctual returns how many holds of a task are not overdue.
+func (q *queue) punctual(task uint64) (holds int) {
+	for _, h := range q.holders[task] {
+		if !h.overdue() {
+			holds++
+		}
+	}
+	return holds
 }
 
 // held reports whether any process holds a task.

@@ -60,6 +60,8 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	}
 	w.rate.add(work, solutions, r.Searched)
 	w.tasks += r.Counted.Tasks
+	w.results++
+	c.changed = c.changed || w.wants() // it may get more now: see hoards
 	c.record(now, &ledger.Result{
 		Machine: machine, Process: w.process.Name, Kernel: r.Kernel, Range: r.Counted, Hash: r.Hash, Counts: r.Counts,
 		Searched: r.Searched, At: c.at(now),
@@ -115,8 +117,9 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 			continue
 		}
 		for _, h := range old.holdsOf(w.process) {
-			if again := c.adopt(h.began, w.process, h.Range); again != nil {
-				again.listed, again.begun = h.listed, h.begun
+			if again := c.adopt(h.since, w.process, h.Range, nobody); again != nil {
+				again.listed, again.begun, again.began = h.listed, h.begun, h.began
+				again.late = h.late
 			} else {
 				w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 			}

@@ -128,7 +128,7 @@ func (w *world) checkFleet(c *Core) {
 		if !p.kept || w.now < w.host.frozen {
 			continue
 		}
-		if by := p.request.Origin.(*proc); by.asked == p.request.Number {
+		if by, isProc := p.request.Origin.(*proc); isProc && by.asked == p.request.Number {
 			for _, r := range by.listed {
 				if c.queue.holds[p.process][r] == nil && !by.delivered[r] {
 					w.fail("%s is not told to drop %v: %v, %v, drops %v", p.process.Name, r, c.queue.holders[r.First], c.state.Counter(r.First), p.drops)
@@ -138,7 +138,7 @@ func (w *world) checkFleet(c *Core) {
 		if w.now-p.asked > 7500*time.Millisecond && w.now-w.host.gap > 5*time.Second {
 			w.fail("a request of %s is kept for %v", p.process.Name, w.now-p.asked)
 		}
-		if _, _, found := c.queue.lowest(p.process.Machine); found && c.over == nil && p.wants() && w.now > c.clock.handOut+time.Second/2 && w.now-w.host.gap > time.Second {
+		if _, _, found := c.queue.lowest(p.process.Machine); found && c.over == nil && p.wants() && !c.hoards(p) && c.mostChunks(p) > 0 && w.now > c.clock.handOut+time.Second/2 && w.now-w.host.gap > time.Second {
 			w.fail("work waits for %s, whose request is kept", p.process.Name)
 		}
 	}
@@ -163,7 +163,7 @@ func (w *world) checkReply(h *host, r *Reply) {
 	c := h.core
 	for _, drop := range r.Drop {
 		for task := drop.First; task < drop.End() && c.over == nil && !c.state.Banned(r.To.Machine); task++ {
-			if need := c.judge.need(task); (need == needCount || need == needCheck) && c.state.Counter(task) != r.To.Machine &&
+			if need := c.judge.need(task); (need == needCount || need == needCheck) && !c.machineHolds(r.To, task) && c.state.Counter(task) != r.To.Machine &&
 				!slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool { return h.holder == r.To && h.Range != drop }) {
 				w.fail("%s is told to drop %v, but task %d needs its count", r.To.Name, drop, task)
 			}
@@ -273,6 +273,9 @@ func (w *world) checkRecount(h *host, r *Attempt) {
 	recounts := slices.DeleteFunc(h.state.Counts(r.Task), func(c ledger.Count) bool { return !c.Recount })
 	if slices.ContainsFunc(recounts, func(c ledger.Count) bool { return c.Machine == w.home && c.Kernel == r.Kernel && c.Deeper == r.Deeper }) {
 		w.fail("task %d is recounted twice by %s", r.Task, r.way())
+	}
+	if task, found := h.core.abandoned(); found && task == r.Task {
+		return
 	}
 	if r.Why != ledger.LostWorkers || len(recounts) > 0 {
 		return

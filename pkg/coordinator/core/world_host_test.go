@@ -289,8 +289,8 @@ func (h *host) reply(r Reply) {
 		reply.Chunks = append(reply.Chunks, queens.Chunk{Range: of, Ticket: ticket(r.To.Machine, of), Board: w.header.Manifest.Classes[class].Board})
 	}
 	w.trace("%v reply to %s/%s #%d %v drop %v %s", w.now, r.To.Machine, r.To.Name, r.Number, r.Chunks, r.Drop, r.Refused)
-	if p := r.Origin.(*proc); !h.cut {
-		w.send(func() { p.input(func() { p.core.Replied(w.now, w.header.Run, reply.Number, reply) }) })
+	if !h.cut {
+		w.send(func() { r.Origin.(client).replied(r.To, reply) })
 	}
 }
 
@@ -308,17 +308,20 @@ func (h *host) sendReceipts(r Receipts) {
 		}
 	}
 	if !h.cut {
-		w.send(func() {
-			sent.by.input(func() {
-				sent.by.core.Receipted(w.now, w.header.Run, sent.number, &queens.DeliveryReply{Instance: h.core.options.Instance, Receipts: slices.Clone(r.Receipts)})
-			})
-		})
+		reply := &queens.DeliveryReply{Instance: h.core.options.Instance, Receipts: slices.Clone(r.Receipts)}
+		w.send(func() { sent.by.receipted(sent.number, reply) })
 	}
+}
+
+// client is what sends requests and deliveries to a coordinator: a worker process, or a hoarder.
+type client interface {
+	replied(to queens.Process, reply *queens.WorkReply)
+	receipted(number uint64, reply *queens.DeliveryReply)
 }
 
 // delivered is a delivery that awaits its receipts.
 type delivered struct {
-	by      *proc
+	by      client
 	number  uint64
 	results []queens.Result
 }

@@ -60,6 +60,14 @@ func (p *proc) input(do func()) {
 	}
 }
 
+func (p *proc) replied(_ queens.Process, reply *queens.WorkReply) {
+	p.input(func() { p.core.Replied(p.w.now, p.w.header.Run, reply.Number, reply) })
+}
+
+func (p *proc) receipted(number uint64, reply *queens.DeliveryReply) {
+	p.input(func() { p.core.Receipted(p.w.now, p.w.header.Run, number, reply) })
+}
+
 func (p *proc) announced(a queens.Announcement) {
 	random := float64(p.w.faults.between(0, 1000)) / 1000
 	p.input(func() { p.core.Announced(p.w.now, a, random) })
