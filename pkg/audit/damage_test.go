@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -112,7 +113,7 @@ func (l *life) write(t *testing.T, r ledger.Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records := append(c.Disputes, r)
+	records := slices.Concat(c.Disputes, []ledger.Record{r})
 	for _, b := range c.Banned {
 		ban := &ledger.Ban{Ban: b, At: at}
 		if _, err := l.state.Apply(ban); err != nil {
