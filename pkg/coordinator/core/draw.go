@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// draw chooses the tasks that are spot-checked. Nobody can tell them without the seed. All numbers come
-// from HMAC-SHA256 (RFC 2104) with the seed as key.
+// draw chooses the tasks that are spot-checked. Nobody can tell them without the seed. All numbers
+// come from HMAC-SHA256 (RFC 2104) with the seed as key.
 type draw struct {
 	seed  [32]byte
 	share float64 // of the tasks that has chooses
