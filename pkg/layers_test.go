@@ -24,7 +24,7 @@ var layers = strings.Fields(`
 
 // apart lists packages that no package in layers imports: packages for tests, and programs that are not part of the product.
 var apart = strings.Fields(`
-	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit pkg/testkit/liar
+	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit pkg/testkit/disputed pkg/testkit/liar
 	docs/check/cover`)
 
 // only maps the beginning of an import path to the packages that may import such packages.

@@ -15,7 +15,6 @@ import (
 	"nqueens/pkg/durable"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
-	"nqueens/pkg/kernel"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/worker"
@@ -65,9 +64,6 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	process := worker.NewProcess(machine)
 	options, err := o.options(process, app.Log)
 	if err != nil {
-		return err
-	}
-	if err := kernel.SelfTest(ctx, k); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s",

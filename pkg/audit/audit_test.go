@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"path/filepath"
@@ -120,6 +121,13 @@ func TestTotal(t *testing.T) {
 		"recounts that differ": {func(c *counted) records {
 			return records{c.wrong(), c.recount("avx2", 5), c.recount("generic", 0)}
 		}, queens.ErrIncomplete},
+		"the same wrong search twice": {func(c *counted) records {
+			again := c.recount("avx2", 5)
+			again.Machine = "d"
+			third := c.recount("generic", 0)
+			third.Deeper = true
+			return records{c.wrong(), c.recount("avx2", 5), again, c.recount("generic", 0), third}
+		}, nil},
 		"two of three recounts": {func(c *counted) records {
 			third := c.recount("generic", 0)
 			third.Machine, third.Deeper = "d", true
@@ -229,6 +237,32 @@ func TestSampleSize(t *testing.T) {
 	v, err := audit.Verify(t.Context(), path, s)
 	if want := (v.Tasks + 3) / 4; err != nil || v.Recounted != want {
 		t.Errorf("%d recounted of %d, %v", v.Recounted, v.Tasks, err)
+	}
+}
+
+// Each task can be in a sample, and samples differ. A task is in none of 64 samples of half the tasks with a probability of 2^-64.
+func TestSampleIsDrawn(t *testing.T) {
+	run := countRun(t, queens.Full)
+	for _, r := range run.results {
+		for i := range r.Counts {
+			r.Counts[i] += 7 // so that a recount names the task
+		}
+	}
+	path := run.write(t)
+	s, in, samples := sample, map[uint64]int{}, map[string]bool{}
+	s.Share = 0.5
+	for range 64 {
+		v, err := audit.Verify(t.Context(), path, s)
+		if !errors.Is(err, queens.ErrContradiction) || v.Differing != v.Recounted {
+			t.Fatal(err)
+		}
+		for _, d := range v.Differences {
+			in[d.Task]++
+		}
+		samples[fmt.Sprint(v.Differences)] = true
+	}
+	if tasks := run.header.Manifest.Tasks; uint64(len(in)) != tasks || tasks < 10 || len(samples) < 8 {
+		t.Errorf("%d of %d tasks are in a sample; %d samples differ", len(in), tasks, len(samples))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -16,8 +17,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A life is a random log of a run: machines that are honest, wrong at random, or liars in agreement; recounts, bans, spot checks
-// and several starts. It has what a coordinator writes: bans and disputes are with the records from which they follow.
+// A life is a random log of a run: machines that are honest, wrong at random, or liars in
+// agreement; recounts, bans, spot checks and several starts. It has what a coordinator writes: bans
+// and disputes are with the records from which they follow.
 type life struct {
 	*counted
 	rng    *rand.Rand
@@ -51,7 +53,8 @@ func newLife(t *testing.T, run *counted, seed uint64) *life {
 	return l
 }
 
-// step writes what a coordinator may write next. Of ten steps with a dispute, the given number settle it.
+// step writes what a coordinator may write next. Of ten steps with a dispute, the given number
+// settle it.
 func (l *life) step(t *testing.T, recounts int) {
 	unsettled := l.state.Unsettled()
 	switch x := l.rng.IntN(20); {
@@ -69,8 +72,8 @@ func (l *life) step(t *testing.T, recounts int) {
 	}
 }
 
-// resultOf returns a result of a machine for one of the ranges of the run. Machines a and b are honest, c and d tell the same lies
-// about a fifth of the tasks, e is wrong at random and f always.
+// resultOf returns a result of a machine for one of the ranges of the run. Machines a and b are
+// honest, c and d tell the same lies about a fifth of the tasks, e is wrong at random and f always.
 func (l *life) resultOf(machine string, number int) *ledger.Result {
 	r := *l.results[number]
 	r.Machine, r.Process, r.Counts = machine, "p"+machine, nil
@@ -112,7 +115,7 @@ func (l *life) write(t *testing.T, r ledger.Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records := append(c.Disputes, r)
+	records := slices.Concat(c.Disputes, []ledger.Record{r})
 	for _, b := range c.Banned {
 		ban := &ledger.Ban{Ban: b, At: at}
 		if _, err := l.state.Apply(ban); err != nil {
@@ -152,7 +155,8 @@ func (l *life) settled(t *testing.T, s *ledger.State) {
 	}
 }
 
-// complete lets honest machines count the tasks that are not done, and no others, until every task is done.
+// complete lets honest machines count the tasks that are not done, and no others, until every task
+// is done.
 func (l *life) complete(t *testing.T) {
 	t.Helper()
 	l.settled(t, l.state)
@@ -172,7 +176,8 @@ func (l *life) complete(t *testing.T) {
 	}
 }
 
-// outcomes says of each task what the log says when all disputes are settled: "right", "wrong" or "open".
+// outcomes says of each task what the log says when all disputes are settled: "right", "wrong" or
+// "open".
 func (l *life) outcomes(t *testing.T, s *ledger.State) (all []string) {
 	t.Helper()
 	of := &life{counted: l.counted, rng: l.rng, truth: l.truth, ends: []int{0, 0}}
@@ -187,9 +192,10 @@ func (l *life) outcomes(t *testing.T, s *ledger.State) (all []string) {
 	return all
 }
 
-// Damage never makes a wrong total. If one byte of a log is damaged anywhere, with or without a torn write at its end, an honest
-// coordinator with honest workers continues, and counts every task right that the undamaged log counts right or leaves open, or the
-// log is refused. At the end, the two routes give the same total.
+// Damage never makes a wrong total. If one byte of a log is damaged anywhere, with or without a
+// torn write at its end, an honest coordinator with honest workers continues, and counts every task
+// right that the undamaged log counts right or leaves open, or the log is refused. At the end, the
+// two routes give the same total.
 func TestDamage(t *testing.T) {
 	lives := 2000
 	if text := os.Getenv("NQUEENS_TEST_LOGS"); text != "" {

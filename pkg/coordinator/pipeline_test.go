@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -82,6 +83,44 @@ func TestTicketsAndHashes(t *testing.T) {
 	}
 	if s.check("b", &honest) == nil {
 		t.Error("a result is accepted from another machine")
+	}
+}
+
+// Every bit of the secret and of what a ticket covers changes the ticket, and no two bits change it in
+// the same way.
+func TestTicketsNeedTheSecret(t *testing.T) {
+	seen := map[queens.Ticket]string{}
+	enter := func(about, machine string, secret ledger.Secret, r queens.Range) {
+		ticket := newTickets(&ledger.Header{Run: "n8-a", Secret: secret}).of(machine, r)
+		if other, known := seen[ticket]; known {
+			t.Errorf("%s gives the ticket of %s", about, other)
+		}
+		seen[ticket] = about
+	}
+	given := queens.Range{First: 3, Tasks: 4}
+	enter("nothing", "a", ledger.Secret{}, given)
+	for bit := range 256 {
+		var secret ledger.Secret
+		secret[bit/8] = 1 << (bit % 8)
+		enter(fmt.Sprint("bit of the secret ", bit), "a", secret, given)
+	}
+	for bit := range 64 {
+		enter(fmt.Sprint("bit of the first task ", bit), "a", ledger.Secret{}, queens.Range{First: 3 ^ 1<<bit, Tasks: 4})
+		enter(fmt.Sprint("bit of the number ", bit), "a", ledger.Secret{}, queens.Range{First: 3, Tasks: 4 ^ 1<<bit})
+	}
+	for _, machine := range []string{"b", "aa", "a-1", "A"} {
+		enter("machine "+machine, machine, ledger.Secret{}, given)
+	}
+}
+
+// A ticket is proven by all its bits.
+func TestTicketBits(t *testing.T) {
+	s, given := testStation(t), queens.Range{Tasks: 2}
+	for bit := range 8 * len(queens.Ticket{}) {
+		ticket := s.tickets.of("a", given)
+		if ticket[bit/8] ^= 1 << (bit % 8); s.tickets.proves("a", given, ticket) {
+			t.Errorf("a ticket with another bit %d is accepted", bit)
+		}
 	}
 }
 

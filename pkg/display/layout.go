@@ -103,8 +103,12 @@ func barOf(share float64, done bool, width int, color bool) line {
 
 // resultsRow has the solutions found so far, the rate, the disputes and the tasks.
 func resultsRow(s *queens.Snapshot, width int) line {
+	found := line{{"no total", alarm}}
+	if s.Solutions != nil {
+		found = line{{humanize.Big((*big.Int)(s.Solutions)), bold}, {" solutions", plain}}
+	}
 	segments := []segment{
-		{0, line{{humanize.Big((*big.Int)(s.Solutions)), bold}, {" solutions", plain}}},
+		{0, found},
 		{3, line{{humanize.Int(s.Done) + " of " + humanize.Plural(s.Tasks, "task"), plain}}},
 	}
 	if s.Rate > 0 {

@@ -20,6 +20,7 @@ func (s *State) Snapshot(workDone float64) queens.Snapshot {
 	shot.Recounts, shot.Recounting = s.Recounts(), s.totals.unsettled
 	shot.Recorded = s.Results()
 	shot.Banned = bans[:min(len(bans), queens.MaxBans)]
+	shot.Disclaim()
 	return shot
 }
 

@@ -48,8 +48,10 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	m.add("nqueens_waiting_tasks", "Tasks that wait to be handed out.", float64(s.Waiting))
 	m.add("nqueens_held_tasks", "Tasks that workers hold.", float64(s.Held))
 	m.add("nqueens_work_done_ratio", "Part of the estimated work that is done, 0 to 1.", float64(s.WorkDone))
-	found, _ := new(big.Float).SetInt((*big.Int)(s.Solutions)).Float64()
-	m.add("nqueens_solutions", "Solutions found so far, weighted.", found)
+	if s.Solutions != nil {
+		found, _ := new(big.Float).SetInt((*big.Int)(s.Solutions)).Float64()
+		m.add("nqueens_solutions", "Solutions found so far, weighted; absent if it can't be right.", found)
+	}
 	m.add("nqueens_solutions_per_second", "Solutions found per second over the last 30 seconds.", s.Rate)
 	m.add("nqueens_elapsed_seconds", "Time for which coordinators have worked on the run.", s.Elapsed.Seconds())
 	if s.TimeToGo != nil {

@@ -22,7 +22,7 @@ type Snapshot struct {
 	Done      uint64   `json:"done"`      // tasks that are done
 	Tasks     uint64   `json:"tasks"`     // all tasks
 	WorkDone  Fraction `json:"percent"`   // part of the estimated work that is done; less than 100 until all tasks are done
-	Solutions *Decimal `json:"solutions"` // number of solutions found so far, weighted
+	Solutions *Decimal `json:"solutions"` // number of solutions found so far, weighted; null if it has no claim: see Disclaim
 	Rate      float64  `json:"rate"`      // solutions per second, over the last 30 s
 	Elapsed   Seconds  `json:"elapsed_s"` // seconds that coordinators have worked on the run, without pauses
 	*TimeToGo          // nil while unknown
@@ -141,6 +141,28 @@ func (s *Snapshot) SetTotal(total *big.Int, c Confirmation) {
 	s.Confirmed = &Confirmed{Level: c.Level(), By: c}
 }
 
+// noTotal is the notice of a snapshot whose number of solutions has no claim.
+const noTotal = "no total: the counts contradict the published total, or each other: see the log"
+
+// Disclaim leaves out the number of solutions if it can't be right: the run is contradicted, or the
+// number contradicts the published total. A person must not take such a number for a result.
+func (s *Snapshot) Disclaim() {
+	if s.State == Contradicted || s.isDisproved() {
+		s.Solutions, s.Notice = nil, noTotal
+	}
+}
+
+// isDisproved reports whether the number of solutions contradicts the published total: it is greater,
+// or all tasks are done and it is another number.
+func (s *Snapshot) isDisproved() bool {
+	known, published := KnownTotal(s.N)
+	if !published || len(s.Placed) > 0 || s.Solutions == nil {
+		return false
+	}
+	order := (*big.Int)(s.Solutions).Cmp(known)
+	return order > 0 || order < 0 && s.Tasks > 0 && s.Done == s.Tasks
+}
+
 // Known returns how the total compares with the published one.
 func (s *Snapshot) Known() Comparison { return Compare(s.N, s.Placed, (*big.Int)(s.Total)) }
 
@@ -166,8 +188,10 @@ func (s *Snapshot) validateNumbers() error {
 		return fmt.Errorf("more tasks than %d, which the run has", s.Tasks)
 	case !(s.WorkDone >= 0 && s.WorkDone <= 1):
 		return fmt.Errorf("the part %v of the work is done, not 0 to 1", float64(s.WorkDone))
-	case s.Solutions == nil:
+	case s.Solutions == nil && s.State == Complete:
 		return errors.New("no number of solutions")
+	case s.Solutions != nil && (s.State == Contradicted || s.State != Complete && s.isDisproved()):
+		return fmt.Errorf("%w: %s solutions have no claim", ErrContradiction, s.Solutions)
 	case !isRate(s.Rate) || !isRate(s.Remaining):
 		return fmt.Errorf("the rate %v, and %v thread-seconds left", s.Rate, s.Remaining)
 	case s.Elapsed.Duration < 0 || s.TimeToGo != nil && (s.Least.Duration < 0 || s.Most.Duration < s.Least.Duration):

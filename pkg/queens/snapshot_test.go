@@ -1,6 +1,7 @@
 package queens_test
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"strings"
@@ -19,7 +20,7 @@ func TestSnapshotValidate(t *testing.T) {
 	// snapshot changes a valid snapshot, and returns the error of Validate.
 	snapshot := func(change func(s *queens.Snapshot)) error {
 		s := &queens.Snapshot{
-			Run: "n8-a", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(0),
+			Run: "n8-a", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
 			WorkerList: []queens.Worker{{Machine: "m", Process: "p"}, {Machine: "m", Process: "q", Rate: 1e100, Threads: 4}},
 			Banned:     []queens.Ban{{Machine: "a"}, {Machine: "b"}},
 		}
@@ -39,7 +40,11 @@ func TestSnapshotValidate(t *testing.T) {
 	checkAll(t, []validity{
 		{"plain", snapshot(same), ""},
 		{"stopped", snapshot(func(s *queens.Snapshot) { s.State = queens.Stopped }), ""},
-		{"contradicted", snapshot(func(s *queens.Snapshot) { s.State = queens.Contradicted }), ""},
+		{"contradicted", snapshot(func(s *queens.Snapshot) { s.State, s.Solutions = queens.Contradicted, nil }), ""},
+		{"contradicted, with a number", snapshot(func(s *queens.Snapshot) { s.State = queens.Contradicted }), "no claim"},
+		{"more than is published", snapshot(func(s *queens.Snapshot) { s.Done, s.Solutions = 8, decimal(93) }), "no claim"},
+		{"less than is published", snapshot(func(s *queens.Snapshot) { s.Solutions = decimal(91) }), "no claim"},
+		{"less so far", snapshot(func(s *queens.Snapshot) { s.Done, s.Solutions = 8, decimal(91) }), ""},
 		{"no such symmetry", snapshot(func(s *queens.Snapshot) { s.Symmetry = controlName }), "no symmetry"},
 		{"no such state", snapshot(func(s *queens.Snapshot) { s.State = "lost" }), "lost"},
 		{"no side", snapshot(func(s *queens.Snapshot) { s.N = 0 }), "from 1 to 32"},
@@ -52,7 +57,8 @@ func TestSnapshotValidate(t *testing.T) {
 		{"less than no work", snapshot(func(s *queens.Snapshot) { s.WorkDone = -0.5 }), "-0.5"},
 		{"work without a number", snapshot(func(s *queens.Snapshot) { s.WorkDone = queens.Fraction(math.NaN()) }), "NaN"},
 		{"no work", snapshot(func(s *queens.Snapshot) { s.WorkDone = 0 }), ""},
-		{"no solutions", snapshot(func(s *queens.Snapshot) { s.Solutions = nil }), "solutions"},
+		{"no solutions", snapshot(func(s *queens.Snapshot) { s.Solutions = nil }), ""},
+		{"complete without solutions", complete(92, known, func(s *queens.Snapshot) { s.Solutions = nil }), "solutions"},
 		{"a negative rate", snapshot(func(s *queens.Snapshot) { s.Rate = -1 }), "rate"},
 		{"a rate beyond", snapshot(func(s *queens.Snapshot) { s.Rate = 2e100 }), "rate"},
 		{"negative work left", snapshot(func(s *queens.Snapshot) { s.Remaining = -1 }), "thread-seconds"},
@@ -102,6 +108,30 @@ func TestSnapshotValidate(t *testing.T) {
 		{"a total with placed queens", complete(18, checked, placed), ""},
 		{"it says published with placed queens", complete(92, known, placed), "published"},
 	})
+}
+
+// A number of solutions that can't be right is left out, and a notice says so. Then the snapshot is valid.
+func TestDisclaim(t *testing.T) {
+	for _, c := range []struct {
+		about string
+		s     queens.Snapshot
+		shown bool
+	}{
+		{"so far", queens.Snapshot{N: 8, Done: 8, Solutions: decimal(92)}, true},
+		{"all", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(92)}, true},
+		{"too many so far", queens.Snapshot{N: 8, Done: 8, Solutions: decimal(93)}, false},
+		{"too few", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(91)}, false},
+		{"contradicted", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(92), State: queens.Contradicted}, false},
+		{"contradicted, not published", queens.Snapshot{N: 30, Done: 9, Solutions: decimal(9), State: queens.Contradicted}, false},
+		{"not published", queens.Snapshot{N: 30, Done: 9, Solutions: decimal(9)}, true},
+		{"placed", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(93), Placed: []queens.Square{{Row: 0, Column: 3}}}, true},
+	} {
+		s := c.s
+		s.Run, s.Symmetry, s.Tasks, s.State = "n8-a", queens.None, 9, cmp.Or(s.State, queens.Running)
+		if s.Disclaim(); (s.Solutions != nil) != c.shown || (s.Notice == "") != c.shown || s.Validate() != nil {
+			t.Errorf("%s: %v %q, %v", c.about, s.Solutions, s.Notice, s.Validate())
+		}
+	}
 }
 
 func TestLevel(t *testing.T) {

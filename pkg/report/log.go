@@ -16,7 +16,10 @@ import (
 // logDone adds the progress of a run to an event.
 func logDone(event *zerolog.Event, s *queens.Snapshot) {
 	event.Uint64("done", s.Done).Uint64("tasks", s.Tasks).Float64("percent", humanize.Percentage(float64(s.WorkDone))).
-		Str("solutions", s.Solutions.String()).Float64("elapsed_s", math.Round(s.Elapsed.Seconds()*1e3)/1e3)
+		Float64("elapsed_s", math.Round(s.Elapsed.Seconds()*1e3)/1e3)
+	if s.Solutions != nil {
+		event.Str("solutions", s.Solutions.String())
+	}
 }
 
 // Fleet returns the numbers of workers and threads: 4 workers on 2 machines, 8 threads (1 idle).

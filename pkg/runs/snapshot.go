@@ -19,5 +19,6 @@ func (r *Run) Snapshot() queens.Snapshot {
 			s.Confirmed = nil
 		}
 	}
+	s.Disclaim()
 	return s
 }

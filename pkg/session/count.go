@@ -126,7 +126,8 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 	s.process = worker.NewProcess(s.cfg.Machine)
 	err = worker.New(worker.Config{
 		Process: s.process, Version: s.cfg.Version, Kernel: s.cfg.Kernel, Threads: s.cfg.Threads, AtOnce: true,
-		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // warnings only: the coordinator logs what the worker does
+		SelfTest: func(context.Context) error { return nil },    // the caller has waited for it
+		Log:      s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // warnings only: the coordinator logs what the worker does
 	}, listener{b, listens}).Run(ctx)
 	if err != nil && ctx.Err() != nil { // the count has ended or was interrupted before: this error changes nothing
 		s.cfg.Log.Warn().Err(err).Msg("the worker of this process ended with an error")

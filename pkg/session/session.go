@@ -238,7 +238,7 @@ func (s *Session) History() []progress.Point {
 func (s *Session) addToHistory(snapshot *queens.Snapshot) {
 	s.historyLock.Lock()
 	defer s.historyLock.Unlock()
-	if s.history != nil {
+	if s.history != nil && snapshot.Solutions != nil {
 		solutions, _ := (*big.Int)(snapshot.Solutions).Float64()
 		work, elapsed := float64(snapshot.WorkDone), snapshot.Elapsed.Duration
 		s.history.Add(progress.Point{Elapsed: elapsed, Work: work, Solutions: solutions})
@@ -270,6 +270,7 @@ func (s *Session) auditAgain(ctx context.Context) (queens.Snapshot, error) {
 	last, err := audit.Facts(ctx, s.cfg.Store.Ledger(s.name))
 	if errors.Is(err, queens.ErrContradiction) {
 		last.State = queens.Contradicted
+		last.Disclaim()
 	}
 	s.cfg.OnSnapshot(&last)
 	return last, err

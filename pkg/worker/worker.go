@@ -41,6 +41,8 @@ type Config struct {
 	// in the coordinator's process.
 	AtOnce   bool
 	IdleExit time.Duration // ends the worker when it has held nothing for that long; 0 never does
+	// SelfTest tests the kernel before the worker asks for work. If it is nil, [kernel.SelfTest] does.
+	SelfTest func(ctx context.Context) error
 	Log      zerolog.Logger
 }
 
@@ -91,6 +93,9 @@ func New(cfg Config, t Transport) *Worker {
 // Run counts until ctx ends, the worker was idle for long enough or a searcher fails: then it delivers what was counted,
 // gives the rest back, and returns within about 2 s. The error is that of a searcher, or says why announcements can't be heard.
 func (w *Worker) Run(ctx context.Context) error {
+	if err := w.selfTest(ctx); err != nil {
+		return err
+	}
 	searchers, searching := errgroup.WithContext(ctx)
 	var ready sync.WaitGroup
 	ready.Add(len(w.loads))
@@ -118,6 +123,14 @@ func (w *Worker) Run(ctx context.Context) error {
 	err = errors.Join(err, searchers.Wait())
 	w.calls.Wait()
 	return err
+}
+
+// selfTest returns an error if the kernel counts wrong.
+func (w *Worker) selfTest(ctx context.Context) error {
+	if w.cfg.SelfTest != nil {
+		return w.cfg.SelfTest(ctx)
+	}
+	return kernel.SelfTest(ctx, w.cfg.Kernel)
 }
 
 // loop polls and logs until ctx ends or the worker was idle for long enough, and then leaves.

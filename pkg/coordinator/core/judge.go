@@ -30,13 +30,13 @@ const generic = "generic"
 type judge struct {
 	state     *ledger.State
 	draw      draw
-	counted   map[string]bool // machines that have counted a task
-	checks    map[uint64]bool // tasks that need a second count, as a spot check
-	unsettled map[uint64]bool // tasks that need a recount
-	machine   string          // the coordinator's machine, which recounts
-	kernels   []string        // kernels that can recount, the fastest first
-	running   *Attempt        // nil if none runs
-	died      []Attempt       // failed recounts of the task that is recounted now
+	counted   map[string]uint64 // by machine: how many tasks it has counted
+	checks    map[uint64]bool   // tasks that need a second count, as a spot check
+	unsettled map[uint64]bool   // tasks that need a recount
+	machine   string            // the coordinator's machine, which recounts
+	kernels   []string          // kernels that can recount, the fastest first
+	running   *Attempt          // nil if none runs
+	died      []Attempt         // failed recounts of the task that is recounted now
 }
 
 func newJudge(state *ledger.State, machine string, kernels []string) *judge {
@@ -51,7 +51,7 @@ func newJudge(state *ledger.State, machine string, kernels []string) *judge {
 
 // load derives the three maps from the ledger.
 func (j *judge) load() {
-	j.counted, j.checks, j.unsettled = map[string]bool{}, map[uint64]bool{}, map[uint64]bool{}
+	j.counted, j.checks, j.unsettled = map[string]uint64{}, map[uint64]bool{}, map[uint64]bool{}
 	for _, task := range j.state.Unsettled() {
 		j.unsettled[task] = true
 	}
@@ -68,13 +68,13 @@ func (j *judge) load() {
 	}
 }
 
-// counts notes that a machine has counted a task. In a run with spot checks, the task gets a check if it is the machine's
-// first, or if it is drawn.
+// counts notes that a machine has counted a task. In a run with spot checks, the task gets a check if
+// it is drawn, or if it is the one of the machine's first counts that is drawn for the machine.
 func (j *judge) counts(machine string, task uint64) {
-	if j.draw.share > 0 && (!j.counted[machine] || j.draw.has(task)) {
+	j.counted[machine]++
+	if j.draw.share > 0 && (j.counted[machine] == j.draw.first(machine) || j.draw.has(task)) {
 		j.checks[task] = true
 	}
-	j.counted[machine] = true
 }
 
 // update returns what a task needs after its records have changed.

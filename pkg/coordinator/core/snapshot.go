@@ -19,6 +19,7 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	if c.over != nil {
 		s.State, s.Total = c.over.State, (*queens.Decimal)(c.over.Total)
 	}
+	s.Disclaim()
 	for _, w := range c.fleet.sorted((*worker).takesPart) {
 		shown := c.snapshotOf(now, w)
 		s.Workers++

@@ -354,6 +354,9 @@ func (w *world) checkEnd() {
 			}
 		}
 	case queens.Contradicted:
+		if s := state.Snapshot(1); s.Solutions != nil || s.Notice == "" {
+			w.fail("a contradicted run shows %s solutions", s.Solutions)
+		}
 		if !w.setup.published || w.mustBeExact() {
 			w.fail("the run ends with a contradiction: %v", w.end.Err)
 		}

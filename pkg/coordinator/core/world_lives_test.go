@@ -116,5 +116,8 @@ func drawSetup(rng *rand.Rand) setup {
 		}
 	}
 	s.alone = len(s.machines) == 1 && rng.IntN(2) == 0
+	for i := range s.secret {
+		s.secret[i] = byte(rng.IntN(256))
+	}
 	return s
 }

@@ -49,6 +49,7 @@ type setup struct {
 	classes    []uint64 // the number of tasks of each class
 	redundancy int
 	spot       float64
+	secret     ledger.Secret
 	alone      bool // the coordinator's machine is the only one
 	machines   []machine
 	seconds    []float64 // the time of each task on a machine of speed 1
@@ -154,7 +155,7 @@ func newWorld(s setup, f faults, trace func(string, ...any)) *world {
 	}
 	w := &world{setup: s, faults: f, trace: trace, heard: map[string]heard{}, counted: map[uint64]int{}}
 	w.header = ledger.Header{
-		Format: ledger.Format, Run: "n20-20261120-153012-ab12", Manifest: testManifest(n, s.classes), Redundancy: s.redundancy, SpotCheck: s.spot,
+		Format: ledger.Format, Run: "n20-20261120-153012-ab12", Manifest: testManifest(n, s.classes), Redundancy: s.redundancy, SpotCheck: s.spot, Secret: s.secret,
 	}
 	w.truth = make([]uint64, w.header.Manifest.Tasks)
 	w.total = new(big.Int)
