@@ -13,8 +13,9 @@ import (
 type Config struct {
 	N      int // side of the board, 1 to [queens.MaxN]
 	Kernel Kernel
-	// Memory is the greatest number of bytes that the Counter allocates, at least [LeastMemory]. With less memory, a Counter
-	// cuts longer lists of half-boards into parts, which takes longer. The zero value stands for [Memory].
+	// Memory is the greatest number of bytes that the Counter allocates, at least [LeastMemory]. With
+	// less memory, a Counter cuts longer lists of half-boards into parts, which takes longer. The zero
+	// value stands for [Memory].
 	Memory uint64
 }
 
@@ -23,7 +24,7 @@ func (c Config) Validate() error {
 	if err := queens.ValidateN(c.N); err != nil {
 		return err
 	}
-	if c.Kernel.count == nil {
+	if c.Kernel.counts[0] == nil {
 		return fmt.Errorf("a counter of halves needs a kernel of this package")
 	}
 	if least := LeastMemory(c.N); c.Memory != 0 && c.Memory < least {
@@ -33,17 +34,20 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Memory returns the number of bytes that a [Counter] of a board of side n allocates if it is not told to take less. It is about
-// 25 MB for n = 24. Above that it doubles with each n, up to 1.7 GB from n = 30 on.
+// Memory returns the number of bytes that a [Counter] of a board of side n allocates if it is not
+// told to take less. It is about 25 MB for n = 24. Above that it doubles with each n, up to 1.7 GB
+// from n = 30 on.
 func Memory(n int) uint64 {
 	const smallest, largest = 1 << 16, 1 << 26
 	return memory(n, min(smallest<<max(0, n-20), largest))
 }
 
-// LeastMemory returns the least number of bytes with which a [Counter] of a board of side n can count.
+// LeastMemory returns the least number of bytes with which a [Counter] of a board of side n can
+// count.
 func LeastMemory(n int) uint64 { return memory(n, leastMasks(n)) }
 
-// leastMasks is the least capacity of a list: the first quarters on a set of rows, with 64 second ones each, must fit.
+// leastMasks is the least capacity of a list: the first quarters on a set of rows, with 64 second
+// ones each, must fit.
 func leastMasks(n int) int { return 64 * factorial((n-west(n))/2) }
 
 // memory returns the number of bytes of a Counter with lists of the given capacity.
@@ -60,7 +64,8 @@ func memory(n, masks int) uint64 {
 	return uint64(3*size*masks + half(west(n)) + half(n-west(n)) + strip + cells + 1<<20)
 }
 
-// Counter counts row sets of one board by the method halves. Only one of its methods may run at a time.
+// Counter counts row sets of one board by the method halves. Only one of its methods may run at a
+// time.
 type Counter struct {
 	n     int
 	ctx   context.Context
@@ -96,12 +101,12 @@ func NewCounter(cfg Config) (*Counter, error) {
 	c.sorter.scratch = make([]uint64, masks)
 	c.joiner.west.reserve(masks)
 	c.joiner.east.reserve(masks)
-	c.joiner.count = cfg.Kernel.count
+	c.joiner.counts, c.joiner.tables = cfg.Kernel.counts, new(tables)
 	return c, nil
 }
 
-// poll returns false if the context has ended, and else increments the pulse. It is called at least every few milliseconds.
-// Functions that it tells to stop leave wrong counts, which Count drops.
+// poll returns false if the context has ended, and else increments the pulse. It is called at least
+// every few milliseconds. Functions that it tells to stop leave wrong counts, which Count drops.
 func (c *Counter) poll() bool {
 	if c.ctx.Err() != nil {
 		return false
@@ -110,12 +115,13 @@ func (c *Counter) poll() bool {
 	return true
 }
 
-// Count returns the sum of the weighted sums of the row sets with the numbers first to first+sets-1. The sum over all [Sets] is
-// the number of solutions of the board. A Count without an error does not allocate.
+// Count returns the sum of the weighted sums of the row sets with the numbers first to
+// first+sets-1. The sum over all [Sets] is the number of solutions of the board. A Count without an
+// error does not allocate.
 //
-// While Count searches, it increments pulse, so that an observer can tell a running search from a stuck one. If ctx ends first,
-// Count returns 0 and context.Cause(ctx) within 50 ms. The only other errors are for row sets that do not exist and for a sum
-// that passes 64 bits.
+// While Count searches, it increments pulse, so that an observer can tell a running search from a
+// stuck one. If ctx ends first, Count returns 0 and context.Cause(ctx) within 50 ms. The only other
+// errors are for row sets that do not exist and for a sum that passes 64 bits.
 func (c *Counter) Count(ctx context.Context, first, sets uint64, pulse *atomic.Uint64) (sum uint64, err error) {
 	if err := validate(c.n, first, sets); err != nil {
 		return 0, err
@@ -159,11 +165,12 @@ func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 	return sum, nil
 }
 
-// pairs counts the pairs of an eastern half-board and a western half-board with the given number of queens on long diagonals,
-// that do not attack each other. If a list is longer than there is memory for, it goes part by part.
+// pairs counts the pairs of an eastern half-board and a western half-board with the given number of
+// queens on long diagonals, that do not attack each other. If a list is longer than there is memory
+// for, it goes part by part.
 func (c *Counter) pairs(long int) uint64 {
 	j := &c.joiner
-	j.found = 0
+	j.found = tally{}
 	c.east.start(0)
 	for moreEast := true; moreEast; {
 		moreEast = c.fill(&j.east, &c.east)
@@ -178,7 +185,7 @@ func (c *Counter) pairs(long int) uint64 {
 			}
 		}
 	}
-	return j.found
+	return j.found.sum()
 }
 
 func (c *Counter) fill(list *sorted, h *half) (more bool) {

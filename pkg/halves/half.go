@@ -12,15 +12,16 @@ type half struct {
 	crosser crosser
 	poll    func() bool
 
-	// What fill makes next: half-boards with long queens on long diagonals. The first quarter is on the rows of set, and has
-	// queens on long diagonals. The second quarters begin with number block.
+	// What fill makes next: half-boards with long queens on long diagonals. The first quarter is on
+	// the rows of set, and has queens on long diagonals. The second quarters begin with number block.
 	long, set, queens, block int
 }
 
 // quarters lists quarters as masks of diagonals, as in an [eighth].
 type quarters struct{ clash, mask []uint64 }
 
-// reserve makes room for the half-boards of a half with the given number of columns, of a board of side n.
+// reserve makes room for the half-boards of a half with the given number of columns, of a board of
+// side n.
 func (h *half) reserve(n, columns int) {
 	h.n, h.columns = n, columns
 	for i := range h.strips {
@@ -34,7 +35,8 @@ func (h *half) reserve(n, columns int) {
 
 func (q *quarters) reserve(most int) { q.clash, q.mask = make([]uint64, most), make([]uint64, most) }
 
-// list lists the eighths of the half, whose first column is low and whose queens stand on the given rows.
+// list lists the eighths of the half, whose first column is low and whose queens stand on the given
+// rows.
 func (h *half) list(s *strip, rows uint32, low int, where squares) {
 	s.rows = rows
 	set := 1
@@ -62,7 +64,8 @@ func (h *half) list(s *strip, rows uint32, low int, where squares) {
 	}
 }
 
-// start makes fill begin with the half-boards that have the given number of queens on long diagonals.
+// start makes fill begin with the half-boards that have the given number of queens on long
+// diagonals.
 func (h *half) start(long int) {
 	h.long, h.set, h.queens, h.block = long, 1<<(h.columns/2)-1, 0, 0
 	h.join()
@@ -107,8 +110,8 @@ func join(q *[3]quarters, one, other *eighths, set int) {
 // isZero returns 1 if x is 0, and otherwise 0.
 func isZero(x uint64) int { return int(((x - 1) &^ x) >> 63) }
 
-// fill appends half-boards to a slice, within its capacity, and reports whether there are more. It leaves places unused that may
-// be too few for the next ones.
+// fill appends half-boards to a slice, within its capacity, and reports whether there are more. It
+// leaves places unused that may be too few for the next ones.
 func (h *half) fill(to []uint64) (filled []uint64, more bool) {
 	for {
 		for ; h.queens <= h.long; h.queens++ {
@@ -153,8 +156,9 @@ type crosser struct {
 // crossChunk is the number of bits of a clash with which a table is looked up.
 const crossChunk, crossChunks = 5, 13
 
-// cross appends the half-boards of the pairs of a quarter of each list that do not attack each other. The second list has at
-// most 64 quarters, which it compares at once: bit i of each word stands for number i. A clash has clashBits bits.
+// cross appends the half-boards of the pairs of a quarter of each list that do not attack each
+// other. The second list has at most 64 quarters, which it compares at once: bit i of each word
+// stands for number i. A clash has clashBits bits.
 func (c *crosser) cross(to []uint64, clashBits int, one *quarters, other quarters) []uint64 {
 	for i := range c.block {
 		c.block[i] = ^uint64(0)

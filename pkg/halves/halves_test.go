@@ -56,7 +56,8 @@ func recount(t testing.TB, n int, first, sets uint64) uint64 {
 	return sum
 }
 
-// Each row set of small boards has the weighted sum that docs/halves.md defines. Count and Recount find it.
+// Each row set of small boards has the weighted sum that docs/halves.md defines. Count and Recount
+// find it.
 func TestEveryRowSet(t *testing.T) {
 	for n := 1; n <= 11; n++ {
 		sums := weightedSums(n)
@@ -78,7 +79,8 @@ func TestEveryRowSet(t *testing.T) {
 	}
 }
 
-// weightedSums looks at each solution of the board of side n, and returns the weighted sum of each row set.
+// weightedSums looks at each solution of the board of side n, and returns the weighted sum of each
+// row set.
 func weightedSums(n int) map[RowSet]uint64 {
 	sums := map[RowSet]uint64{}
 	for columns := range oracle.Boards(n) {
@@ -119,9 +121,10 @@ func weightedSums(n int) map[RowSet]uint64 {
 	return sums
 }
 
-// exchangedBy looks for the first row on whose queen, and on that of the row's mirror image, a left-right reflection has the
-// same effect. It returns 2 if the reflection moves both to the west, 0 if it moves both to the east, and 1 if there is no such
-// row. A queen in the middle column stays.
+// exchangedBy looks for the first row on whose queen, and on that of the row's mirror image, a
+// left-right reflection has the same effect. It returns 2 if the reflection moves both to the west,
+// 0 if it moves both to the east, and 1 if there is no such row. A queen in the middle column
+// stays.
 func exchangedBy(n int, columns []int) uint64 {
 	for row, column := range columns {
 		mirrored := columns[n-1-row]
@@ -171,7 +174,8 @@ func TestRecountTotals(t *testing.T) {
 	}
 }
 
-// Random row sets of large boards have the same weighted sum by both methods, also if the lists of half-boards come in parts.
+// Random row sets of large boards have the same weighted sum by both methods, also if the lists of
+// half-boards come in parts.
 func TestLargeRowSets(t *testing.T) {
 	sides := []int{18, 19, 20, 21, 22, 23}
 	if testing.Short() {
@@ -308,7 +312,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A configuration with a wrong side, no kernel or too little memory is refused, and the error says what is wrong.
+// A configuration with a wrong side, no kernel or too little memory is refused, and the error says
+// what is wrong.
 func TestValidate(t *testing.T) {
 	for text, cfg := range map[string]Config{
 		"side":   {N: queens.MaxN + 1, Kernel: generic},
@@ -321,8 +326,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Recount refuses counts that can't be right: a board with more squares has no fewer solutions, and the differences are numbers
-// of solutions.
+// Recount refuses counts that can't be right: a board with more squares has no fewer solutions, and
+// the differences are numbers of solutions.
 func TestRecountOfBrokenKernel(t *testing.T) {
 	broken := func(counts ...uint64) error {
 		_, err := Recount(t.Context(), &scripted{counts: counts}, 8, 0, 1, new(atomic.Uint64))

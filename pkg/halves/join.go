@@ -4,23 +4,40 @@ import (
 	"math/bits"
 )
 
-// The join counts the pairs of a western and an eastern half-board that have no diagonal in common. Western half-boards go into
-// bins of at most lanes masks that have their first bits in common. Eastern half-boards that have none of these bits, which are
-// a few ranges of the sorted list, are compared with a whole bin at once.
+// The join counts the pairs of a western and an eastern half-board that have no diagonal in common.
+// Western half-boards go into bins of at most lanes masks that have their first bits in common.
+// Eastern half-boards that have none of these bits, which are a few ranges of the sorted list, are
+// compared with a whole bin at once.
 
 const (
-	// lanes is the greatest number of masks in a bin, and laneWords the number of words with a bit for each.
-	lanes, laneWords = 256, 256 / 64
-	// chunk is the number of bits of an eastern mask with which a table is looked up.
-	chunk, chunks = 6, 10
+	// lanes is the greatest number of masks in a bin, and laneWords the number of words with a bit
+	// for each.
+	lanes, laneWords = 256, lanes / 64
+	// chunk is the number of bits of an eastern mask with which a table is looked up, and chunks the
+	// greatest number of tables.
+	chunk, chunks = 7, 9
 )
 
-// table has, for each value of the bits of a chunk, the masks of a bin that have none of these bits.
-type table [1 << chunk][laneWords]uint64
+// tables has, for each chunk and each value of its bits, the masks of a bin that have none of these
+// bits: a bit for each. A chunk with higher bits has a higher index.
+type tables [chunks][1 << chunk][laneWords]uint64
 
-// countFunc adds up, over the masks of a stream, the number of masks of a bin that have no bit in common with it. used is the
-// number of tables in use.
-type countFunc func(stream []uint64, tables *[chunks]table, used int) uint64
+// countFunc looks up each mask of a stream in the first tables, and adds the numbers of masks in the
+// intersections of the rows that it finds to a tally. There is a countFunc for each number of tables.
+type countFunc func(stream []uint64, tables *tables, t *tally)
+
+// tally holds a number of pairs. Each word of ones and of single stands for as many pairs as it has
+// bits, or for its value. Those of twos and fours stand for two and for four times as many.
+type tally struct{ ones, twos, single, fours [laneWords]uint64 }
+
+// sum returns the number of pairs.
+func (t *tally) sum() (sum uint64) {
+	for i := range laneWords {
+		sum += uint64(bits.OnesCount64(t.ones[i]) + 2*bits.OnesCount64(t.twos[i]))
+		sum += t.single[i] + 4*t.fours[i]
+	}
+	return sum
+}
 
 // sorted is a list of half-boards, sorted by their first bits.
 type sorted struct {
@@ -36,17 +53,19 @@ func (s *sorted) reserve(masks int) {
 type joiner struct {
 	bits, depth int // of the masks, and of those by which the lists are sorted
 	east, west  sorted
-	count       countFunc
+	counts      [chunks]countFunc // by the number of tables, minus 1
 	poll        func() bool
-	tables      [chunks]table
+	tables      *tables // on a heap object of its own, so that rows are aligned
 	rows        [64 * laneWords]uint64
-	found       uint64
+	found       tally
 }
 
-// join adds the number of pairs that have no diagonal in common to found. It returns false if poll did.
+// join adds the number of pairs that have no diagonal in common to found. It returns false if poll
+// did.
 func (j *joiner) join() bool { return j.below(0, 0) }
 
-// below counts the pairs whose western half-board has the given first bits, depth in number. It returns false if poll did.
+// below counts the pairs whose western half-board has the given first bits, depth in number. It
+// returns false if poll did.
 func (j *joiner) below(prefix, depth int) bool {
 	shift := j.depth - depth
 	from, end := j.west.from[prefix<<shift], j.west.from[(prefix+1)<<shift]
@@ -67,8 +86,9 @@ func (j *joiner) below(prefix, depth int) bool {
 
 // bin counts the pairs of a bin. Its masks have the given first bits in common.
 func (j *joiner) bin(masks []uint64, prefix, depth int) {
-	used := j.build(masks, j.bits-depth)
-	// Enumerate the values of the first bits that are compatible with prefix. Trailing zeros of prefix make one range.
+	count := j.counts[j.build(masks, j.bits-depth)-1]
+	// Enumerate the values of the first bits that are compatible with prefix. Trailing zeros of prefix
+	// make one range.
 	free := ^prefix & (1<<depth - 1)
 	low := bits.TrailingZeros(uint(prefix) | 1<<depth)
 	size, shift := 1<<low, j.depth-depth
@@ -76,7 +96,7 @@ func (j *joiner) bin(masks []uint64, prefix, depth int) {
 	for value := 0; ; {
 		from, end := j.east.from[value<<shift], j.east.from[(value+size)<<shift]
 		if from < end {
-			j.found += j.count(j.east.masks[from:end], &j.tables, used)
+			count(j.east.masks[from:end], j.tables, &j.found)
 		}
 		value = (value - free) & free
 		if value == 0 {
@@ -131,14 +151,25 @@ func transpose(m *[64]uint64) {
 	}
 }
 
-// countPlain is a countFunc in plain Go. It compares a mask of the stream with half a bin at once, which fits into registers.
-func countPlain(stream []uint64, tables *[chunks]table, used int) uint64 {
+// plainCounts returns the countFuncs in plain Go.
+func plainCounts() (counts [chunks]countFunc) {
+	for i := range counts {
+		counts[i] = func(stream []uint64, tables *tables, t *tally) {
+			t.single[0] += countPlain(stream, tables, i+1)
+		}
+	}
+	return counts
+}
+
+// countPlain returns the number of pairs that a countFunc for the given number of tables adds.
+func countPlain(stream []uint64, tables *tables, used int) uint64 {
 	found := 0
 	for _, x := range stream {
 		row := &tables[0][x%(1<<chunk)]
 		a, b, c, d := row[0], row[1], row[2], row[3]
-		for i, y := 1, x>>chunk; i < used; i, y = i+1, y>>chunk {
-			row := &tables[i%chunks][y%(1<<chunk)]
+		for i := 1; i < used; i++ {
+			x >>= chunk
+			row := &tables[i%chunks][x%(1<<chunk)]
 			a, b, c, d = a&row[0], b&row[1], c&row[2], d&row[3]
 		}
 		found += bits.OnesCount64(a) + bits.OnesCount64(b) + bits.OnesCount64(c) + bits.OnesCount64(d)

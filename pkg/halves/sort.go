@@ -29,8 +29,8 @@ func (s *sorter) sort(masks []uint64, bits, depth int) {
 	}
 }
 
-// distribute copies masks from one slice to another, sorted by the given number of bits from bit low on. Masks that have these
-// bits in common keep their order.
+// distribute copies masks from one slice to another, sorted by the given number of bits from bit
+// low on. Masks that have these bits in common keep their order.
 func (s *sorter) distribute(to, from []uint64, low, bits int) {
 	var starts [1 << digit]uint32
 	last := uint64(1)<<bits - 1
@@ -59,8 +59,8 @@ func (s *sorter) distribute(to, from []uint64, low, bits int) {
 	}
 }
 
-// cells sets from to where the masks with each value of their first depth bits begin: those with value i are masks from[i] to
-// from[i+1]-1. The masks must be sorted by these bits.
+// cells sets from to where the masks with each value of their first depth bits begin: those with
+// value i are masks from[i] to from[i+1]-1. The masks must be sorted by these bits.
 func (s *sorter) cells(from []uint32, masks []uint64, bits, depth int) []uint32 {
 	from = from[:1<<depth+1]
 	clear(from)
