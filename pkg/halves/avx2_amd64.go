@@ -5,6 +5,9 @@
 package halves
 
 //go:noescape
+func avx2Build(block *binBlock, tables *tables, used int)
+
+//go:noescape
 func avx2Count1(stream []uint64, tables *tables, t *tally)
 
 //go:noescape

@@ -24,7 +24,7 @@ func (c Config) Validate() error {
 	if err := queens.ValidateN(c.N); err != nil {
 		return err
 	}
-	if c.Kernel.counts[0] == nil {
+	if c.Kernel.build == nil {
 		return fmt.Errorf("a counter of halves needs a kernel of this package")
 	}
 	if least := LeastMemory(c.N); c.Memory != 0 && c.Memory < least {
@@ -101,7 +101,7 @@ func NewCounter(cfg Config) (*Counter, error) {
 	c.sorter.scratch = make([]uint64, masks)
 	c.joiner.west.reserve(masks)
 	c.joiner.east.reserve(masks)
-	c.joiner.counts, c.joiner.tables = cfg.Kernel.counts, new(tables)
+	c.joiner.kernel, c.joiner.tables = cfg.Kernel, new(tables)
 	return c, nil
 }
 

@@ -194,3 +194,16 @@ func (c *crosser) cross(to []uint64, clashBits int, one *quarters, other quarter
 	}
 	return to[:n]
 }
+
+// transpose swaps bit i of word k with bit k of word i.
+func transpose(m *[64]uint64) {
+	mask := uint64(1)<<32 - 1
+	for step := 32; step != 0; step >>= 1 {
+		for i := 0; i < 64; i = (i + step + 1) &^ step {
+			swap := (m[i]>>step ^ m[i+step]) & mask
+			m[i] ^= swap << step
+			m[i+step] ^= swap
+		}
+		mask ^= mask << (step / 2)
+	}
+}

@@ -53,10 +53,10 @@ func (s *sorted) reserve(masks int) {
 type joiner struct {
 	bits, depth int // of the masks, and of those by which the lists are sorted
 	east, west  sorted
-	counts      [chunks]countFunc // by the number of tables, minus 1
+	kernel      Kernel
 	poll        func() bool
 	tables      *tables // on a heap object of its own, so that rows are aligned
-	rows        [64 * laneWords]uint64
+	block       binBlock
 	found       tally
 }
 
@@ -86,7 +86,10 @@ func (j *joiner) below(prefix, depth int) bool {
 
 // bin counts the pairs of a bin. Its masks have the given first bits in common.
 func (j *joiner) bin(masks []uint64, prefix, depth int) {
-	count := j.counts[j.build(masks, j.bits-depth)-1]
+	used := max(1, (j.bits-depth+chunk-1)/chunk)
+	j.block.load(masks)
+	j.kernel.build(&j.block, j.tables, used)
+	count := j.kernel.counts[used-1]
 	// Enumerate the values of the first bits that are compatible with prefix. Trailing zeros of prefix
 	// make one range.
 	free := ^prefix & (1<<depth - 1)
@@ -105,49 +108,60 @@ func (j *joiner) bin(masks []uint64, prefix, depth int) {
 	}
 }
 
-// build makes the tables of a bin for the given number of bits, and returns the number of tables.
-func (j *joiner) build(masks []uint64, width int) int {
-	var block [64]uint64
-	for word := range laneWords {
-		n := copy(block[:], masks[min(64*word, len(masks)):])
-		for i := n; i < 64; i++ {
-			block[i] = ^uint64(0)
-		}
-		transpose(&block)
-		for bit, row := range block {
-			j.rows[laneWords*bit+word] = ^row
-		}
-	}
-	used := max(1, (width+chunk-1)/chunk)
-	for c := range used {
-		t := &j.tables[c]
-		for word := range laneWords {
-			t[0][word] = ^uint64(0)
-			if c == 0 {
-				t[0][word] = 1<<min(64, max(0, len(masks)-64*word)) - 1
-			}
-		}
-		for x := 1; x < len(t); x++ {
-			row := laneWords * (chunk*c + bits.TrailingZeros(uint(x)))
-			without := &t[x&(x-1)]
-			for word := range laneWords {
-				t[x][word] = without[word] & j.rows[row+word]
-			}
-		}
-	}
-	return used
+// binBlock holds the masks of a bin, and the places of the bin that are in use. Mask 4·i+w is word w
+// of row i, and its place is bit i of word w. A place that is not in use has a mask of ones.
+type binBlock struct {
+	rows [64][laneWords]uint64
+	used [laneWords]uint64
 }
 
-// transpose swaps bit i of word k with bit k of word i.
-func transpose(m *[64]uint64) {
-	mask := uint64(1)<<32 - 1
-	for step := 32; step != 0; step >>= 1 {
+// load puts masks into a block, at most lanes.
+func (b *binBlock) load(masks []uint64) {
+	for i := range b.rows {
+		from := min(laneWords*i, len(masks))
+		n := copy(b.rows[i][:], masks[from:])
+		for ; n < laneWords; n++ {
+			b.rows[i][n] = ^uint64(0)
+		}
+	}
+	for w := range b.used {
+		b.used[w] = 1<<((len(masks)+laneWords-1-w)/laneWords) - 1
+	}
+}
+
+// buildFunc makes the first tables of a bin. It changes the block.
+type buildFunc func(block *binBlock, tables *tables, used int)
+
+// buildPlain is a buildFunc in plain Go.
+func buildPlain(block *binBlock, tables *tables, used int) {
+	for step, mask := 32, uint64(1)<<32-1; step != 0; step >>= 1 {
 		for i := 0; i < 64; i = (i + step + 1) &^ step {
-			swap := (m[i]>>step ^ m[i+step]) & mask
-			m[i] ^= swap << step
-			m[i+step] ^= swap
+			a, b := &block.rows[i], &block.rows[i+step]
+			for w := range a {
+				swap := (a[w]>>step ^ b[w]) & mask
+				a[w] ^= swap << step
+				b[w] ^= swap
+			}
 		}
 		mask ^= mask << (step / 2)
+	}
+	// Now bit i of word w of row k is bit k of mask 4·i+w.
+	all := block.used
+	for i := range used {
+		t := &tables[i]
+		t[0] = all
+		for bit := range chunk {
+			with := block.rows[chunk*i+bit]
+			for x := range 1 << bit {
+				without, row := &t[x], &t[x+1<<bit]
+				for w := range row {
+					row[w] = without[w] &^ with[w]
+				}
+			}
+		}
+		for w := range all {
+			all[w] = ^uint64(0)
+		}
 	}
 }
 

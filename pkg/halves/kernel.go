@@ -10,11 +10,12 @@ import (
 // kernel that use the same instructions.
 type Kernel struct {
 	Name   string
+	build  buildFunc
 	counts [chunks]countFunc // by the number of tables, minus 1
 }
 
 // generic is plain Go. Every machine can run it.
-var generic = Kernel{"generic", plainCounts()}
+var generic = Kernel{"generic", buildPlain, plainCounts()}
 
 // Available returns the kernels that this machine can run, the default first.
 func Available() []Kernel { return append(vectorKernels(), generic) }

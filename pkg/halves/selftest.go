@@ -28,14 +28,21 @@ func SelfTest(ctx context.Context, k Kernel) error {
 		return fmt.Errorf("kernel %s of halves counts %d for %s, right is %d: this machine or this "+
 			"build is broken, choose another kernel or machine", k.Name, got, what, want)
 	}
+	var got, want tables
 	for used := 1; used <= chunks; used++ {
-		stream, tables := randomTables(used)
-		for length := range stream {
+		rng := rand.New(rand.NewPCG(uint64(used), 0))
+		stream := sparseMasks(rng, used, 2)[:selfTestStream]
+		for length := range len(stream) {
+			var block, plain binBlock
+			bin := sparseMasks(rng, used, 3)[length:]
+			block.load(bin)
+			plain.load(bin)
+			k.build(&block, &got, used)
+			buildPlain(&plain, &want, used)
 			t := tally{ones: [laneWords]uint64{1}} // a function adds to the tally
-			k.counts[used-1](stream[:length], tables, &t)
-			want := 1 + countPlain(stream[:length], tables, used)
+			k.counts[used-1](stream[:length], &got, &t)
 			what := fmt.Sprintf("%d masks and %d tables", length, used)
-			if err := wrong(what, t.sum(), want); err != nil {
+			if err := wrong(what, t.sum(), 1+countPlain(stream[:length], &want, used)); err != nil {
 				return err
 			}
 		}
@@ -76,28 +83,18 @@ func countOnce(ctx context.Context, n int, k Kernel, first, sets uint64) (uint64
 	return c.Count(ctx, first, sets, new(atomic.Uint64))
 }
 
-// randomTables returns random masks, and tables of which some rows are empty and some full.
-func randomTables(used int) (stream []uint64, t *tables) {
-	rng := rand.New(rand.NewPCG(uint64(used), 0))
-	t = new(tables)
-	for i := range used {
-		for x := range t[i] {
-			for word := range t[i][x] {
-				t[i][x][word] = ^(rng.Uint64() & rng.Uint64() & rng.Uint64()) // bits that survive many tables
-			}
-		}
-		t[i][0], t[i][1] = [laneWords]uint64{}, [laneWords]uint64{}
-		for word := range laneWords {
-			t[i][1][word] = ^uint64(0)
-		}
-	}
-	const masks = 40
+// selfTestStream is the greatest length of a stream.
+const selfTestStream = 40
+
+// sparseMasks returns random masks for the given number of tables. Each bit is 1 with a probability of
+// 2^-rarity.
+func sparseMasks(rng *rand.Rand, used, rarity int) []uint64 {
+	masks := make([]uint64, lanes)
 	for i := range masks {
-		x := rng.Uint64()
-		if i%8 == 0 {
-			x = 0x8102040810204081 & (1<<(chunk*used) - 1) // full rows
+		masks[i] = 1<<(chunk*used) - 1
+		for range rarity {
+			masks[i] &= rng.Uint64()
 		}
-		stream = append(stream, x)
 	}
-	return stream, t
+	return masks
 }

@@ -38,6 +38,23 @@ func TestSelfTestOfWrongKernel(t *testing.T) {
 	}
 }
 
+// A kernel whose tables lack a row for one number of tables fails.
+func TestSelfTestOfWrongTables(t *testing.T) {
+	for used := 1; used <= chunks; used++ {
+		k := generic
+		k.build = func(block *binBlock, tables *tables, n int) {
+			generic.build(block, tables, n)
+			if n == used {
+				tables[used-1][3][2] = 0
+			}
+		}
+		err := SelfTest(t.Context(), k)
+		if text := fmt.Sprintf("%d tables", used); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("wrong row of %d tables: error %v", used, err)
+		}
+	}
+}
+
 // A canceled self-test returns the cause.
 func TestSelfTestEndsWithItsContext(t *testing.T) {
 	reason := errors.New("not wanted")
