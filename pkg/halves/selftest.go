@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 
 	"nqueens/pkg/queens"
@@ -39,6 +40,10 @@ func SelfTest(ctx context.Context, k Kernel) error {
 			plain.load(bin)
 			k.build(&block, &got, used)
 			buildPlain(&plain, &want, used)
+			if !slices.Equal(got[:used], want[:used]) {
+				return fmt.Errorf("kernel %s of halves makes %d wrong tables of %d masks: this machine or "+
+					"this build is broken, choose another kernel or machine", k.Name, used, len(bin))
+			}
 			t := tally{ones: [laneWords]uint64{1}} // a function adds to the tally
 			k.counts[used-1](stream[:length], &got, &t)
 			what := fmt.Sprintf("%d masks and %d tables", length, used)

@@ -49,7 +49,7 @@ func TestSelfTestOfWrongTables(t *testing.T) {
 			}
 		}
 		err := SelfTest(t.Context(), k)
-		if text := fmt.Sprintf("%d tables", used); err == nil || !strings.Contains(err.Error(), text) {
+		if text := fmt.Sprintf("%d wrong tables", used); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("wrong row of %d tables: error %v", used, err)
 		}
 	}
