@@ -193,10 +193,7 @@ func (c *Counter) fill(list *sorted, h *half) (more bool) {
 	return more
 }
 
-func (c *Counter) sort(list *sorted) {
-	c.sorter.sort(list.masks, c.joiner.bits, c.joiner.depth)
-	list.from = c.sorter.cells(list.from, list.masks, c.joiner.bits, c.joiner.depth)
-}
+func (c *Counter) sort(list *sorted) { c.sorter.sort(list, c.joiner.bits, c.joiner.depth) }
 
 // depthOf returns the number of bits by which lists of the given length are sorted.
 func depthOf(length int) int { return max(1, bits.Len(uint(length))-4) }
