@@ -8,6 +8,45 @@ package halves
 func avx2Build(block *binBlock, tables *tables, used int)
 
 //go:noescape
+func avx2Fit1(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+
+//go:noescape
+func avx2Fit2(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+
+//go:noescape
+func avx2Fit3(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+
+//go:noescape
+func avx2Fit4(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+
+//go:noescape
+func avx2Fit5(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+
+//go:noescape
+func avx2Fit6(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+
+//go:noescape
+func avx2Fit7(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+
+//go:noescape
+func avx2Fit8(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+
+//go:noescape
+func avx2Fit9(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+
+var avx2Fits = [chunks]fitFunc{
+	avx2Fit1,
+	avx2Fit2,
+	avx2Fit3,
+	avx2Fit4,
+	avx2Fit5,
+	avx2Fit6,
+	avx2Fit7,
+	avx2Fit8,
+	avx2Fit9,
+}
+
+//go:noescape
 func avx2Count1(stream []uint64, tables *tables, t *tally)
 
 //go:noescape

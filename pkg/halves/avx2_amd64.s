@@ -503,6 +503,330 @@ table:
 	VZEROUPPER
 	RET
 
+// func avx2Fit1(clashes []uint64, tables *uint64, fits *uint64)
+// Requires: AVX, BMI2
+TEXT ·avx2Fit1(SB), NOSPLIT, $0-40
+	MOVQ clashes_base+0(FP), AX
+	MOVQ clashes_len+8(FP), CX
+	MOVQ tables+24(FP), DX
+	MOVQ fits+32(FP), BX
+	JMP  check
+
+clash:
+	MOVQ    (AX), SI
+	RORXQ   $0x3b, SI, SI
+	ANDL    $0x00000fe0, SI
+	VMOVDQU (DX)(SI*1), Y0
+	VMOVDQU Y0, (BX)
+	ADDQ    $0x08, AX
+	ADDQ    $0x20, BX
+
+check:
+	DECQ CX
+	JGE  clash
+	VZEROUPPER
+	RET
+
+// func avx2Fit2(clashes []uint64, tables *uint64, fits *uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·avx2Fit2(SB), NOSPLIT, $0-40
+	MOVQ clashes_base+0(FP), AX
+	MOVQ clashes_len+8(FP), CX
+	MOVQ tables+24(FP), DX
+	MOVQ fits+32(FP), BX
+	JMP  check
+
+clash:
+	MOVQ    (AX), SI
+	RORXQ   $0x3b, SI, DI
+	ANDL    $0x00000fe0, DI
+	VMOVDQU (DX)(DI*1), Y0
+	RORXQ   $0x02, SI, SI
+	ANDL    $0x00000fe0, SI
+	VPAND   4096(DX)(SI*1), Y0, Y0
+	VMOVDQU Y0, (BX)
+	ADDQ    $0x08, AX
+	ADDQ    $0x20, BX
+
+check:
+	DECQ CX
+	JGE  clash
+	VZEROUPPER
+	RET
+
+// func avx2Fit3(clashes []uint64, tables *uint64, fits *uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·avx2Fit3(SB), NOSPLIT, $0-40
+	MOVQ clashes_base+0(FP), AX
+	MOVQ clashes_len+8(FP), CX
+	MOVQ tables+24(FP), DX
+	MOVQ fits+32(FP), BX
+	JMP  check
+
+clash:
+	MOVQ    (AX), SI
+	RORXQ   $0x3b, SI, DI
+	ANDL    $0x00000fe0, DI
+	VMOVDQU (DX)(DI*1), Y0
+	RORXQ   $0x02, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x09, SI, SI
+	ANDL    $0x00000fe0, SI
+	VPAND   4096(DX)(DI*1), Y0, Y0
+	VPAND   8192(DX)(SI*1), Y0, Y0
+	VMOVDQU Y0, (BX)
+	ADDQ    $0x08, AX
+	ADDQ    $0x20, BX
+
+check:
+	DECQ CX
+	JGE  clash
+	VZEROUPPER
+	RET
+
+// func avx2Fit4(clashes []uint64, tables *uint64, fits *uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·avx2Fit4(SB), NOSPLIT, $0-40
+	MOVQ clashes_base+0(FP), AX
+	MOVQ clashes_len+8(FP), CX
+	MOVQ tables+24(FP), DX
+	MOVQ fits+32(FP), BX
+	JMP  check
+
+clash:
+	MOVQ    (AX), SI
+	RORXQ   $0x3b, SI, DI
+	ANDL    $0x00000fe0, DI
+	VMOVDQU (DX)(DI*1), Y0
+	RORXQ   $0x02, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x09, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   4096(DX)(DI*1), Y0, Y0
+	VPAND   8192(DX)(R8*1), Y0, Y0
+	RORXQ   $0x10, SI, SI
+	ANDL    $0x00000fe0, SI
+	VPAND   12288(DX)(SI*1), Y0, Y0
+	VMOVDQU Y0, (BX)
+	ADDQ    $0x08, AX
+	ADDQ    $0x20, BX
+
+check:
+	DECQ CX
+	JGE  clash
+	VZEROUPPER
+	RET
+
+// func avx2Fit5(clashes []uint64, tables *uint64, fits *uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·avx2Fit5(SB), NOSPLIT, $0-40
+	MOVQ clashes_base+0(FP), AX
+	MOVQ clashes_len+8(FP), CX
+	MOVQ tables+24(FP), DX
+	MOVQ fits+32(FP), BX
+	JMP  check
+
+clash:
+	MOVQ    (AX), SI
+	RORXQ   $0x3b, SI, DI
+	ANDL    $0x00000fe0, DI
+	VMOVDQU (DX)(DI*1), Y0
+	RORXQ   $0x02, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x09, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   4096(DX)(DI*1), Y0, Y0
+	VPAND   8192(DX)(R8*1), Y0, Y0
+	RORXQ   $0x10, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x17, SI, SI
+	ANDL    $0x00000fe0, SI
+	VPAND   12288(DX)(DI*1), Y0, Y0
+	VPAND   16384(DX)(SI*1), Y0, Y0
+	VMOVDQU Y0, (BX)
+	ADDQ    $0x08, AX
+	ADDQ    $0x20, BX
+
+check:
+	DECQ CX
+	JGE  clash
+	VZEROUPPER
+	RET
+
+// func avx2Fit6(clashes []uint64, tables *uint64, fits *uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·avx2Fit6(SB), NOSPLIT, $0-40
+	MOVQ clashes_base+0(FP), AX
+	MOVQ clashes_len+8(FP), CX
+	MOVQ tables+24(FP), DX
+	MOVQ fits+32(FP), BX
+	JMP  check
+
+clash:
+	MOVQ    (AX), SI
+	RORXQ   $0x3b, SI, DI
+	ANDL    $0x00000fe0, DI
+	VMOVDQU (DX)(DI*1), Y0
+	RORXQ   $0x02, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x09, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   4096(DX)(DI*1), Y0, Y0
+	VPAND   8192(DX)(R8*1), Y0, Y0
+	RORXQ   $0x10, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x17, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   12288(DX)(DI*1), Y0, Y0
+	VPAND   16384(DX)(R8*1), Y0, Y0
+	RORXQ   $0x1e, SI, SI
+	ANDL    $0x00000fe0, SI
+	VPAND   20480(DX)(SI*1), Y0, Y0
+	VMOVDQU Y0, (BX)
+	ADDQ    $0x08, AX
+	ADDQ    $0x20, BX
+
+check:
+	DECQ CX
+	JGE  clash
+	VZEROUPPER
+	RET
+
+// func avx2Fit7(clashes []uint64, tables *uint64, fits *uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·avx2Fit7(SB), NOSPLIT, $0-40
+	MOVQ clashes_base+0(FP), AX
+	MOVQ clashes_len+8(FP), CX
+	MOVQ tables+24(FP), DX
+	MOVQ fits+32(FP), BX
+	JMP  check
+
+clash:
+	MOVQ    (AX), SI
+	RORXQ   $0x3b, SI, DI
+	ANDL    $0x00000fe0, DI
+	VMOVDQU (DX)(DI*1), Y0
+	RORXQ   $0x02, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x09, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   4096(DX)(DI*1), Y0, Y0
+	VPAND   8192(DX)(R8*1), Y0, Y0
+	RORXQ   $0x10, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x17, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   12288(DX)(DI*1), Y0, Y0
+	VPAND   16384(DX)(R8*1), Y0, Y0
+	RORXQ   $0x1e, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x25, SI, SI
+	ANDL    $0x00000fe0, SI
+	VPAND   20480(DX)(DI*1), Y0, Y0
+	VPAND   24576(DX)(SI*1), Y0, Y0
+	VMOVDQU Y0, (BX)
+	ADDQ    $0x08, AX
+	ADDQ    $0x20, BX
+
+check:
+	DECQ CX
+	JGE  clash
+	VZEROUPPER
+	RET
+
+// func avx2Fit8(clashes []uint64, tables *uint64, fits *uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·avx2Fit8(SB), NOSPLIT, $0-40
+	MOVQ clashes_base+0(FP), AX
+	MOVQ clashes_len+8(FP), CX
+	MOVQ tables+24(FP), DX
+	MOVQ fits+32(FP), BX
+	JMP  check
+
+clash:
+	MOVQ    (AX), SI
+	RORXQ   $0x3b, SI, DI
+	ANDL    $0x00000fe0, DI
+	VMOVDQU (DX)(DI*1), Y0
+	RORXQ   $0x02, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x09, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   4096(DX)(DI*1), Y0, Y0
+	VPAND   8192(DX)(R8*1), Y0, Y0
+	RORXQ   $0x10, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x17, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   12288(DX)(DI*1), Y0, Y0
+	VPAND   16384(DX)(R8*1), Y0, Y0
+	RORXQ   $0x1e, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x25, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   20480(DX)(DI*1), Y0, Y0
+	VPAND   24576(DX)(R8*1), Y0, Y0
+	RORXQ   $0x2c, SI, SI
+	ANDL    $0x00000fe0, SI
+	VPAND   28672(DX)(SI*1), Y0, Y0
+	VMOVDQU Y0, (BX)
+	ADDQ    $0x08, AX
+	ADDQ    $0x20, BX
+
+check:
+	DECQ CX
+	JGE  clash
+	VZEROUPPER
+	RET
+
+// func avx2Fit9(clashes []uint64, tables *uint64, fits *uint64)
+// Requires: AVX, AVX2, BMI2
+TEXT ·avx2Fit9(SB), NOSPLIT, $0-40
+	MOVQ clashes_base+0(FP), AX
+	MOVQ clashes_len+8(FP), CX
+	MOVQ tables+24(FP), DX
+	MOVQ fits+32(FP), BX
+	JMP  check
+
+clash:
+	MOVQ    (AX), SI
+	RORXQ   $0x3b, SI, DI
+	ANDL    $0x00000fe0, DI
+	VMOVDQU (DX)(DI*1), Y0
+	RORXQ   $0x02, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x09, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   4096(DX)(DI*1), Y0, Y0
+	VPAND   8192(DX)(R8*1), Y0, Y0
+	RORXQ   $0x10, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x17, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   12288(DX)(DI*1), Y0, Y0
+	VPAND   16384(DX)(R8*1), Y0, Y0
+	RORXQ   $0x1e, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x25, SI, R8
+	ANDL    $0x00000fe0, R8
+	VPAND   20480(DX)(DI*1), Y0, Y0
+	VPAND   24576(DX)(R8*1), Y0, Y0
+	RORXQ   $0x2c, SI, DI
+	ANDL    $0x00000fe0, DI
+	RORXQ   $0x33, SI, SI
+	ANDL    $0x00000fe0, SI
+	VPAND   28672(DX)(DI*1), Y0, Y0
+	VPAND   32768(DX)(SI*1), Y0, Y0
+	VMOVDQU Y0, (BX)
+	ADDQ    $0x08, AX
+	ADDQ    $0x20, BX
+
+check:
+	DECQ CX
+	JGE  clash
+	VZEROUPPER
+	RET
+
 // func avx2Count1(stream []uint64, tables *uint64, t *uint64)
 // Requires: AVX, AVX2, BMI2
 TEXT ·avx2Count1(SB), NOSPLIT, $0-40

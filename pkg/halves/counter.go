@@ -38,17 +38,16 @@ func (c Config) Validate() error {
 // told to take less. It is about 25 MB for n = 24. Above that it doubles with each n, up to 1.7 GB
 // from n = 30 on.
 func Memory(n int) uint64 {
-	const smallest, largest = 1 << 16, 1 << 26
-	return memory(n, min(smallest<<max(0, n-20), largest))
+	const smallest, largest = 1 << 18, 1 << 26
+	return memory(n, min(smallest<<max(0, n-22), largest))
 }
 
 // LeastMemory returns the least number of bytes with which a [Counter] of a board of side n can
 // count.
-func LeastMemory(n int) uint64 { return memory(n, leastMasks(n)) }
+func LeastMemory(n int) uint64 { return memory(n, leastMasks) }
 
-// leastMasks is the least capacity of a list: the first quarters on a set of rows, with 64 second
-// ones each, must fit.
-func leastMasks(n int) int { return 64 * factorial((n-west(n))/2) }
+// leastMasks is the least capacity of a list. Parts of a list fill most of it.
+const leastMasks = 8 * roundMasks
 
 // memory returns the number of bytes of a Counter with lists of the given capacity.
 func memory(n, masks int) uint64 {
@@ -57,7 +56,7 @@ func memory(n, masks int) uint64 {
 		for i := range 4 {
 			bytes += eighthSize*fallingFactorial(columns, stripWidth(columns, i)) + 4<<columns
 		}
-		return bytes + 3*2*size*(factorial(columns/2)+factorial(columns-columns/2))
+		return bytes + 2*size*(factorial(columns/2)+factorial(columns-columns/2))
 	}
 	strip := fallingFactorial(n-west(n), stripWidth(n-west(n), 3)) * (eighthSize + size)
 	cells := 2 * 4 * (1<<depthOf(masks) + 1)
@@ -87,7 +86,7 @@ func NewCounter(cfg Config) (*Counter, error) {
 	if limit == 0 {
 		limit = Memory(n)
 	}
-	masks := leastMasks(n)
+	masks := leastMasks
 	for more := masks / 2; more > 0; more /= 2 { // the largest lists within the limit
 		for memory(n, masks+more) <= limit {
 			masks += more
@@ -95,8 +94,8 @@ func NewCounter(cfg Config) (*Counter, error) {
 	}
 	c := &Counter{n: n}
 	c.strip.reserve(n - west(n))
-	c.west.reserve(n, west(n))
-	c.east.reserve(n, n-west(n))
+	c.west.reserve(n, west(n), cfg.Kernel)
+	c.east.reserve(n, n-west(n), cfg.Kernel)
 	c.west.poll, c.east.poll, c.sorter.poll, c.joiner.poll = c.poll, c.poll, c.poll, c.poll
 	c.sorter.scratch = make([]uint64, masks)
 	c.joiner.west.reserve(masks)
@@ -149,7 +148,7 @@ func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 	c.joiner.bits = c.order.diagonals
 	c.order.apply(&c.west)
 	c.order.apply(&c.east)
-	for long, weight := range [3]uint64{w.none, w.one, w.two} {
+	for long, weight := range [3]uint64{2: w.two, 1: w.one} {
 		if weight == 0 {
 			continue
 		}
@@ -157,12 +156,17 @@ func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 			return 0, err
 		}
 	}
-	if w.centre != 0 {
-		c.east.list(&c.strip, uint32(s), border, withCentre)
-		c.order.apply(&c.east)
-		return add(sum, w.set*w.centre, c.pairs(0))
+	if w.none == 0 && w.centre == 0 {
+		return sum, nil
 	}
-	return sum, nil
+	c.west.list(&c.strip, all&^uint32(s), 0, offDiagonals)
+	c.order.apply(&c.west)
+	if w.none != 0 {
+		return add(sum, w.set*w.none, c.pairs(0))
+	}
+	c.east.list(&c.strip, uint32(s), border, withCentre)
+	c.order.apply(&c.east)
+	return add(sum, w.set*w.centre, c.pairs(0))
 }
 
 // pairs counts the pairs of an eastern half-board and a western half-board with the given number of

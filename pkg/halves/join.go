@@ -177,13 +177,13 @@ func plainCounts() (counts [chunks]countFunc) {
 
 // countPlain returns the number of pairs that a countFunc for the given number of tables adds.
 func countPlain(stream []uint64, tables *tables, used int) uint64 {
-	found := 0
+	found, others := 0, tables[1:used]
 	for _, x := range stream {
 		row := &tables[0][x%(1<<chunk)]
 		a, b, c, d := row[0], row[1], row[2], row[3]
-		for i := 1; i < used; i++ {
+		for i := range others {
 			x >>= chunk
-			row := &tables[i%chunks][x%(1<<chunk)]
+			row := &others[i][x%(1<<chunk)]
 			a, b, c, d = a&row[0], b&row[1], c&row[2], d&row[3]
 		}
 		found += bits.OnesCount64(a) + bits.OnesCount64(b) + bits.OnesCount64(c) + bits.OnesCount64(d)

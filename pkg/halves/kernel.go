@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// Kernel is an implementation of the inner loop. Kernels have the names of the kernels of package
+// Kernel is an implementation of the inner loops. Kernels have the names of the kernels of package
 // kernel that use the same instructions.
 type Kernel struct {
-	Name   string
-	build  buildFunc
-	counts [chunks]countFunc // by the number of tables, minus 1
+	Name  string
+	build buildFunc
+	// The functions for each number of tables, minus 1.
+	fits   [chunks]fitFunc
+	counts [chunks]countFunc
 }
 
 // generic is plain Go. Every machine can run it.
-var generic = Kernel{"generic", buildPlain, plainCounts()}
+var generic = Kernel{"generic", buildPlain, plainFits(), plainCounts()}
 
 // Available returns the kernels that this machine can run, the default first.
 func Available() []Kernel { return append(vectorKernels(), generic) }

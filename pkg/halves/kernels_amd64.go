@@ -13,10 +13,10 @@ func vectorKernels() (kernels []Kernel) {
 	x := &cpu.X86
 	avx2 := x.HasAVX2 && x.HasBMI2
 	if avx2 {
-		kernels = append(kernels, Kernel{"avx2", avx2Build, avx2Counts})
+		kernels = append(kernels, Kernel{"avx2", avx2Build, avx2Fits, avx2Counts})
 	}
 	if avx2 && x.HasAVX512F && x.HasAVX512VL && x.HasAVX512VPOPCNTDQ {
-		kernels = append(kernels, Kernel{"avx512", avx2Build, avx512Counts})
+		kernels = append(kernels, Kernel{"avx512", avx2Build, avx2Fits, avx512Counts})
 	}
 	return kernels
 }

@@ -89,6 +89,28 @@ func lookUp(is isa, mask Mem, tables reg.Register, used int) vec {
 	return v
 }
 
+// fit writes a function that looks up each clash in the given number of tables, and stores the
+// intersection of the rows that it finds. It uses only AVX2.
+//
+//	func name(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func fit(name string, used int) {
+	TEXT(name, NOSPLIT, "func(clashes []uint64, tables, fits *uint64)")
+	next := Load(Param("clashes").Base(), GP64())
+	left := Load(Param("clashes").Len(), GP64())
+	tables := Load(Param("tables"), GP64())
+	fits := Load(Param("fits"), GP64())
+	JMP(LabelRef("check"))
+	Label("clash")
+	VMOVDQU(lookUp(new(avx2), Mem{Base: next}, tables, used), Mem{Base: fits})
+	ADDQ(U8(8), next)
+	ADDQ(U8(rowSize), fits)
+	Label("check")
+	DECQ(left)
+	JGE(LabelRef("clash"))
+	VZEROUPPER()
+	RET()
+}
+
 // avx2 implements the loop for AVX2, BMI2 and carry-save adders: it adds up bits in the vectors ones and twos, and counts only
 // the carries out of twos, once a round.
 //
