@@ -17,11 +17,11 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkMethods compares the processor time of a solution by halves and by prefixes, on one thread,
-// with the kernels of the same name. It counts fixed samples: the row sets with the first numbers, and
-// random tasks. Row sets and tasks take turns, so that the machine is equally fast for both. A metric
-// is the mean time of a row set or a task, times their number, divided by the published total. Each
-// has its standard error in percent. The sample of n = 24 takes minutes.
+// BenchmarkMethods compares the processor time of a solution by halves and by prefixes, on one
+// thread, with the kernels of the same name. It counts fixed samples: the row sets with the first
+// numbers, and random tasks. Row sets and tasks take turns, so that the machine is equally fast for
+// both. A metric is the mean time of a row set or a task, times their number, divided by the
+// published total. Each has its standard error in percent. The sample of n = 24 takes minutes.
 func BenchmarkMethods(b *testing.B) {
 	for _, sample := range []struct{ n, sets, tasks int }{{20, 400, 20}, {22, 400, 4}, {24, 40, 0}} {
 		for _, k := range Available() {

@@ -13,9 +13,9 @@ import (
 type Config struct {
 	N      int // side of the board, 1 to [queens.MaxN]
 	Kernel Kernel
-	// Memory is the greatest number of bytes that the Counter allocates, at least [LeastMemory]. With
-	// less memory, a Counter cuts longer lists of half-boards into parts, which takes longer. The zero
-	// value stands for [Memory].
+	// Memory is the greatest number of bytes that the Counter allocates, at least [LeastMemory].
+	// With less memory, a Counter cuts longer lists of half-boards into parts, which takes longer.
+	// The zero value stands for [Memory].
 	Memory uint64
 }
 
@@ -28,8 +28,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("a counter of halves needs a kernel of this package")
 	}
 	if least := LeastMemory(c.N); c.Memory != 0 && c.Memory < least {
-		return fmt.Errorf("a counter of halves of a board of side %d needs at least %d bytes of memory, not %d",
-			c.N, least, c.Memory)
+		return fmt.Errorf("a counter of halves of a board of side %d needs at least %d bytes of memory, "+
+			"not %d", c.N, least, c.Memory)
 	}
 	return nil
 }
@@ -121,7 +121,9 @@ func (c *Counter) poll() bool {
 // While Count searches, it increments pulse, so that an observer can tell a running search from a
 // stuck one. If ctx ends first, Count returns 0 and context.Cause(ctx) within 50 ms. The only other
 // errors are for row sets that do not exist and for a sum that passes 64 bits.
-func (c *Counter) Count(ctx context.Context, first, sets uint64, pulse *atomic.Uint64) (sum uint64, err error) {
+func (c *Counter) Count(
+	ctx context.Context, first, sets uint64, pulse *atomic.Uint64,
+) (sum uint64, err error) {
 	if err := validate(c.n, first, sets); err != nil {
 		return 0, err
 	}

@@ -2,15 +2,15 @@ package halves
 
 import "math/bits"
 
-// crosser makes half-boards from quarters. It compares a quarter of the first strips with up to lanes
-// quarters of the other strips at once, as the join compares half-boards.
+// crosser makes half-boards from quarters. It compares a quarter of the first strips with up to
+// lanes quarters of the other strips at once, as the join compares half-boards.
 type crosser struct {
 	kernel Kernel
 	used   int // tables
 	tables *tables
 	block  binBlock
-	// withLong has a bit for each second quarter that may be combined with a first quarter with 0, 1 or
-	// 2 queens on long diagonals. Quarter 4·i+w has bit i of word w.
+	// withLong has a bit for each second quarter that may be combined with a first quarter with 0,
+	// 1 or 2 queens on long diagonals. Quarter 4·i+w has bit i of word w.
 	withLong [4][laneWords]uint64
 	clashes  [lanes]uint64
 	masks    [lanes + laneWords]uint64 // of the second quarters
@@ -30,8 +30,8 @@ const (
 // There is a fitFunc for each number of tables.
 type fitFunc func(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
 
-// load sets the second quarters, at most lanes, and the number of queens on long diagonals that both
-// quarters have together.
+// load sets the second quarters, at most lanes, and the number of queens on long diagonals that
+// both quarters have together.
 func (c *crosser) load(other []quarter, long int) {
 	clear(c.withLong[:])
 	for i, q := range other {
@@ -44,8 +44,8 @@ func (c *crosser) load(other []quarter, long int) {
 	c.kernel.build(&c.block, c.tables, c.used)
 }
 
-// cross appends the half-boards of the pairs of a first quarter, of which there are at most crossRound,
-// and a second one.
+// cross appends the half-boards of the pairs of a first quarter, of which there are at most
+// crossRound, and a second one.
 func (c *crosser) cross(to []uint64, one []quarter) []uint64 {
 	for i, q := range one {
 		c.clashes[i] = q.clash
@@ -59,7 +59,8 @@ func (c *crosser) cross(to []uint64, one []quarter) []uint64 {
 			fit := fits[w] & with[w]
 			most := n + bits.OnesCount64(fit)
 			for {
-				// Most words have few bits, so that a branch for each bit would often be predicted wrong.
+				// Most words have few bits, so that a branch for each bit would often be predicted
+				// wrong.
 				for j := range crossAhead {
 					to[n+j] = mask | c.masks[laneWords*bits.TrailingZeros64(fit)+w]
 					fit &= fit - 1

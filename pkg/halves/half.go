@@ -12,8 +12,8 @@ type half struct {
 	crosser crosser
 	poll    func() bool
 
-	// What fill makes next: half-boards with long queens on long diagonals. The first quarters are on
-	// the rows of set, and begin with number first. The second ones begin with number block.
+	// What fill makes next: half-boards with long queens on long diagonals. The first quarters are
+	// on the rows of set, and begin with number first. The second ones begin with number block.
 	long, set, block, first int
 }
 
@@ -56,7 +56,9 @@ func (h *half) list(s *strip, rows uint32, low int, where squares) {
 			s.allow[column] = where.allows(h.n, column)
 			for row := range h.n {
 				s.squares[column][row] = eighth{
-					crossing(h.n, inner, row, column), crossing(h.n, middle, row, column), maskOf(h.n, row, column),
+					inner: crossing(h.n, inner, row, column),
+					clash: crossing(h.n, middle, row, column),
+					mask:  maskOf(h.n, row, column),
 				}
 			}
 		}
@@ -65,7 +67,8 @@ func (h *half) list(s *strip, rows uint32, low int, where squares) {
 	}
 }
 
-// start makes fill begin with the half-boards that have the given number of queens on long diagonals.
+// start makes fill begin with the half-boards that have the given number of queens on long
+// diagonals.
 func (h *half) start(long int) {
 	h.long, h.set, h.block, h.first = long, 1<<(h.columns/2)-1, 0, 0
 	h.join()
@@ -121,8 +124,8 @@ func (h *half) fill(to []uint64) (filled []uint64, more bool) {
 	}
 }
 
-// next returns the next greater set with as many rows, or 0 if none has only the first rows, as many as
-// the half has columns.
+// next returns the next greater set with as many rows, or 0 if none has only the first rows, as
+// many as the half has columns.
 func next(set, columns int) int {
 	if set == 0 {
 		return 0

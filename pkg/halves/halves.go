@@ -25,7 +25,9 @@ type RowSet uint32
 func west(n int) int { return n / 2 }
 
 // mirror returns the row set after a reflection that turns the board upside down.
-func (s RowSet) mirror(n int) RowSet { return RowSet(bits.Reverse32(uint32(s)) >> (queens.MaxN - n)) }
+func (s RowSet) mirror(n int) RowSet {
+	return RowSet(bits.Reverse32(uint32(s)) >> (queens.MaxN - n))
+}
 
 func (s RowSet) has(row int) bool { return s>>row&1 != 0 }
 
@@ -34,10 +36,10 @@ func (s RowSet) has(row int) bool { return s>>row&1 != 0 }
 // its images with such queens in the east.
 type weights struct {
 	set uint64 // 2 if the row set stands for its mirror image too, else 1
-	// The weights of pairs with 2, 1 and no western queens on long diagonals, and without a queen in
-	// the centre.
+	// The weights of pairs with 2, 1 and no western queens on long diagonals, and without a queen
+	// in the centre.
 	two, one, none uint64
-	centre         uint64 // weight of pairs with a queen in the centre; only boards of odd side have a centre
+	centre         uint64 // of pairs with a queen in the centre; only a board of odd side has one
 }
 
 // weightsOf returns the weights of a row set.
@@ -79,7 +81,8 @@ func add(sum, weight, count uint64) (uint64, error) {
 	high, low := bits.Mul64(weight, count)
 	sum, carry := bits.Add64(sum, low, 0)
 	if high != 0 || carry != 0 {
-		return 0, fmt.Errorf("the weighted sum of a range of row sets passes 64 bits: count fewer row sets at a time")
+		return 0, fmt.Errorf("the weighted sum of a range of row sets passes 64 bits: count fewer row " +
+			"sets at a time")
 	}
 	return sum, nil
 }

@@ -19,8 +19,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// newCounter returns a counter. If the parameter parts is true, its lists are so short that a list comes
-// in many parts.
+// newCounter returns a counter. If the parameter parts is true, its lists are so short that a list
+// comes in many parts.
 func newCounter(t testing.TB, n int, k Kernel, parts bool) *Counter {
 	t.Helper()
 	c, err := NewCounter(Config{N: n, Kernel: k})
@@ -52,7 +52,8 @@ func count(t testing.TB, c *Counter, first, sets uint64) uint64 {
 
 func recount(t testing.TB, n int, first, sets uint64) uint64 {
 	t.Helper()
-	sum, err := Recount(t.Context(), kerneltest.NewCounter(t, kernel.Available()[0]), n, first, sets, new(atomic.Uint64))
+	c := kerneltest.NewCounter(t, kernel.Available()[0])
+	sum, err := Recount(t.Context(), c, n, first, sets, new(atomic.Uint64))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +230,9 @@ func TestRanges(t *testing.T) {
 func TestMissingRowSets(t *testing.T) {
 	const n = 10
 	c := newCounter(t, n, generic, false)
-	for _, r := range []struct{ first, sets uint64 }{{Sets(n), 1}, {0, Sets(n) + 1}, {1, math.MaxUint64}, {math.MaxUint64, 1}} {
+	for _, r := range []struct{ first, sets uint64 }{
+		{Sets(n), 1}, {0, Sets(n) + 1}, {1, math.MaxUint64}, {math.MaxUint64, 1},
+	} {
 		if _, err := c.Count(t.Context(), r.first, r.sets, new(atomic.Uint64)); err == nil {
 			t.Errorf("Count takes %d row sets from number %d", r.sets, r.first)
 		}
@@ -308,7 +311,8 @@ func TestMemory(t *testing.T) {
 				continue
 			}
 			var pulse atomic.Uint64
-			if allocs := testing.AllocsPerRun(2, func() { _, _ = c.Count(t.Context(), 0, min(3, Sets(n)), &pulse) }); allocs != 0 {
+			counting := func() { _, _ = c.Count(t.Context(), 0, min(3, Sets(n)), &pulse) }
+			if allocs := testing.AllocsPerRun(2, counting); allocs != 0 {
 				t.Errorf("n = %d: %v allocations in a Count", n, allocs)
 			}
 		}
@@ -339,7 +343,8 @@ func TestRecountOfBrokenKernel(t *testing.T) {
 		_, err := Recount(t.Context(), &scripted{counts: counts}, 8, 0, 1, new(atomic.Uint64))
 		return err
 	}
-	if err := broken(9, 7, 6, 4); err != nil { // 9-7-6+4 = 0 solutions with two queens on long diagonals
+	// 9-7-6+4 = 0 solutions with two queens on long diagonals
+	if err := broken(9, 7, 6, 4); err != nil {
 		t.Errorf("possible counts: %v", err)
 	}
 	for _, counts := range [][]uint64{{9, 3, 6, 4}, {9, 7, 3, 4}, {8, 7, 6, 4}, {3, 4, 4, 4}} {
@@ -355,7 +360,9 @@ type scripted struct {
 	counts []uint64
 }
 
-func (s *scripted) Count(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+func (s *scripted) Count(
+	context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64,
+) (uint64, error) {
 	n := s.counts[0]
 	s.counts = s.counts[1:]
 	return n, nil

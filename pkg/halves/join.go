@@ -13,8 +13,8 @@ const (
 	// lanes is the greatest number of masks in a bin, and laneWords the number of words with a bit
 	// for each.
 	lanes, laneWords = 256, lanes / 64
-	// chunk is the number of bits of an eastern mask with which a table is looked up, and chunks the
-	// greatest number of tables.
+	// chunk is the number of bits of an eastern mask with which a table is looked up, and chunks
+	// the greatest number of tables.
 	chunk, chunks = 7, 9
 )
 
@@ -22,8 +22,9 @@ const (
 // bits: a bit for each. A chunk with higher bits has a higher index.
 type tables [chunks][1 << chunk][laneWords]uint64
 
-// countFunc looks up each mask of a stream in the first tables, and adds the numbers of masks in the
-// intersections of the rows that it finds to a tally. There is a countFunc for each number of tables.
+// countFunc looks up each mask of a stream in the first tables, and adds the numbers of masks in
+// the intersections of the rows that it finds to a tally. There is a countFunc for each number of
+// tables.
 type countFunc func(stream []uint64, tables *tables, t *tally)
 
 // tally holds a number of pairs. Each word of ones and of single stands for as many pairs as it has
@@ -90,8 +91,8 @@ func (j *joiner) bin(masks []uint64, prefix, depth int) {
 	j.block.load(masks)
 	j.kernel.build(&j.block, j.tables, used)
 	count := j.kernel.counts[used-1]
-	// Enumerate the values of the first bits that are compatible with prefix. Trailing zeros of prefix
-	// make one range.
+	// Enumerate the values of the first bits that are compatible with prefix. Trailing zeros of
+	// prefix make one range.
 	free := ^prefix & (1<<depth - 1)
 	low := bits.TrailingZeros(uint(prefix) | 1<<depth)
 	size, shift := 1<<low, j.depth-depth
@@ -108,8 +109,8 @@ func (j *joiner) bin(masks []uint64, prefix, depth int) {
 	}
 }
 
-// binBlock holds the masks of a bin, and the places of the bin that are in use. Mask 4·i+w is word w
-// of row i, and its place is bit i of word w. A place that is not in use has a mask of ones.
+// binBlock holds the masks of a bin, and the places of the bin that are in use. Mask 4·i+w is word
+// w of row i, and its place is bit i of word w. A place that is not in use has a mask of ones.
 type binBlock struct {
 	rows [64][laneWords]uint64
 	used [laneWords]uint64

@@ -34,5 +34,6 @@ func Choose(name string) (Kernel, error) {
 	for _, k := range available {
 		names = append(names, k.Name)
 	}
-	return Kernel{}, fmt.Errorf("no kernel %q for halves on this machine: it has %s", name, strings.Join(names, ", "))
+	return Kernel{}, fmt.Errorf("no kernel %q for halves on this machine: it has %s",
+		name, strings.Join(names, ", "))
 }

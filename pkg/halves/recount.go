@@ -34,7 +34,9 @@ func recountSet(
 	ctx context.Context, c kernel.Counter, n int, s RowSet, sum uint64, pulse *atomic.Uint64,
 ) (uint64, error) {
 	w := weightsOf(n, s)
-	count := func(b queens.Board) (uint64, error) { return c.Count(ctx, &b, []queens.Prefix{{}}, pulse) }
+	count := func(b queens.Board) (uint64, error) {
+		return c.Count(ctx, &b, []queens.Prefix{{}}, pulse)
+	}
 	both, err := count(turned(n, s, true, true))
 	if err != nil {
 		return 0, err
@@ -52,11 +54,13 @@ func recountSet(
 		return 0, err
 	}
 	if both < none || main < none || anti < none || both-none < main-none+(anti-none) {
-		return 0, fmt.Errorf("counts of boards with fewer and fewer squares are %d, %d and %d, %d: this machine or this build "+
-			"is broken, choose another kernel or machine", both, main, anti, none)
+		return 0, fmt.Errorf("counts of boards with fewer and fewer squares are %d, %d and %d, %d: this "+
+			"machine or this build is broken, choose another kernel or machine", both, main, anti, none)
 	}
 	one := main - none + (anti - none)
-	counts := []struct{ weight, count uint64 }{{w.two, both - none - one}, {w.one, one}, {w.none, none}}
+	counts := []struct{ weight, count uint64 }{
+		{w.two, both - none - one}, {w.one, one}, {w.none, none},
+	}
 	if w.centre != 0 {
 		centre := turned(n, s, false, false)
 		centre.Preplace(n/2, n/2)

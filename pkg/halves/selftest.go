@@ -10,17 +10,18 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// SelfTestN is the side of the largest board whose total [SelfTest] compares with the published one.
+// SelfTestN is the side of the largest board whose total [SelfTest] compares with the published
+// one.
 const SelfTestN = 10
 
 // selfTestLarge is the side of the board of which SelfTest counts some row sets by two kernels.
 const selfTestLarge = 18
 
-// SelfTest counts with kernel k. It compares the totals of small boards with the published ones, and
-// every function of the kernel with plain Go. It takes milliseconds. Workers and coordinators call it
-// before they count a run, because their machine or build may be broken although the test suite
-// passed. The error for a wrong count names the kernel, what it counted, and both numbers. The only
-// other error is context.Cause(ctx).
+// SelfTest counts with kernel k. It compares the totals of small boards with the published ones,
+// and every function of the kernel with plain Go. It takes milliseconds. Workers and coordinators
+// call it before they count a run, because their machine or build may be broken although the test
+// suite passed. The error for a wrong count names the kernel, what it counted, and both numbers.
+// The only other error is context.Cause(ctx).
 func SelfTest(ctx context.Context, k Kernel) error {
 	wrong := func(what string, got, want uint64) error {
 		if got == want {
@@ -91,8 +92,8 @@ func countOnce(ctx context.Context, n int, k Kernel, first, sets uint64) (uint64
 // selfTestStream is the greatest length of a stream.
 const selfTestStream = 40
 
-// sparseMasks returns random masks for the given number of tables. Each bit is 1 with a probability of
-// 2^-rarity.
+// sparseMasks returns random masks for the given number of tables. Each bit is 1 with a probability
+// of 2^-rarity.
 func sparseMasks(rng *rand.Rand, used, rarity int) []uint64 {
 	masks := make([]uint64, lanes)
 	for i := range masks {

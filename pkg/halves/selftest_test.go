@@ -32,7 +32,8 @@ func TestSelfTestOfWrongKernel(t *testing.T) {
 		}
 		err := SelfTest(t.Context(), k)
 		text := fmt.Sprintf("5 masks and %d tables", used)
-		if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "kernel wrong") {
+		if err == nil || !strings.Contains(err.Error(), text) ||
+			!strings.Contains(err.Error(), "kernel wrong") {
 			t.Errorf("a kernel that is wrong for %d tables: error %v", used, err)
 		}
 	}
@@ -49,7 +50,8 @@ func TestSelfTestOfWrongTables(t *testing.T) {
 			}
 		}
 		err := SelfTest(t.Context(), k)
-		if text := fmt.Sprintf("%d wrong tables", used); err == nil || !strings.Contains(err.Error(), text) {
+		text := fmt.Sprintf("%d wrong tables", used)
+		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("wrong row of %d tables: error %v", used, err)
 		}
 	}
@@ -67,8 +69,8 @@ func TestSelfTestEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Each kernel has the name of a kernel of package kernel that this machine has. Choose finds it by that name,
-// and names the kernels of the machine if there is none.
+// Each kernel has the name of a kernel of package kernel that this machine has. Choose finds it by
+// that name, and names the kernels of the machine if there is none.
 func TestChoose(t *testing.T) {
 	for _, k := range Available() {
 		if _, err := kernel.Choose(k.Name); err != nil {
@@ -79,7 +81,8 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	_, err := Choose("abacus")
-	if err == nil || !strings.Contains(err.Error(), "generic") || !strings.Contains(err.Error(), "abacus") {
+	if err == nil || !strings.Contains(err.Error(), "generic") ||
+		!strings.Contains(err.Error(), "abacus") {
 		t.Errorf("error %v, want one that names abacus and generic", err)
 	}
 }

@@ -31,7 +31,9 @@ func TestSetsTile(t *testing.T) {
 // Sets returns the number of row sets: half of all, and half of those that are their own mirror
 // image.
 func TestSets(t *testing.T) {
-	for n, want := range map[int]uint64{1: 1, 2: 1, 3: 2, 4: 4, 8: 38, 24: 1352540, 28: 20060016, 32: 300546630} {
+	for n, want := range map[int]uint64{
+		1: 1, 2: 1, 3: 2, 4: 4, 8: 38, 24: 1352540, 28: 20060016, 32: 300546630,
+	} {
 		if got := Sets(n); got != want {
 			t.Errorf("n = %d has %d row sets, want %d", n, got, want)
 		}

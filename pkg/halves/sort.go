@@ -9,13 +9,15 @@ type sorter struct {
 }
 
 const (
-	// digit is the greatest number of bits by which a pass sorts. Two passes are enough for depthOf.
+	// digit is the greatest number of bits by which a pass sorts. Two passes are enough for
+	// depthOf.
 	digit = 11
 	// sortBlock is the number of masks between two polls.
 	sortBlock = 1 << 18
 )
 
-// sort sorts a list of masks of the given number of bits by their first depth bits, at most 2·digit.
+// sort sorts a list of masks of the given number of bits by their first depth bits, at most
+// 2·digit.
 func (s *sorter) sort(list *sorted, bits, depth int) {
 	list.from = list.from[:1<<depth+1]
 	shift := bits - depth
@@ -32,8 +34,8 @@ func (s *sorter) sort(list *sorted, bits, depth int) {
 	s.pass(list, shift, depth, low, depth)
 }
 
-// cells sets list.from: masks[from[i]] to masks[from[i+1]-1] will be the masks with the value i above
-// the given number of bits. It returns false if poll did.
+// cells sets list.from: masks[from[i]] to masks[from[i+1]-1] will be the masks with the value i
+// above the given number of bits. It returns false if poll did.
 func (s *sorter) cells(list *sorted, shift int) bool {
 	clear(list.from)
 	for block := range slices.Chunk(list.masks, sortBlock) {

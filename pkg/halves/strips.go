@@ -48,9 +48,11 @@ func (e *eighths) on(set int) []eighth { return e.all[e.from[set]:e.from[set+1]]
 type squares int
 
 const (
-	anywhere     squares = iota // in the west
-	offDiagonals                // in the east: not on a long diagonal
-	withCentre                  // in the east of a board of odd side, in the centre and otherwise not on a long diagonal
+	anywhere squares = iota
+	// not on a long diagonal
+	offDiagonals
+	// in the centre of a board of odd side, and otherwise not on a long diagonal
+	withCentre
 )
 
 // allows returns the rows of a column on which queens may stand.

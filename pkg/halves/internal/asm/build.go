@@ -11,16 +11,20 @@ import (
 //	func name(block *binBlock, tables *tables, used int)
 //
 // A block has a vector for each bit of a word, and behind these one with the places in use. First,
-// the function transposes the four words of all vectors: bit i of vector k changes places with bit k
-// of vector i. It swaps bits that are 32, 16, 8, 4, 2 and 1 apart, three distances in each pass.
+// the function transposes the four words of all vectors: bit i of vector k changes places with bit
+// k of vector i. It swaps bits that are 32, 16, 8, 4, 2 and 1 apart, three distances in each pass.
 func tablesOf(name string) {
 	TEXT(name, NOSPLIT, "func(block, tables *uint64, used int)")
 	block := Load(Param("block"), GP64())
 	tables := Load(Param("tables"), GP64())
 	used := Load(Param("used"), GP64())
 	const vectors = 64
-	transposePass("far", block, 8*rowSize, rowSize, []swap{{4, 32, 0x00000000ffffffff}, {2, 16, 0x0000ffff0000ffff}, {1, 8, 0x00ff00ff00ff00ff}})
-	transposePass("near", block, rowSize, 8*rowSize, []swap{{4, 4, 0x0f0f0f0f0f0f0f0f}, {2, 2, 0x3333333333333333}, {1, 1, 0x5555555555555555}})
+	transposePass("far", block, 8*rowSize, rowSize, []swap{
+		{4, 32, 0x00000000ffffffff}, {2, 16, 0x0000ffff0000ffff}, {1, 8, 0x00ff00ff00ff00ff},
+	})
+	transposePass("near", block, rowSize, 8*rowSize, []swap{
+		{4, 4, 0x0f0f0f0f0f0f0f0f}, {2, 2, 0x3333333333333333}, {1, 1, 0x5555555555555555},
+	})
 
 	all := YMM()
 	VMOVDQU(Mem{Base: block, Disp: vectors * rowSize}, all)
@@ -44,15 +48,16 @@ func tablesOf(name string) {
 	RET()
 }
 
-// swap swaps bits of vectors that are some vectors apart in a group: the high bits of each part of a
-// word in the one with the low bits in the other. The parts have 2·bits bits, and mask the low ones.
+// swap swaps bits of vectors that are some vectors apart in a group: the high bits of each part of
+// a word in the one with the low bits in the other. The parts have 2·bits bits, and mask the low
+// ones.
 type swap struct {
 	vectors, bits int
 	mask          uint64
 }
 
-// transposePass makes three swaps in each group of eight vectors. Vectors of a group are stride bytes
-// apart, and groups next bytes.
+// transposePass makes three swaps in each group of eight vectors. Vectors of a group are stride
+// bytes apart, and groups next bytes.
 func transposePass(label string, block reg.Register, stride, next int, swaps []swap) {
 	const vectors, groups = 8, 8
 	masks := make([]vec, len(swaps))

@@ -31,8 +31,8 @@ type isa interface {
 	add1(v vec)
 }
 
-// count writes a function that looks up each mask of a stream in the given number of tables, intersects the rows that it
-// finds, and adds the number of their common bits to a tally.
+// count writes a function that looks up each mask of a stream in the given number of tables,
+// intersects the rows that it finds, and adds the number of their common bits to a tally.
 //
 //	func name(stream []uint64, tables *tables, t *tally)
 func count(is isa, name string, used int) {
@@ -111,11 +111,11 @@ func fit(name string, used int) {
 	RET()
 }
 
-// avx2 implements the loop for AVX2, BMI2 and carry-save adders: it adds up bits in the vectors ones and twos, and counts only
-// the carries out of twos, once a round.
+// avx2 implements the loop for AVX2, BMI2 and carry-save adders: it adds up bits in the vectors
+// ones and twos, and counts only the carries out of twos, once a round.
 //
-// References: [Mula] W. Muła, N. Kurz and D. Lemire, "Faster Population Counts Using AVX2 Instructions", The Computer Journal
-// 61 (2018), 111-120.
+// References: [Mula] W. Muła, N. Kurz and D. Lemire, "Faster Population Counts Using AVX2
+// Instructions", The Computer Journal 61 (2018), 111-120.
 type avx2 struct{ ones, twos, fours, nibble, bits, zero vec }
 
 func (*avx2) round() int { return 4 }
@@ -159,7 +159,8 @@ func (s *avx2) add1(v vec) {
 	s.count(v)
 }
 
-// nibbles has a nibble of ones in each byte, and bitsOfNibble the number of bits of each nibble, in each half.
+// nibbles has a nibble of ones in each byte, and bitsOfNibble the number of bits of each nibble, in
+// each half.
 var nibbles, bitsOfNibble Mem
 
 // constants writes the constants of avx2.
