@@ -28,16 +28,20 @@ func TestSetsTile(t *testing.T) {
 	}
 }
 
-// Sets returns the number of row sets: half of all, and half of those that are their own mirror image.
+// Sets returns the number of row sets: half of all, and half of those that are their own mirror
+// image.
 func TestSets(t *testing.T) {
-	for n, want := range map[int]uint64{1: 1, 2: 1, 3: 2, 4: 4, 8: 38, 24: 1352540, 28: 20060016, 32: 300546630} {
+	for n, want := range map[int]uint64{
+		1: 1, 2: 1, 3: 2, 4: 4, 8: 38, 24: 1352540, 28: 20060016, 32: 300546630,
+	} {
 		if got := Sets(n); got != want {
 			t.Errorf("n = %d has %d row sets, want %d", n, got, want)
 		}
 	}
 }
 
-// Large boards have as many row sets as numbers: the ranks are a permutation of the numbers, and neighboring ranks differ.
+// Large boards have as many row sets as numbers: the ranks are a permutation of the numbers, and
+// neighboring ranks differ.
 func TestLargeSets(t *testing.T) {
 	for _, n := range []int{24, 27, 32} {
 		sets := Sets(n)
@@ -52,7 +56,8 @@ func TestLargeSets(t *testing.T) {
 	}
 }
 
-// The numbers are scattered: any range of numbers has about its share of the ranks below each bound.
+// The numbers are scattered: any range of numbers has about its share of the ranks below each
+// bound.
 func TestSetsAreScattered(t *testing.T) {
 	const n, many = 24, 1000
 	sets := Sets(n)
