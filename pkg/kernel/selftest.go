@@ -55,12 +55,12 @@ const alone = 4
 // error if a count is wrong. Up to side SelfTestN, the board must be full, and the prefixes must be all those with some number
 // of rows.
 func compare(ctx context.Context, name string, c Counter, board *queens.Board, prefixes []queens.Prefix) error {
-	var tasks [][]queens.Prefix
+	var tasks []queens.Task
 	for i := range min(alone, len(prefixes)) {
-		tasks = append(tasks, prefixes[i:i+1])
+		tasks = append(tasks, queens.Task{Board: *board, Prefixes: prefixes[i : i+1]})
 	}
 	var pulse atomic.Uint64
-	counts, err := CountTasks(ctx, c, board, append(tasks, prefixes), &pulse)
+	counts, err := CountTasks(ctx, c, append(tasks, queens.Task{Board: *board, Prefixes: prefixes}), &pulse)
 	if err != nil {
 		return err
 	}
