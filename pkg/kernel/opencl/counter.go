@@ -55,36 +55,35 @@ type counter struct {
 	expected time.Duration        // how long the next launch will take
 	now      [controlWords]uint32 // the words of control after the last round
 	control  [(manyRounds + 1) * controlWords]uint32
+	unit     unit
 	local    int    // bytes of local memory that a work-group may use
-	units    int    // multiprocessors of a GPU; 0 for another device
+	bounds   bounds // of the problems of the search
 	active   int    // lanes that take part in the search
 	nodes    []node // the states that go to the queue next
 	places   []place
-	filled   int      // how many nodes and places are filled
+	loaded   int      // how many nodes are filled
 	counts   []uint32 // two words for each task
 	totals   []uint64 // a count for each task
-	uploaded int      // problems on the device
+	uploaded int      // rows of problems on the device
 	room     uint64   // steps of the lanes in all launches so far if no lane had been idle
-	one      [1][]queens.Prefix
+	one      [1]queens.Task
 
 	title string // name of the kernel and its device, printable
 	lost  error  // not nil after a failure of the device
 }
 
 func (c *counter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
-	c.one[0] = prefixes
-	if err := c.count(ctx, b, c.one[:], pulse); err != nil {
+	c.one[0] = queens.Task{Board: *b, Prefixes: prefixes}
+	if err := c.count(ctx, c.part(c.one[:]), pulse); err != nil {
 		return 0, err
 	}
 	return c.totals[0], nil
 }
 
-func (c *counter) CountTasks(
-	ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64,
-) (n int, err error) {
+func (c *counter) CountTasks(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64) (n int, err error) {
 	for n < len(tasks) {
-		part := tasks[n:min(n+maxTasks, len(tasks))]
-		if err := c.count(ctx, b, part, pulse); err != nil {
+		part := c.part(tasks[n:])
+		if err := c.count(ctx, part, pulse); err != nil {
 			return n, err
 		}
 		n += copy(counts[n:], c.totals[:len(part)])
@@ -95,12 +94,26 @@ func (c *counter) CountTasks(
 	return n, nil
 }
 
+// part returns the first of the tasks, as many as one search may have, and sets the bounds of this search: at most maxTasks,
+// and so few problems that their rows leave local memory for the states. A single task may have more rows.
+func (c *counter) part(tasks []queens.Task) []queens.Task {
+	c.bounds.reset()
+	for i := range tasks[:min(len(tasks), maxTasks)] {
+		before := c.bounds.sizes
+		if c.bounds.add(&tasks[i]); c.bounds.rows > commonRows && i > 0 {
+			c.bounds.sizes = before
+			return tasks[:i]
+		}
+	}
+	return tasks[:min(len(tasks), maxTasks)]
+}
+
 // count sets the totals of the tasks.
-func (c *counter) count(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) error {
+func (c *counter) count(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64) error {
 	if c.lost != nil {
 		return c.lost
 	}
-	c.start(b, tasks, c.totals[:len(tasks)])
+	c.start(tasks, c.totals[:len(tasks)])
 	c.uploaded = 0
 	if err := c.run(ctx, pulse); err != nil {
 		c.lost = fmt.Errorf("%w: %s: %w", kernel.ErrDeviceLost, c.title, err)
@@ -119,9 +132,9 @@ func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 	}
 	for ; ctx.Err() == nil; pulse.Add(1) {
 		if c.now[next] >= c.now[size] { // no state in the queue
-			c.filled = c.fill(ctx, c.nodes, c.places)
+			c.loaded = c.fill(ctx, c.nodes, c.places)
 			switch {
-			case c.filled > 0:
+			case c.loaded > 0:
 				if err := c.do(ctx, (*counter).upload); err != nil {
 					return err
 				}
@@ -141,6 +154,7 @@ func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 // begin prepares the device for the tasks.
 func (c *counter) begin() error {
 	c.now, c.early = [controlWords]uint32{}, true
+	c.active = c.resident(c.bounds.sizes)
 	c.context.SetWord(c.kernels.begin, 2, uint32(len(c.tasks)))
 	c.context.Enqueue(c.kernels.begin, c.lanes, c.group)
 	return c.context.Err()
@@ -148,17 +162,14 @@ func (c *counter) begin() error {
 
 // upload writes the next states to the queue, which is empty.
 func (c *counter) upload() error {
-	n := c.filled
-	if c.uploaded == 0 {
-		c.active = c.resident(c.first, c.problems)
+	n := c.loaded
+	if c.uploaded < c.filled {
+		cl.Write(c.context, c.buffers.rows, c.rows[:c.filled])
+		c.uploaded = c.filled
 	}
-	if c.uploaded < c.problems {
-		cl.Write(c.context, c.buffers.rows, c.rows[:c.problems*slots])
-		c.uploaded = c.problems
-	}
-	c.now[next], c.now[size] = 0, uint32(n)
+	c.now[next], c.now[size] = 0, uint32(n/c.together)
 	cl.Write(c.context, c.buffers.queue, c.nodes[:n])
-	cl.Write(c.context, c.buffers.places, c.places[:n])
+	cl.Write(c.context, c.buffers.places, c.places[:n/c.together])
 	return c.context.Err()
 }
 
@@ -176,11 +187,15 @@ func (c *counter) launch() error {
 	clear(c.control[:])
 	copy(c.control[:], c.now[:])
 	x, search, spill := c.context, c.kernels.search, c.kernels.spill
-	group := fittingGroup(c.group, c.local, c.first, c.problems)
+	group := c.fittingGroup(c.bounds.sizes)
 	cl.Write(x, c.buffers.control, c.control[:])
-	x.SetWord(search, 7, uint32(c.problems))
-	x.SetLocal(search, 8, localRows(c.problems))
-	x.SetLocal(search, 9, localStacks(c.first, group))
+	if c.warps {
+		x.SetWord(search, 7, uint32(c.inside))
+	} else {
+		x.SetWord(search, 7, uint32(c.filled))
+	}
+	x.SetLocal(search, 8, c.localRows(c.bounds.sizes))
+	x.SetLocal(search, 9, c.localStates(c.bounds.sizes, group))
 	x.SetWord(search, 10, budget)
 	began := time.Now()
 	for r := 1; r <= last; r++ {
@@ -217,9 +232,9 @@ func (c *counter) launch() error {
 func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 	for r := 1; r <= last; r++ {
 		w := c.control[r*controlWords:][:controlWords]
-		if int(w[size]) > statesOfLane*c.lanes || int(w[next]) > int(w[size])+c.active ||
+		if int(w[size]) > statesOfLane*c.lanes/c.together || int(w[next]) > int(w[size])+c.active/c.together ||
 			r == 1 && c.now[next] < c.now[size] && (w[size] != c.now[size] || w[next] < c.now[next]) {
-			return 0, fmt.Errorf("%d of %d states of the queue are taken, %d of %d before: the device computes wrongly",
+			return 0, fmt.Errorf("%d of %d places of the queue are taken, %d of %d before: the device computes wrongly",
 				w[next], w[size], c.now[next], c.now[size])
 		}
 		if w[most] > budget {

@@ -19,8 +19,12 @@
 //  10. Only Devices and New load drivers, because a broken driver can end the process.
 package opencl
 
-// Prefix begins the name of a kernel of this package; the index of its device follows.
-const Prefix = "opencl:"
+// Prefix begins the name of a kernel of this package; the index of its device follows. WarpsPrefix begins the name of the
+// second search of the same device.
+const (
+	Prefix      = "opencl:"
+	WarpsPrefix = "opencl-warps:"
+)
 
 // Device describes a device for which [Kernel] has a kernel.
 type Device struct {

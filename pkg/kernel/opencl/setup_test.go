@@ -69,6 +69,15 @@ func TestExtremeSizes(t *testing.T) {
 		"portions of seven states":    {lanes: 64, group: 64, portion: 7, minBudget: 5, maxBudget: 100},
 		"many groups":                 {lanes: 1024, group: 2},
 		"more lanes than states ever": {lanes: 1 << 14, group: 64},
+
+		"warps, one step a launch":    {warps: true, minBudget: 1, maxBudget: 1, lanes: 64},
+		"warps, three steps a launch": {warps: true, minBudget: 3, maxBudget: 3, lanes: 32},
+		"warps, portions of 32":       {warps: true, lanes: 64, portion: 32, minBudget: 20, maxBudget: 20},
+		"warps, a full queue":         {warps: true, lanes: 64, portion: statesOfLane * 64, minBudget: 20, maxBudget: 20},
+		"warps, all rows saved":       {warps: true, lanes: 64, inside: -1},
+		"warps, one row inside":       {warps: true, lanes: 64, inside: 1, minBudget: 50, maxBudget: 50},
+		"warps, four rows inside":     {warps: true, lanes: 32, inside: 4, minBudget: 7, maxBudget: 100},
+		"many warps":                  {warps: true, lanes: 64 * 32, inside: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := open(0, s)
@@ -91,7 +100,7 @@ func TestExtremeSizes(t *testing.T) {
 func TestCountsOf64Bits(t *testing.T) {
 	firstDevice(t)
 	const before = 1<<32 - 100
-	changed := replaced(t, "counts[i] = 0;", fmt.Sprintf("counts[i] = tasks > 1 && i %% 2 == 0 ? %du : 0;", uint32(before)))
+	changed := replaced(t, commonSource+lanesSource, "counts[i] = 0;", fmt.Sprintf("counts[i] = tasks > 1 && i %% 2 == 0 ? %du : 0;", uint32(before)))
 	c, err := open(0, settings{source: changed})
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +108,8 @@ func TestCountsOf64Bits(t *testing.T) {
 	defer mustClose(t, c)
 	board, got := queens.FullBoard(10), make([]uint64, 2)
 	var pulse atomic.Uint64
-	if _, err := c.CountTasks(t.Context(), &board, [][]queens.Prefix{{{}}, {{}, {}}}, &pulse, got); err != nil {
+	tasks := []queens.Task{{Board: board, Prefixes: []queens.Prefix{{}}}, {Board: board, Prefixes: []queens.Prefix{{}, {}}}}
+	if _, err := c.CountTasks(t.Context(), tasks, &pulse, got); err != nil {
 		t.Fatal(err)
 	}
 	if want := []uint64{before + 724, before + 2*724}; !slices.Equal(got, want) {
@@ -107,8 +117,8 @@ func TestCountsOf64Bits(t *testing.T) {
 	}
 }
 
-// replaced returns the source with one part replaced by another.
-func replaced(t *testing.T, part, by string) string {
+// replaced returns a source with one part replaced by another.
+func replaced(t *testing.T, source, part, by string) string {
 	t.Helper()
 	if strings.Count(source, part) != 1 {
 		t.Fatalf("the source has %q %d times, want once", part, strings.Count(source, part))
@@ -120,27 +130,34 @@ func replaced(t *testing.T, part, by string) string {
 // be closed.
 func TestDeviceLost(t *testing.T) {
 	firstDevice(t)
-	for name, by := range map[string]string{
-		"states appear":      "if (problems > 1 && round == 1 && lane == 0) control[SIZE] = size + 1;",
-		"too many are taken": "if (problems > 1) ADD(&control[NEXT], 3 * LANES());",
-		"fewer are taken":    "if (problems > 1 && round == 1) control[NEXT] = 0, control[SIZE] = 0;",
-		"too many steps":     "if (problems > 1) control[MOST] = budget + 1;",
+	for name, by := range map[string]string{ // the self-test of the setup has the task 0 alone
+		"states appear":      "if (task == 2 && round == 1) control[SIZE] = size + 1;",
+		"too many are taken": "if (task == 2) ADD(&control[NEXT], 3 * LANES());",
+		"fewer are taken":    "if (task == 2 && round == 1) control[NEXT] = 0, control[SIZE] = 0;",
+		"too many steps":     "if (task == 2) control[MOST] = budget + 1;",
 	} {
-		t.Run(name, func(t *testing.T) {
-			c, err := open(0, settings{source: replaced(t, "    lanes[lane].base = base;\n", "    lanes[lane].base = base;\n"+by+"\n")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			board := queens.FullBoard(8)
-			prefixes := []queens.Prefix{{}, queens.Prefix{}.Place(&board, 1)}
-			var pulse atomic.Uint64
-			for range 2 {
-				if got, err := c.Count(t.Context(), &board, prefixes, &pulse); got != 0 || !errors.Is(err, kernel.ErrDeviceLost) {
-					t.Errorf("count %d with the error %v, want 0 with %v", got, err, kernel.ErrDeviceLost)
+		for _, warps := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", warps ", warps), func(t *testing.T) {
+				source, end := commonSource+lanesSource, "    lanes[lane].base = base;\n"
+				if warps {
+					source, end = commonSource+warpsSource, "    lanes[LANE()].base = last;\n"
 				}
-			}
-			mustClose(t, c)
-		})
+				c, err := open(0, settings{warps: warps, source: replaced(t, source, end, end+by+"\n")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				board := queens.FullBoard(8)
+				tasks := slices.Repeat([]queens.Task{{Board: board, Prefixes: []queens.Prefix{{}}}}, 3)
+				var pulse atomic.Uint64
+				for range 2 {
+					n, err := c.CountTasks(t.Context(), tasks, &pulse, make([]uint64, 3))
+					if n != 0 || !errors.Is(err, kernel.ErrDeviceLost) {
+						t.Errorf("%d counts with the error %v, want none with %v", n, err, kernel.ErrDeviceLost)
+					}
+				}
+				mustClose(t, c)
+			})
+		}
 	}
 }
 
@@ -148,7 +165,7 @@ func TestDeviceLost(t *testing.T) {
 func TestSetupErrors(t *testing.T) {
 	firstDevice(t)
 	noStep := "kernel void begin(global int *lanes, global int *counts) {}"
-	wrong := replaced(t, "found += row.z >> 31;", "found += 2 * (row.z >> 31);")
+	wrong := replaced(t, commonSource+lanesSource, "found += row.z >> 31;", "found += 2 * (row.z >> 31);")
 	for name, c := range map[string]struct {
 		index    int
 		settings settings
@@ -239,15 +256,15 @@ func TestAdapt(t *testing.T) {
 
 // Work-groups are halved until their rows and stacks fit into the local memory.
 func TestFittingGroup(t *testing.T) {
-	for _, c := range []struct{ group, local, first, problems, want int }{
-		{64, 48 << 10, 0, 1, 64},
-		{64, 48 << 10, 0, maxProblems, 32},
-		{64, 32 << 10, 0, maxProblems, 16},
-		{48, 24 << 10, 0, 1, 24},
-		{64, 0, 0, 1, 1},
+	for _, c := range []struct{ group, local, most, rows, want int }{
+		{64, 48 << 10, slots, slots, 64},
+		{64, 48 << 10, slots, mostRows, 32},
+		{64, 32 << 10, slots, mostRows, 16},
+		{48, 24 << 10, slots, slots, 24},
+		{64, 0, slots, slots, 1},
 	} {
-		got := fittingGroup(c.group, c.local, c.first, c.problems)
-		if got != c.want {
+		counter := counter{settings: settings{group: c.group}, local: c.local}
+		if got := counter.fittingGroup(sizes{rows: c.rows, most: c.most}); got != c.want {
 			t.Errorf("%+v: the group has %d lanes", c, got)
 		}
 	}
