@@ -14,6 +14,9 @@ import (
 // wraps it, and the Counter can't count any more. Counters of this package never return it.
 var ErrDeviceLost = errors.New("the device is lost")
 
+// ErrBroken says that a kernel has counted wrongly on this machine: nothing that it counts can be trusted.
+var ErrBroken = errors.New("this machine or this build is broken")
+
 // BatchCounter is a [Counter] that can count many tasks at once. A device with thousands of lanes needs many tasks to be busy.
 type BatchCounter interface {
 	Counter

@@ -4,7 +4,6 @@ package opencl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"syscall"
@@ -234,16 +233,16 @@ func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 		w := c.control[r*controlWords:][:controlWords]
 		if int(w[size]) > statesOfLane*c.lanes/c.together || int(w[next]) > int(w[size])+c.active/c.together ||
 			r == 1 && c.now[next] < c.now[size] && (w[size] != c.now[size] || w[next] < c.now[next]) {
-			return 0, fmt.Errorf("%d of %d places of the queue are taken, %d of %d before: the device computes wrongly",
-				w[next], w[size], c.now[next], c.now[size])
+			return 0, fmt.Errorf("%d of %d places of the queue are taken, %d of %d before: %w",
+				w[next], w[size], c.now[next], c.now[size], kernel.ErrBroken)
 		}
 		if w[most] > budget {
-			return 0, fmt.Errorf("a lane took %d steps in a round of at most %d: the device computes wrongly", w[most], budget)
+			return 0, fmt.Errorf("a lane took %d steps in a round of at most %d: %w", w[most], budget, kernel.ErrBroken)
 		}
 		steps += uint64(w[most])
 	}
 	if steps == 0 {
-		return 0, errors.New("no lane took a step although there are states left: the device computes wrongly")
+		return 0, fmt.Errorf("no lane took a step although there are states left: %w", kernel.ErrBroken)
 	}
 	return steps, nil
 }

@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,10 +24,57 @@ func Devices() ([]Device, error) {
 	for i, f := range found {
 		devices[i] = Device{
 			Name: queens.Sanitize(f.Name), Vendor: queens.Sanitize(f.Vendor), Units: f.Units, Memory: f.Memory,
-			Driver: queens.Sanitize(f.Driver),
+			Driver: queens.Sanitize(f.Driver), Clock: f.Clock,
 		}
 	}
 	return devices, nil
+}
+
+// Kernels returns the kernels of a name. The name All is that of all GPUs of this machine, the fastest first. If there is
+// none, it is that of the processors for which there is a driver; then note says so. AllWarps is that of their second search. Any
+// other name is that of one device: see [Kernel].
+func Kernels(name string) (kernels []kernel.Kernel, note string, err error) {
+	if name != All && name != AllWarps {
+		k, err := Kernel(name)
+		return []kernel.Kernel{k}, "", err
+	}
+	found, err := cl.Devices()
+	if err != nil {
+		return nil, "", err
+	}
+	gpus, err := usable(found, cl.LeftOut())
+	if err != nil {
+		return nil, "", err
+	}
+	for _, i := range gpus {
+		k, err := Kernel(fmt.Sprint(name, ":", i))
+		if err != nil {
+			return nil, "", err
+		}
+		kernels = append(kernels, k)
+	}
+	if first := found[gpus[0]]; first.IsCPU {
+		note = queens.Sanitize("this machine has no GPU with an OpenCL driver: " + kernels[0].Name + ", " + first.Name + ", is its processor")
+	}
+	return kernels, note, nil
+}
+
+// usable returns the indices of all available devices of the best kind: GPUs, else other devices, else processors. leftOut says
+// which drivers can't be loaded. If these may have GPUs, processors are not used.
+func usable(found []cl.Device, leftOut error) (indices []int, err error) {
+	for i, d := range found {
+		if d.Available && d.Class() == found[0].Class() {
+			indices = append(indices, i)
+		}
+	}
+	var missing cl.MissingError
+	switch {
+	case len(indices) == 0:
+		return nil, errors.Join(errors.New("no OpenCL device of this machine is available, or their drivers have no compiler"), leftOut)
+	case found[0].IsCPU && errors.As(leftOut, &missing):
+		return nil, fmt.Errorf("no OpenCL driver for a GPU: %w", missing)
+	}
+	return indices, nil
 }
 
 // Kernel returns the kernel of a name such as opencl:0, which counts on the device of that index. It loads no driver. It

@@ -19,12 +19,55 @@
 //  10. Only Devices and New load drivers, because a broken driver can end the process.
 package opencl
 
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"nqueens/pkg/kernel"
+)
+
 // Prefix begins the name of a kernel of this package; the index of its device follows. WarpsPrefix begins the name of the
 // second search of the same device.
 const (
-	Prefix      = "opencl:"
-	WarpsPrefix = "opencl-warps:"
+	Prefix      = All + ":"
+	WarpsPrefix = AllWarps + ":"
 )
+
+// All and AllWarps are the names of all devices: see [Kernels].
+const (
+	All      = "opencl"
+	AllWarps = "opencl-warps"
+)
+
+// Selects reports whether a name selects devices, also if it is none of a device.
+func Selects(name string) bool {
+	name, _, _ = strings.Cut(name, ":")
+	return name == All || name == AllWarps
+}
+
+// Validate returns an error if a name that selects devices is not right. It loads no driver.
+func Validate(name string) error {
+	if name == All || name == AllWarps {
+		name += ":0"
+	}
+	_, err := Kernel(name)
+	return err
+}
+
+// Together returns a kernel whose counters count on several devices: each on the next one, and after the last on the first
+// again.
+func Together(name string, kernels []kernel.Kernel) kernel.Kernel {
+	var made atomic.Uint64
+	return kernel.Kernel{Name: name, AtOnce: kernels[0].AtOnce, New: func() (kernel.Counter, error) {
+		k := kernels[(made.Add(1)-1)%uint64(len(kernels))]
+		c, err := k.New()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.Name, err)
+		}
+		return c, nil
+	}}
+}
 
 // Device describes a device for which [Kernel] has a kernel.
 type Device struct {
@@ -33,4 +76,5 @@ type Device struct {
 	Units  int    `json:"units,omitempty"`  // its compute units: multiprocessors of a GPU, threads of a CPU
 	Memory uint64 `json:"memory,omitempty"` // its global memory, bytes
 	Driver string `json:"driver,omitempty"` // platform and version of its driver, printable
+	Clock  int    `json:"mhz,omitempty"`    // MHz at most, as its driver says
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unsafe"
 
+	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/opencl/internal/cl"
 	"nqueens/pkg/queens"
 )
@@ -30,6 +31,7 @@ var (
 // settings are the sizes of a counter. A size that is 0 is chosen for the device. Tests set extreme sizes.
 type settings struct {
 	warps     bool // the lanes of a warp search together: see warps.cl
+	noVotes   bool // without instructions for votes
 	source    string
 	lanes     int    // a multiple of group
 	group     int    // lanes of a work-group
@@ -38,6 +40,7 @@ type settings struct {
 	minBudget uint32 // limits of the steps of a lane in a round
 	maxBudget uint32
 	tick      time.Duration // see tickTime
+	memory    int           // bytes of the device for all buffers
 }
 
 const (
@@ -90,24 +93,44 @@ func (c *counter) localStates(s sizes, group int) int {
 	return (s.most + 1) * group * nodeBytes
 }
 
-// open returns a counter of the device with that index, after a check of all its lanes.
+// open returns a counter of the device with that index, after a check of all its lanes. If the device has too little memory
+// for the lanes that keep it busy, the counter has fewer. If its compiler knows no votes of warps, they are made without.
 func open(index int, s settings) (*counter, error) {
-	found, err := cl.Devices()
+	c, err := openLanes(index, s)
+	if s.warps && !s.noVotes && errors.Is(err, cl.ErrRejected) {
+		s.noVotes = true
+		c, err = openLanes(index, s)
+	}
+	for s.lanes == 0 && cl.OutOfMemory(err) && c.lanes >= 2*c.group {
+		fewer := s
+		fewer.lanes = c.lanes / 2 / c.group * c.group
+		c, err = openLanes(index, fewer)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if index >= len(found) {
-		return nil, fmt.Errorf("this machine has no device %s%d: it has %d devices", Prefix, index, len(found))
+	return c, nil
+}
+
+// openLanes returns a counter with the lanes of the settings. With an error, its sizes say what was tried.
+func openLanes(index int, s settings) (*counter, error) {
+	c := &counter{settings: s}
+	found, err := cl.Devices()
+	if err != nil {
+		return c, err
 	}
-	d, c := found[index], &counter{settings: s}
+	if index >= len(found) {
+		return c, fmt.Errorf("this machine has no device %s%d: it has %d devices", Prefix, index, len(found))
+	}
+	d := found[index]
 	c.title = queens.Sanitize(fmt.Sprint(nameOf(index, s.warps), " ", d.Name))
 	if !d.Available {
-		return nil, fmt.Errorf("device %s is not available, or its driver has no compiler", c.title)
+		return c, fmt.Errorf("device %s is not available, or its driver has no compiler", c.title)
 	}
 	c.choose(&d)
 	c.startDriver()
 	if err := c.setUp(d); err != nil {
-		return nil, fmt.Errorf("device %s, %d lanes: %w", c.title, c.lanes, errors.Join(err, c.Close()))
+		return c, fmt.Errorf("device %s, %d lanes: %w", c.title, c.lanes, errors.Join(err, c.Close()))
 	}
 	return c, nil
 }
@@ -123,7 +146,11 @@ func (c *counter) choose(d *cl.Device) {
 	if c.warps {
 		c.together, c.group, each = warpLanes, warpLanes, min(warpsOfUnit, c.unit.groups)*warpLanes
 		c.chooseInside()
-		c.source = cmp.Or(c.source, commonSource+warpsSource)
+		votes := ""
+		if d.IsNVIDIA() && !c.noVotes {
+			votes = "#define WARP_VOTES\n"
+		}
+		c.source = cmp.Or(c.source, votes+commonSource+warpsSource)
 	} else {
 		c.together = 1
 		c.group = cmp.Or(c.group, min(maxGroup, d.GroupSize))
@@ -182,6 +209,10 @@ func (c *counter) setUp(d cl.Device) error {
 	c.problems, c.bounds.prefixes = make([]problem, 0, slots), make([]depthsOf, 0, slots)
 	x, k, b := cl.NewContext(d, c.source), &c.kernels, &c.buffers
 	c.context = x
+	bytes := (statesOfLane*c.lanes+c.savedStates())*nodeBytes + statesOfLane*c.lanes/c.together*placeBytes + c.lanes*sizeOfLane
+	if c.memory > 0 && bytes > c.memory {
+		return cl.ErrMemory
+	}
 	b.queue = x.NewBuffer(statesOfLane * c.lanes * nodeBytes)
 	b.places = x.NewBuffer(statesOfLane * c.lanes / c.together * placeBytes)
 	b.control = x.NewBuffer((manyRounds + 1) * controlWords * 4)
@@ -217,7 +248,7 @@ func (c *counter) checkLanes() error {
 		return err
 	}
 	if want := uint64(c.lanes) * solutions; got != want {
-		return fmt.Errorf("%d lanes count %d solutions for n = %d, not %d: device or driver is broken", c.lanes, got, n, want)
+		return fmt.Errorf("%d lanes count %d solutions for n = %d, not %d: %w", c.lanes, got, n, want, kernel.ErrBroken)
 	}
 	return nil
 }

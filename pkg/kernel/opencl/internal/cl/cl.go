@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -128,21 +129,35 @@ func Live() int64 { return live.Load() }
 
 // Statuses of a call or a command: negative for errors.
 const (
-	success        = 0
-	deviceNotFound = -1
-	buildFailed    = -11
+	success           = 0
+	deviceNotFound    = -1
+	allocationFailed  = -4
+	outOfResources    = -5
+	outOfHostMemory   = -6
+	buildFailed       = -11
+	invalidBufferSize = -61
 )
 
 var statuses = map[int32]string{
-	deviceNotFound: "device not found",
-	-4:             "memory allocation failed",
-	-5:             "out of resources",
-	-6:             "out of host memory",
-	-30:            "invalid value",
-	-46:            "invalid name of a kernel",
-	-54:            "invalid size of a work-group",
-	-61:            "invalid buffer size",
-	-1001:          "no platform",
+	deviceNotFound:    "device not found",
+	allocationFailed:  "memory allocation failed",
+	outOfResources:    "out of resources",
+	outOfHostMemory:   "out of host memory",
+	-30:               "invalid value",
+	-46:               "invalid name of a kernel",
+	-54:               "invalid size of a work-group",
+	invalidBufferSize: "invalid buffer size",
+	-1001:             "no platform",
+}
+
+// ErrMemory is the error of a device that has too little memory.
+var ErrMemory error = Error{createBuffer.name, allocationFailed}
+
+// OutOfMemory reports whether an error says that a device or its driver has too little memory. A driver may find this out when
+// a buffer is first used.
+func OutOfMemory(err error) bool {
+	var e Error
+	return errors.As(err, &e) && slices.Contains([]int32{allocationFailed, outOfResources, outOfHostMemory, invalidBufferSize}, e.Status)
 }
 
 // Error is the failure of a call.

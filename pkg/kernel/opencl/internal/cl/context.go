@@ -27,6 +27,9 @@ type Context struct {
 	lanes, group uint64
 }
 
+// ErrRejected says that the source of a program has an error, or uses what the driver's compiler does not know.
+var ErrRejected = errors.New("the driver's compiler rejects the kernel")
+
 // object is an object of OpenCL, with the function that releases it.
 type object struct {
 	release function
@@ -79,7 +82,7 @@ func (c *Context) build(source []byte) {
 	if errors.Is(c.err, Error{buildProgram.name, buildFailed}) {
 		c.err = nil
 		log := c.buildLog()
-		c.err = fmt.Errorf("the driver's compiler rejects the kernel; its log:\n%s", log)
+		c.err = fmt.Errorf("%w; its log:\n%s", ErrRejected, log)
 	}
 }
 

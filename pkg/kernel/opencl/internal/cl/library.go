@@ -80,13 +80,13 @@ func LeftOut() error {
 // an estimate: units times clock times the lanes that a unit runs at a time.
 func inOrder(devices []Device) []Device {
 	slices.SortStableFunc(devices, func(a, b Device) int {
-		return cmp.Or(cmp.Compare(b.class(), a.class()), cmp.Compare(b.speed(), a.speed()))
+		return cmp.Or(cmp.Compare(b.Class(), a.Class()), cmp.Compare(b.speed(), a.speed()))
 	})
 	return devices
 }
 
-// class is the greater, the better a kind of device suits the search.
-func (d *Device) class() int {
+// Class is the greater, the better a kind of device suits the search: GPUs have the greatest, devices that can't be used 0.
+func (d *Device) Class() int {
 	switch {
 	case !d.Available:
 		return 0
