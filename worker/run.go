@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -13,9 +12,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/durable"
-	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
-	"nqueens/pkg/kernel"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/worker"
@@ -57,7 +54,6 @@ killed worker has not delivered is counted again.`,
 }
 
 func (o *runFlags) run(ctx context.Context, app *cli.App) error {
-	k, threads := o.search.kernel, o.search.threadCount()
 	machine, err := cli.MachineName(o.machine)
 	if err != nil {
 		return err
@@ -67,14 +63,20 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if err != nil {
 		return err
 	}
-	if err := kernel.SelfTest(ctx, k); err != nil {
+	parts, note, err := o.search.parts()
+	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s",
-		process.Name, machine, humanize.Plural(threads, "thread"), k.Name)
-	app.Log.Info().Str("version", cli.Version()).Str("machine", machine).Str("process", process.Name).Str("kernel", k.Name).
-		Int("threads", threads).Str(humanize.LogField, text).Msg("worker starts")
-	if cores := runtime.GOMAXPROCS(0); threads > cores {
+	if note != "" {
+		app.Log.Warn().Msg(note)
+	}
+	config := worker.Config{Process: process, Version: cli.Version(), IdleExit: o.idle, Log: app.Log}
+	t := &team{parts: parts, config: config}
+	failed, err := t.test(ctx)
+	if err != nil {
+		return err
+	}
+	if threads, cores := parts[len(parts)-1].threads, runtime.GOMAXPROCS(0); threads > cores {
 		app.Log.Warn().Int("threads", threads).Int("cores", cores).
 			Msg("more threads than this machine has cores: they take turns, and the worker is not faster")
 	}
@@ -83,19 +85,15 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		return err
 	}
 	defer b.Close()
-	w := worker.New(worker.Config{
-		Process: process, Version: cli.Version(), Kernel: k, Threads: threads, IdleExit: o.idle, Log: app.Log,
-	}, b)
+	t.transport = b
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.http != "" {
 		p, err := page.ListenWorker(o.http, func() page.Worker {
-			s := w.Stats()
-			return page.Worker{
-				Machine: process.Machine, Process: process.Name, Kernel: k.Name, Version: cli.Version(), Threads: threads,
-				Busy: s.Busy, Tasks: s.Tasks, Connected: b.Connected(),
-			}
+			s := t.status()
+			s.Connected = b.Connected()
+			return s
 		})
 		if err != nil {
 			return err
@@ -105,7 +103,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	group.Go(func() error { return b.Wait(ctx) })
 	group.Go(func() error {
 		defer stop()
-		return w.Run(ctx)
+		return t.run(ctx, failed)
 	})
 	return group.Wait()
 }
