@@ -151,6 +151,9 @@ func (t *team) newWorker(p *part) (*worker.Worker, worker.Config) {
 	defer t.mu.Unlock()
 	config := t.config
 	config.Kernel, config.Threads = p.kernel, p.threads
+	if len(t.parts) > 1 {
+		config.Label = p.kernel.Name
+	}
 	if len(t.workers) > 0 {
 		config.Process = worker.NewProcess(config.Process.Machine)
 	}

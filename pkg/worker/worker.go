@@ -42,6 +42,15 @@ type Config struct {
 	AtOnce   bool
 	IdleExit time.Duration // ends the worker when it has held nothing for that long; 0 never does
 	Log      zerolog.Logger
+	Label    string // begins the log lines for people, if the process has several workers
+}
+
+// line returns a log line for people.
+func (c *Config) line(text string) string {
+	if c.Label == "" {
+		return text
+	}
+	return c.Label + ": " + text
 }
 
 // logEvery is the time between two log lines about what the worker does. The worker polls its searches every pollEvery.
@@ -142,7 +151,7 @@ func (w *Worker) loop(ctx context.Context) {
 	}
 	counted := w.Stats().Tasks
 	text := "the worker leaves; it has counted " + humanize.Plural(counted, "task")
-	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, text).Msg("leaving")
+	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, w.cfg.line(text)).Msg("leaving")
 	w.input((*core.Core).Leave)
 	<-w.messages.Done()
 	if s := w.Stats(); s.Results > 0 {
@@ -165,7 +174,7 @@ func (w *Worker) log(last core.Stats) core.Stats {
 		text += fmt.Sprintf("; %s without a receipt", humanize.Plural(s.Results, "result"))
 	}
 	w.cfg.Log.Info().Uint64("tasks", tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).Int("undelivered", s.Results).
-		Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, text).Msg(state)
+		Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, w.cfg.line(text)).Msg(state)
 	return s
 }
 
@@ -200,7 +209,7 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 			if c.Warn {
 				level = zerolog.WarnLevel
 			}
-			w.cfg.Log.WithLevel(level).Str("run", c.Run).Str(humanize.LogField, "run "+c.Run+": "+c.Text).Msg(c.Text)
+			w.cfg.Log.WithLevel(level).Str("run", c.Run).Str(humanize.LogField, w.cfg.line("run "+c.Run+": "+c.Text)).Msg(c.Text)
 		}
 	}
 	if w.core.Left(now) {

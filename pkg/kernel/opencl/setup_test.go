@@ -269,3 +269,89 @@ func TestFittingGroup(t *testing.T) {
 		}
 	}
 }
+
+// If a device has too little memory for the lanes that keep it busy, a counter has fewer, and counts right. If it has too
+// little for a single group, or for the lanes that the settings ask for, that is an error.
+func TestLittleMemory(t *testing.T) {
+	firstDevice(t)
+	for _, warps := range []bool{false, true} {
+		whole, err := open(0, settings{warps: warps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustClose(t, whole)
+		before := cl.Live()
+		each := (statesOfLane+2*slots)*nodeBytes + statesOfLane*8 + sizeOfLane // or less
+		c, err := open(0, settings{warps: warps, memory: each * whole.lanes / 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.lanes >= whole.lanes || c.lanes%c.group != 0 || c.lanes < whole.lanes/8 {
+			t.Errorf("warps %t: %d lanes in groups of %d with a third of the memory, %d with all", warps, c.lanes, c.group, whole.lanes)
+		}
+		mustCount(t, c, 9)
+		mustClose(t, c)
+		for _, s := range []settings{{warps: warps, memory: 1000}, {warps: warps, lanes: whole.lanes, memory: each}} {
+			if c, err := open(0, s); !errors.Is(err, cl.ErrMemory) {
+				t.Errorf("%+v: error %v", s, err)
+				mustClose(t, c)
+			}
+		}
+		if live := cl.Live(); live != before {
+			t.Errorf("%d objects of OpenCL after the errors, %d before", live, before)
+		}
+	}
+}
+
+// All devices of the best kind that are available are used. Processors are used only if no driver of a GPU lacks its library.
+func TestUsable(t *testing.T) {
+	gpu, off := cl.Device{Available: true, IsGPU: true}, cl.Device{IsGPU: true}
+	processor := cl.Device{Available: true, IsCPU: true}
+	missing := fmt.Errorf("a driver: %w", cl.MissingError{Maker: "NVIDIA", Library: "lib", Install: "install it"})
+	for name, c := range map[string]struct {
+		found   []cl.Device
+		leftOut error
+		want    []int
+		says    string
+	}{
+		"two GPUs":                         {[]cl.Device{gpu, gpu, processor}, nil, []int{0, 1}, ""},
+		"a GPU, another without a library": {[]cl.Device{gpu, processor}, missing, []int{0}, ""},
+		"a GPU that is not available":      {[]cl.Device{processor, off}, nil, []int{0}, ""},
+		"processors":                       {[]cl.Device{processor, processor}, errors.New("a bad driver"), []int{0, 1}, ""},
+		"a processor, a GPU without":       {[]cl.Device{processor}, missing, nil, "install it"},
+		"nothing available":                {[]cl.Device{off}, errors.New("a bad driver"), nil, "a bad driver"},
+	} {
+		got, err := usable(c.found, c.leftOut)
+		if !slices.Equal(got, c.want) || (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, error %v", name, got, err)
+		}
+	}
+}
+
+// The name of all devices selects the first device here, and processors are named in the note. Their kernels together count
+// each on the next device.
+func TestAllDevices(t *testing.T) {
+	firstDevice(t)
+	for name, first := range map[string]string{All: "opencl:0", AllWarps: "opencl-warps:0", "opencl:0": "opencl:0", "opencl-warps:0": "opencl-warps:0"} {
+		kernels, note, err := Kernels(name)
+		if err != nil || len(kernels) < 1 || kernels[0].Name != first || !Selects(name) {
+			t.Errorf("%s: %d kernels, note %q, error %v", name, len(kernels), note, err)
+		}
+	}
+	var made []string
+	fake := func(name string) kernel.Kernel {
+		return kernel.Kernel{Name: name, AtOnce: 7, New: func() (kernel.Counter, error) {
+			made = append(made, name)
+			return nil, errors.New("no")
+		}}
+	}
+	k := Together("all", []kernel.Kernel{fake("a"), fake("b"), fake("c")})
+	for range 4 {
+		if _, err := k.New(); err == nil || !strings.Contains(err.Error(), made[len(made)-1]) {
+			t.Errorf("error %v", err)
+		}
+	}
+	if !slices.Equal(made, []string{"a", "b", "c", "a"}) || k.AtOnce != 7 || k.Name != "all" {
+		t.Errorf("%+v makes counters of %v", k, made)
+	}
+}
