@@ -19,11 +19,13 @@ type Job struct {
 	N      int
 	Kernel kernel.Kernel
 	// Threads is the number of threads of the count, at least 1. The estimate assumes that these threads run on cores like
-	// those of this machine.
+	// those of this machine. If the kernel runs on devices, Threads and Cores are numbers of devices.
 	Threads int
 	// Cores is the number of threads of the estimate itself, at least 1. It should be the number of this machine's cores, so
 	// that all are busy during the sample, as during a count.
 	Cores int
+	// Fleets are the numbers of threads for which the estimate gives the time.
+	Fleets []int
 }
 
 // Range is an estimate. The true value is most likely about Mid, and rarely outside Low to High.
@@ -38,9 +40,6 @@ type Fleet struct {
 	Threads int     `json:"threads"`
 	Seconds float64 `json:"seconds"`
 }
-
-// fleets are the numbers of threads for which an estimate gives the time.
-var fleets = []int{16, 64, 256, 1024}
 
 // Estimate says what a count with full symmetry and tasks of the default size is expected to take.
 type Estimate struct {
@@ -71,7 +70,11 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 		return nil, err
 	}
 	s := newSampler(split.PlanSizes(classes))
-	perNode, deviation, err := s.measure(ctx, job.Kernel, job.Cores)
+	measure := s.measure
+	if job.Kernel.AtOnce > 0 {
+		measure = s.measureDevices
+	}
+	perNode, deviation, err := measure(ctx, job.Kernel, job.Cores)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +86,7 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 	}
 	low, mid, high := e.wall(core/spread, job.Threads), e.wall(core, job.Threads), e.wall(core*spread, job.Threads)
 	e.Seconds = Range{aside.Low + low, aside.Mid + mid, aside.High + high}
-	for _, threads := range fleets {
+	for _, threads := range job.Fleets {
 		e.Fleets = append(e.Fleets, Fleet{threads, aside.Mid + e.wall(core, threads)})
 	}
 	return e, nil

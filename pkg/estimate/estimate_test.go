@@ -92,6 +92,48 @@ func TestTimeOfAKnownKernel(t *testing.T) {
 	}
 }
 
+// The same holds for devices, which count many tasks at once in a time that grows slowly with their number, and for several of
+// them. The time of a device is that of its tasks one after the other; each call takes 5 ms more.
+func TestTimeOfKnownDevices(t *testing.T) {
+	const rows = 7
+	for _, c := range []struct{ n, devices int }{{18, 1}, {20, 3}} {
+		each := make(map[queens.Board]time.Duration)
+		var truth time.Duration
+		for _, class := range mustClasses(t, c.n) {
+			profile := split.Probe(class.Board, 1<<12)
+			each[class.Board] = time.Duration(profile.NodesBelow(0) / max(profile[rows], 1) / 4)
+			truth += each[class.Board] * time.Duration(below(&class.Board, queens.Prefix{}, rows))
+		}
+		synctest.Test(t, func(t *testing.T) {
+			fake := &kerneltest.Fake{CountTasks: func(_ context.Context, tasks []queens.Task, _ *atomic.Uint64, _ []uint64) (int, error) {
+				took := 5 * time.Millisecond
+				for i := range tasks {
+					for _, p := range tasks[i].Prefixes {
+						took += each[tasks[i].Board] * time.Duration(below(&tasks[i].Board, p, rows))
+					}
+				}
+				time.Sleep(took)
+				return len(tasks), nil
+			}}
+			start := time.Now()
+			e, err := estimate.Run(t.Context(), estimate.Job{
+				N: c.n, Kernel: fake.Kernel(t), Threads: c.devices, Cores: c.devices, Fleets: []int{1, 8, 64},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			core, s := e.CoreSeconds, truth.Seconds()
+			t.Logf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s, after %v", c.n, core.Mid, core.Low, core.High, s, time.Since(start))
+			if s < core.Low || s > core.High || core.High > 2*core.Mid {
+				t.Errorf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s", c.n, core.Mid, core.Low, core.High, s)
+			}
+			if len(e.Fleets) != 3 || e.Fleets[1].Threads != 8 || e.Fleets[2].Seconds > e.Fleets[1].Seconds {
+				t.Errorf("n = %d: the fleets are %+v", c.n, e.Fleets)
+			}
+		})
+	}
+}
+
 // The estimated number of nodes is about the true number. More threads take less time, but not less than a task takes.
 func TestNodesAndFleets(t *testing.T) {
 	const n = 12
@@ -101,7 +143,7 @@ func TestNodesAndFleets(t *testing.T) {
 			exact += float64(below(&class.Board, queens.Prefix{}, depth+1))
 		}
 	}
-	e, err := estimate.Run(t.Context(), estimate.Job{N: n, Kernel: kernel.Reference(), Threads: 1, Cores: 1})
+	e, err := estimate.Run(t.Context(), estimate.Job{N: n, Kernel: kernel.Reference(), Threads: 1, Cores: 1, Fleets: []int{16, 64, 1024}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,6 +155,33 @@ func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (pe
 	return seconds / nodes, math.Sqrt(squares * n / max(n-1, 1)), nil
 }
 
+// deviceDeviation is the relative standard error of the time of a node on a device. The times of single runs, which would give
+// it, are unknown.
+const deviceDeviation = 0.05
+
+// measureDevices does what measure does, on devices that count many tasks at once. A sample that is too small leaves them idle
+// for most of its time. So each sample is eight times as large as the one before, until one takes half of the budget, or has
+// mostRuns runs for each device. The last one gives the time of a node.
+func (s *sampler) measureDevices(ctx context.Context, k kernel.Kernel, devices int) (perNode, deviation float64, err error) {
+	for each := minRuns; ; each *= 8 {
+		k.AtOnce = each
+		var seconds, nodes float64
+		runs := s.runs(time.Time{}, uint64(each*devices))
+		err := count.Each(ctx, k, devices, new(atomic.Uint64), runs, func(number uint64, counted queens.TaskCount) error {
+			c, prefixes := s.run(number)
+			seconds += counted.Elapsed.Seconds()
+			nodes += c.estimateNodes(prefixes, rand.NewPCG(1, number))
+			return nil
+		})
+		if err != nil || nodes == 0 {
+			return 0, 0, err
+		}
+		if seconds >= budget.Seconds()/2*float64(devices) || each >= mostRuns {
+			return seconds / nodes, deviceDeviation, nil
+		}
+	}
+}
+
 // runs yields runs with their numbers: all with a number below the parameter least, and later ones until the deadline, up
 // to mostRuns.
 func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq2[uint64, queens.Task] {

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unsafe"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/opencl/internal/cl"
 	"nqueens/pkg/queens"
@@ -120,7 +121,7 @@ func openLanes(index int, s settings) (*counter, error) {
 		return c, err
 	}
 	if index >= len(found) {
-		return c, fmt.Errorf("this machine has no device %s%d: it has %d devices", Prefix, index, len(found))
+		return c, fmt.Errorf("this machine has no device %s%d: it has %s", Prefix, index, humanize.Plural(len(found), "device"))
 	}
 	d := found[index]
 	c.title = queens.Sanitize(fmt.Sprint(nameOf(index, s.warps), " ", d.Name))
