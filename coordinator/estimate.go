@@ -57,9 +57,11 @@ random, which takes about two seconds. With --kernel opencl it measures the GPUs
 		},
 	}
 	flags := cmd.Flags()
-	cli.Threads(flags, &o.threads, "threads", 1, 1_000_000, "assume `N` threads, or devices with --kernel opencl")
+	cli.Threads(flags, &o.threads, "threads", 1, 1_000_000,
+		"assume `N` threads, or devices with --kernel opencl")
 	o.asked = func() bool { return flags.Changed("threads") }
-	cli.Checked(flags, "kernel", kernel.Auto, "measure this `KERNEL`: auto is the fastest of the processor, opencl all GPUs", o.setKernel)
+	cli.Checked(flags, "kernel", kernel.Auto,
+		"measure this `KERNEL`: auto is the fastest of the processor, opencl all GPUs", o.setKernel)
 	flags.BoolVar(&o.asJSON, "json", false, "print the estimate as a JSON object")
 	return cmd
 }
@@ -85,16 +87,19 @@ func (o *estimateFlags) searcher() string {
 	return "thread"
 }
 
-// estimate makes the estimate. For devices, the table of fleets has the speed of the first one, and everything else the speed of all
-// together.
-func (o *estimateFlags) estimate(ctx context.Context, app *cli.App, n int) (*estimate.Estimate, error) {
+// estimate makes the estimate. For devices, the table of fleets has the speed of the first one, and
+// everything else the speed of all together.
+func (o *estimateFlags) estimate(
+	ctx context.Context, app *cli.App, n int,
+) (*estimate.Estimate, error) {
 	if !opencl.Selects(o.kernel) {
 		k, err := kernel.Choose(o.kernel)
 		if err != nil {
 			return nil, err
 		}
 		return estimate.Run(ctx, estimate.Job{
-			N: n, Kernel: k, Threads: o.threads, Cores: min(o.threads, runtime.GOMAXPROCS(0)), Fleets: []int{16, 64, 256, 1024},
+			N: n, Kernel: k, Threads: o.threads, Cores: min(o.threads, runtime.GOMAXPROCS(0)),
+			Fleets: []int{16, 64, 256, 1024},
 		})
 	}
 	devices, note, err := opencl.Kernels(o.kernel)
@@ -105,7 +110,9 @@ func (o *estimateFlags) estimate(ctx context.Context, app *cli.App, n int) (*est
 		app.Log.Warn().Msg(note)
 	}
 	first := estimate.Job{N: n, Kernel: devices[0], Threads: 1, Cores: 1, Fleets: []int{1, 8, 64}}
-	all := estimate.Job{N: n, Kernel: opencl.Together(o.kernel, devices), Threads: len(devices), Cores: len(devices)}
+	all := estimate.Job{
+		N: n, Kernel: opencl.Together(o.kernel, devices), Threads: len(devices), Cores: len(devices),
+	}
 	if o.asked() {
 		all.Threads = o.threads
 	}
@@ -135,7 +142,8 @@ func writeEstimate(w io.Writer, e *estimate.Estimate, searcher string) error {
 	}
 	for _, f := range e.Fleets {
 		if f.Threads != e.Threads {
-			rows = append(rows, []string{humanize.Plural(f.Threads, searcher), humanize.Seconds(f.Seconds), same})
+			number := humanize.Plural(f.Threads, searcher)
+			rows = append(rows, []string{number, humanize.Seconds(f.Seconds), same})
 		}
 	}
 	return report.WriteTable(w, rows, false)

@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/worker"
 )
 
-// part is what a process searches with beside others: a device, or the threads of the processor. For coordinators, each part
-// is a worker of its own.
+// part is what a process searches with beside others: a device, or the threads of the processor.
+// For coordinators, each part is a worker of its own.
 type part struct {
 	kernel  kernel.Kernel
 	threads int
@@ -27,10 +27,12 @@ const (
 	longestRetry = 10 * time.Minute
 )
 
-// partsTimeout is how long a process that should end waits for its parts. A driver that hangs may keep one for ever.
+// partsTimeout is how long a process that should end waits for its parts. A driver that hangs may
+// keep one for ever.
 const partsTimeout = 10 * time.Second
 
-// team runs parts at the same time. A device that fails is left out, and tried again while another part works.
+// team runs parts at the same time. A device that fails is left out, and tried again while another
+// part works.
 type team struct {
 	parts     []part
 	transport worker.Transport
@@ -41,8 +43,8 @@ type team struct {
 	workers []*worker.Worker // all so far
 }
 
-// test runs the self-tests of all parts at once: see [kernel.SelfTest]. It returns the error of each part. err says why the
-// process can't start: the processor fails, or all parts do.
+// test runs the self-tests of all parts at once: see [kernel.SelfTest]. It returns the error of
+// each part. err says why the process can't start: the processor fails, or all parts do.
 func (t *team) test(ctx context.Context) (failed []error, err error) {
 	failed = make([]error, len(t.parts))
 	var tests sync.WaitGroup
@@ -63,8 +65,9 @@ func (t *team) test(ctx context.Context) (failed []error, err error) {
 	return failed, nil
 }
 
-// run runs the parts until ctx ends, or none works any more. The parameter failed has the errors of test. run returns the errors
-// of the parts that have not ended because they were idle or because ctx has ended.
+// run runs the parts until ctx ends, or none works any more. The parameter failed has the errors of
+// test. run returns the errors of the parts that have not ended because they were idle or because
+// ctx has ended.
 func (t *team) run(ctx context.Context, failed []error) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -98,9 +101,9 @@ func (t *team) run(ctx context.Context, failed []error) (err error) {
 	return err
 }
 
-// keep runs a part until ctx ends or the part has been idle for long enough. A device that fails is tried again, unless it has
-// counted wrongly. err is the error of its self-test. keep returns the error of the processor, or that of a device if no other
-// part works.
+// keep runs a part until ctx ends or the part has been idle for long enough. A device that fails is
+// tried again, unless it has counted wrongly. err is the error of its self-test. keep returns the
+// error of the processor, or that of a device if no other part works.
 func (t *team) keep(ctx context.Context, p *part, err error) error {
 	for wait := firstRetry; ; wait = min(2*wait, longestRetry) {
 		if err == nil {

@@ -20,10 +20,12 @@ import (
 // nobody is a transport without coordinators.
 type nobody struct{ worker.Transport }
 
-func (nobody) Announcements(func(queens.Announcement)) (stop func(), err error) { return func() {}, nil }
+func (nobody) Announcements(func(queens.Announcement)) (stop func(), err error) {
+	return func() {}, nil
+}
 
-// fakePart returns a part that counts like the reference kernel. The function opened gets the number of each counter, from 1, and
-// may return an error instead.
+// fakePart returns a part that counts like the reference kernel. The function opened gets the
+// number of each counter, from 1, and may return an error instead.
 func fakePart(name string, device bool, opened func(number int64) error) part {
 	var made atomic.Int64
 	k := kernel.Kernel{Name: name, New: func() (kernel.Counter, error) {
@@ -52,8 +54,9 @@ func newTeam(log *strings.Builder, parts ...part) *team {
 	return &team{parts: parts, transport: nobody{}, config: config}
 }
 
-// A device that fails is left out, is tried again after 10 s, 20 s and so on, and then works again. The other parts go on. The
-// first counter of a part is that of its self-test, the second one that of its worker.
+// A device that fails is left out, is tried again after 10 s, 20 s and so on, and then works again.
+// The other parts go on. The first counter of a part is that of its self-test, the second one that
+// of its worker.
 func TestFailedDevice(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, last int64

@@ -27,7 +27,8 @@ type runFlags struct {
 	idle    time.Duration
 }
 
-// runCommand is the command of the program itself: it runs a worker. *app is set before the command runs.
+// runCommand is the command of the program itself: it runs a worker. *app is set before the command
+// runs.
 func runCommand(app **cli.App) *cobra.Command {
 	var o runFlags
 	cmd := &cobra.Command{
@@ -108,8 +109,8 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	return group.Wait()
 }
 
-// options returns how to connect: as the flags say, or else with the token that coordinator count --listen of the same user has
-// made.
+// options returns how to connect: as the flags say, or else with the token that coordinator count
+// --listen of the same user has made.
 func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options bus.Options, err error) {
 	if !o.server.IsSet() {
 		state, err := durable.StateFolder()

@@ -29,7 +29,8 @@ func (o *searchFlags) register(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("kernel", names) // fails only for unknown flags
 }
 
-// setKernel sets the name of the kernel. It loads no driver: a device that does not exist is an error only when its kernel runs.
+// setKernel sets the name of the kernel. It loads no driver: a device that does not exist is an
+// error only when its kernel runs.
 func (o *searchFlags) setKernel(name string) error {
 	switch {
 	case opencl.Selects(name):
@@ -65,8 +66,8 @@ func (o *searchFlags) parts() (parts []part, note string, err error) {
 	return append(parts, part{kernel: k, threads: o.threads}), note, err
 }
 
-// together returns a kernel that counts with all devices that --kernel names, or with the threads of the processor, and the
-// number of its counters.
+// together returns a kernel that counts with all devices that --kernel names, or with the threads
+// of the processor, and the number of its counters.
 func (o *searchFlags) together() (k kernel.Kernel, counters int, err error) {
 	if !opencl.Selects(o.name) {
 		k, err = kernel.Choose(o.name)

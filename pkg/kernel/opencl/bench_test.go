@@ -20,7 +20,8 @@ var (
 	benchTime   = flag.Duration("opencl.time", time.Second, "least time of a count in BenchmarkStates")
 )
 
-// opened returns a counter with the given settings. If open returns an error, the benchmark is skipped.
+// opened returns a counter with the given settings. If open returns an error, the benchmark is
+// skipped.
 func opened(b *testing.B, s settings) *counter {
 	b.Helper()
 	c, err := open(*benchDevice, s)

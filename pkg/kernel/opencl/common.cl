@@ -1,15 +1,15 @@
-// What both searches have in common: search.cl, where each lane searches for itself, and warps.cl, where the lanes of a warp
-// search together. Go puts this file in front of one of them. Each of them has the kernels search and spill, with the same
-// arguments.
+// What both searches have in common: search.cl, where each lane searches for itself, and warps.cl,
+// where the lanes of a warp search together. Go puts this file in front of one of them. Each of
+// them has the kernels search and spill, with the same arguments.
 //
-// A state is a row of the board with four sets of squares. Queens above attack the squares in cols, left and right: cols
-// along columns, left along diagonals that move to the next higher column with each row, right along diagonals that move to
-// the next lower one. free has the squares that are neither attacked nor tried yet. One state is the root of one part of the
-// search tree.
+// A state is a row of the board with four sets of squares. Queens above attack the squares in cols,
+// left and right: cols along columns, left along diagonals that move to the next higher column with
+// each row, right along diagonals that move to the next lower one. free has the squares that are
+// neither attacked nor tried yet. One state is the root of one part of the search tree.
 //
-// A round of search ends after a number of steps. Then all states go to the array saved, and the next round resumes from
-// there. If the queue is empty, spill first moves some of the saved states to the queue, where idle lanes find them. A
-// launch is one or several rounds.
+// A round of search ends after a number of steps. Then all states go to the array saved, and the
+// next round resumes from there. If the queue is empty, spill first moves some of the saved states
+// to the queue, where idle lanes find them. A launch is one or several rounds.
 //
 // What must always hold:
 //
@@ -42,26 +42,28 @@
 // A problem has at most so many rows.
 #define SLOTS 32u
 
-// Indices of the words of control. Each round has its own words. The host writes them before a launch and reads them
-// afterwards.
+// Indices of the words of control. Each round has its own words. The host writes them before a
+// launch and reads them afterwards.
 #define NEXT 0 // states that lanes have taken from the queue, plus lanes that found none
 #define SIZE 1 // states in the queue
 #define BUSY 2 // not 0 if a lane has a state left at the end of the round
 #define MOST 3 // the most steps of a lane; the other lanes were idle for the rest of the round
 #define WORDS 4
 
-// A round ends early if more than a quarter of the lanes are idle, so that these get states of the busy ones. Lanes check
-// this every LOOK steps.
+// A round ends early if more than a quarter of the lanes are idle, so that these get states of the
+// busy ones. Lanes check this every LOOK steps.
 #define LOOK 128u
 
-// What a lane keeps from launch to launch besides its saved states: their number, their task and their base.
+// What a lane keeps from launch to launch besides its saved states: their number, their task and
+// their base.
 typedef struct { uint depth, task, base; } Lane;
 
 // The task of a state in the queue, and its base, which says where its rows are.
 typedef struct { uint base, task; } Place;
 
-// A row of a problem: the squares that it allows, the distance from it to the last row, and the columns of the problem, in each
-// of which one of the problem's rows or a queen above it has a queen. The rows of a problem follow each other.
+// A row of a problem: the squares that it allows, the distance from it to the last row, and the
+// columns of the problem, in each of which one of the problem's rows or a queen above it has a
+// queen. The rows of a problem follow each other.
 typedef struct { uint allow, toLast, columns; } Row;
 
 // add adds the completions that a lane has found to the count of a task.

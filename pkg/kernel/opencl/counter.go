@@ -15,19 +15,22 @@ import (
 )
 
 const (
-	// launchTime is how long a launch shall take. It is much longer than the pause between two launches, and so short that a
-	// count is canceled in time even if other processes use the device.
+	// launchTime is how long a launch shall take. It is much longer than the pause between two
+	// launches, and so short that a count is canceled in time even if other processes use the
+	// device.
 	launchTime = 10 * time.Millisecond
-	// pollTime is the time between two checks whether a launch has ended. If the driver waited for the end, it would keep a
-	// core busy.
+	// pollTime is the time between two checks whether a launch has ended. If the driver waited for
+	// the end, it would keep a core busy.
 	pollTime = 50 * time.Microsecond
-	// A launch has one round while the host still has prefixes to send. Later launches have manyRounds while rounds end early because
-	// lanes are idle, else fewRounds. If the queue is empty before a round, states of busy lanes move to it.
+	// A launch has one round while the host still has prefixes to send. Later launches have
+	// manyRounds while rounds end early because lanes are idle, else fewRounds. If the queue is
+	// empty before a round, states of busy lanes move to it.
 	fewRounds, manyRounds = 2, 8
 	// A round has firstBudget to maxBudget steps of each lane, unless it ends early; see search.cl.
 	firstBudget = 256
 	maxBudget   = 1 << 24
-	// maxTasks is the greatest number of tasks of a search. CountTasks divides more tasks into several searches.
+	// maxTasks is the greatest number of tasks of a search. CountTasks divides more tasks into
+	// several searches.
 	maxTasks = 1 << 12
 )
 
@@ -79,7 +82,9 @@ func (c *counter) Count(ctx context.Context, b *queens.Board, prefixes []queens.
 	return c.totals[0], nil
 }
 
-func (c *counter) CountTasks(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64) (n int, err error) {
+func (c *counter) CountTasks(
+	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64,
+) (n int, err error) {
 	for n < len(tasks) {
 		part := c.part(tasks[n:])
 		if err := c.count(ctx, part, pulse); err != nil {
@@ -93,8 +98,9 @@ func (c *counter) CountTasks(ctx context.Context, tasks []queens.Task, pulse *at
 	return n, nil
 }
 
-// part returns the first of the tasks, as many as one search may have, and sets the bounds of this search: at most maxTasks,
-// and so few problems that their rows leave local memory for the states. A single task may have more rows.
+// part returns the first of the tasks, as many as one search may have, and sets the bounds of this
+// search: at most maxTasks, and so few problems that their rows leave local memory for the states.
+// A single task may have more rows.
 func (c *counter) part(tasks []queens.Task) []queens.Task {
 	c.bounds.reset()
 	for i := range tasks[:min(len(tasks), maxTasks)] {
@@ -172,8 +178,8 @@ func (c *counter) upload() error {
 	return c.context.Err()
 }
 
-// launch runs a launch, which takes about launchTime. While prefixes are still to come, it has only one round, so that the
-// host can fill the queue after it.
+// launch runs a launch, which takes about launchTime. While prefixes are still to come, it has only
+// one round, so that the host can fill the queue after it.
 func (c *counter) launch() error {
 	last := fewRounds
 	switch {
@@ -226,18 +232,20 @@ func (c *counter) launch() error {
 	return nil
 }
 
-// check returns how many steps the rounds of a launch took. It returns an error if the device's words of control are
-// impossible.
+// check returns how many steps the rounds of a launch took. It returns an error if the device's
+// words of control are impossible.
 func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 	for r := 1; r <= last; r++ {
 		w := c.control[r*controlWords:][:controlWords]
-		if int(w[size]) > statesOfLane*c.lanes/c.together || int(w[next]) > int(w[size])+c.active/c.together ||
+		room, takers := statesOfLane*c.lanes/c.together, c.active/c.together
+		if int(w[size]) > room || int(w[next]) > int(w[size])+takers ||
 			r == 1 && c.now[next] < c.now[size] && (w[size] != c.now[size] || w[next] < c.now[next]) {
 			return 0, fmt.Errorf("%d of %d places of the queue are taken, %d of %d before: %w",
 				w[next], w[size], c.now[next], c.now[size], kernel.ErrBroken)
 		}
 		if w[most] > budget {
-			return 0, fmt.Errorf("a lane took %d steps in a round of at most %d: %w", w[most], budget, kernel.ErrBroken)
+			return 0, fmt.Errorf("a lane took %d steps in a round of at most %d: %w",
+				w[most], budget, kernel.ErrBroken)
 		}
 		steps += uint64(w[most])
 	}
@@ -247,14 +255,16 @@ func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 	return steps, nil
 }
 
-// sleep is like time.Sleep, but more exact: time.Sleep takes at least a millisecond if no other goroutine runs.
+// sleep is like time.Sleep, but more exact: time.Sleep takes at least a millisecond if no other
+// goroutine runs.
 func sleep(d time.Duration) {
 	t := syscall.NsecToTimespec(int64(d))
 	_ = syscall.Nanosleep(&t, nil) // the caller looks again anyway
 }
 
-// adapt sets the budget and the expected time of the next launch. took is how long the last launch took, and steps is how many
-// steps its busiest lanes took. After a launch that ended early, the budget can only shrink.
+// adapt sets the budget and the expected time of the next launch. took is how long the last launch
+// took, and steps is how many steps its busiest lanes took. After a launch that ended early, the
+// budget can only shrink.
 func (c *counter) adapt(took time.Duration, steps uint64) {
 	c.expected = min(took, launchTime)
 	if c.early && took <= launchTime {

@@ -14,11 +14,13 @@ import (
 // slots is the greatest number of rows of a problem, as in common.cl.
 const slots = 32
 
-// minRows is the least number of rows of a problem that the device searches. The host counts problems with fewer rows. With at
-// least three rows no gap is 31, so search.cl can mark the last row by a shift of 31.
+// minRows is the least number of rows of a problem that the device searches. The host counts
+// problems with fewer rows. With at least three rows no gap is 31, so search.cl can mark the last
+// row by a shift of 31.
 const minRows = 3
 
-// mostRows is the greatest number of rows of all problems of a task: one problem for each depth that leaves enough rows.
+// mostRows is the greatest number of rows of all problems of a task: one problem for each depth
+// that leaves enough rows.
 const mostRows = slots*(slots+1)/2 - minRows*(minRows-1)/2
 
 // Types of common.cl, with the same layout.
@@ -37,7 +39,7 @@ type problem struct {
 
 // feed turns the prefixes of tasks into states for the queue, a portion at a time.
 type feed struct {
-	together int // the number of states of one task that a place in the queue has: 1, or the lanes of a warp
+	together int // states of one task that a place in the queue has: 1, or the lanes of a warp
 	tasks    []queens.Task
 	found    []uint64 // for each task, the completions that the host counts
 	task     int      // the task whose states come next
@@ -61,9 +63,10 @@ func (f *feed) start(tasks []queens.Task, found []uint64) {
 // ended reports whether no state is still to come.
 func (f *feed) ended() bool { return f.task == len(f.tasks) }
 
-// fill sets the first elements of nodes and places to the next states, and returns their number: 0 after the last state. It
-// stops early when the context ends. The length of nodes must be a multiple of the field together. If states of a place are
-// missing, states without a free square fill it up.
+// fill sets the first elements of nodes and places to the next states, and returns their number: 0
+// after the last state. It stops early when the context ends. The length of nodes must be a
+// multiple of the field together. If states of a place are missing, states without a free square
+// fill it up.
 func (f *feed) fill(ctx context.Context, nodes []node, places []place) int {
 	n := 0
 	for f.task < len(f.tasks) && ctx.Err() == nil {
@@ -97,7 +100,8 @@ func (f *feed) fill(ctx context.Context, nodes []node, places []place) int {
 	return n
 }
 
-// base returns the base of a state of the current problem's first row, as search.cl and warps.cl need it.
+// base returns the base of a state of the current problem's first row, as search.cl and warps.cl
+// need it.
 func (f *feed) base(s kernel.State) uint32 {
 	if f.together > 1 {
 		return uint32(f.current.last)
@@ -148,8 +152,8 @@ type sizes struct {
 	most int // of a problem
 }
 
-// bounds finds the sizes of the problems of tasks. Its field prefixes has the boards so far, each with the numbers of rows of
-// its prefixes, one bit each.
+// bounds finds the sizes of the problems of tasks. Its field prefixes has the boards so far, each
+// with the numbers of rows of its prefixes, one bit each.
 type bounds struct {
 	sizes
 	prefixes []depthsOf

@@ -9,7 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A search never has more problems than its bounds say, its rows fit, and the searches of a call have all tasks in order.
+// A search never has more problems than its bounds say, its rows fit, and the searches of a call
+// have all tasks in order.
 func TestBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	for range 200 {
@@ -53,8 +54,8 @@ func TestMostRows(t *testing.T) {
 	}
 }
 
-// In a queue whose places have several states, the states of a place are of one task and one problem, and states without a free
-// square fill up the end of a place.
+// In a queue whose places have several states, the states of a place are of one task and one
+// problem, and states without a free square fill up the end of a place.
 func TestPlacesOfSeveralStates(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 0))
 	tasks := randomTasks(rng, 40, 5)

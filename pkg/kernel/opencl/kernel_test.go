@@ -14,8 +14,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// firstDevice returns the kernel of the first device. Without one the test fails: a skipped test would
-// look like a device that counts right.
+// firstDevice returns the kernel of the first device. Without one the test fails: a skipped test
+// would look like a device that counts right.
 func firstDevice(t testing.TB) kernel.Kernel {
 	t.Helper()
 	devices, err := Devices()
@@ -30,7 +30,8 @@ func firstDevice(t testing.TB) kernel.Kernel {
 	return k
 }
 
-// bothKernels returns the kernels of the first device: the one that is named opencl:0, and opencl-warps:0.
+// bothKernels returns the kernels of the first device: the one that is named opencl:0, and
+// opencl-warps:0.
 func bothKernels(t testing.TB) []kernel.Kernel {
 	t.Helper()
 	warps, err := Kernel(WarpsPrefix + "0")
@@ -85,8 +86,8 @@ func TestTotals(t *testing.T) {
 	})
 }
 
-// CountTasks returns the count of each task, however many tasks and boards there are. Tasks may have prefixes of mixed depths,
-// prefixes without a completion, or no prefixes.
+// CountTasks returns the count of each task, however many tasks and boards there are. Tasks may
+// have prefixes of mixed depths, prefixes without a completion, or no prefixes.
 func TestCountTasks(t *testing.T) {
 	eachKernel(t, func(t *testing.T, k kernel.Kernel) {
 		c := kerneltest.NewCounter(t, k)
@@ -119,7 +120,8 @@ func TestCountTasks(t *testing.T) {
 	})
 }
 
-// randomTasks returns tasks of several boards, in random order. Each board has a row that allows a single square.
+// randomTasks returns tasks of several boards, in random order. Each board has a row that allows a
+// single square.
 func randomTasks(rng *rand.Rand, tasks, boards int) []queens.Task {
 	all := make([]queens.Board, boards)
 	for i := range all {
@@ -152,8 +154,8 @@ func randomPrefix(rng *rand.Rand, b *queens.Board, rows int) queens.Prefix {
 	return p
 }
 
-// states returns how many queens the search of a full board places below a state. It places none if the row after the state's
-// own has no free square.
+// states returns how many queens the search of a full board places below a state. It places none if
+// the row after the state's own has no free square.
 func states(b *queens.Board, p queens.Prefix) (sum uint64) {
 	if p.Row == b.N || p.Row < b.N-1 && b.Allow[p.Row+1]&^(p.Cols|p.Left<<1|p.Right>>1) == 0 {
 		return 0
@@ -164,7 +166,8 @@ func states(b *queens.Board, p queens.Prefix) (sum uint64) {
 	return sum
 }
 
-// A lane places a queen in each step, unless it is idle. A counter's only lane is never idle; of 64 lanes, some are.
+// A lane places a queen in each step, unless it is idle. A counter's only lane is never idle; of 64
+// lanes, some are.
 func TestSteps(t *testing.T) {
 	firstDevice(t)
 	board := queens.FullBoard(8)
@@ -196,8 +199,8 @@ func TestCountTasksCanceled(t *testing.T) {
 	})
 }
 
-// Counts are right if two open rows are as far apart as they can be. The open rows have column -1 here and at least two
-// squares; all other rows have a single one.
+// Counts are right if two open rows are as far apart as they can be. The open rows have column -1
+// here and at least two squares; all other rows have a single one.
 func TestLongestGaps(t *testing.T) {
 	var counters []kernel.Counter
 	for _, k := range bothKernels(t) {

@@ -1,6 +1,7 @@
-// Package opencl has kernels for GPUs and other devices of OpenCL 1.2. It works in binaries that are built with the tag opencl
-// on Linux. In other binaries there is no device, and the error of Kernel says how to build with the tag. The package does not
-// choose a device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the kernel.
+// Package opencl has kernels for GPUs and other devices of OpenCL 1.2. It works in binaries that
+// are built with the tag opencl on Linux. In other binaries there is no device, and the error of
+// Kernel says how to build with the tag. The package does not choose a device, and knows nothing of
+// workers, chunks or transport. docs/kernels.md explains the kernel.
 //
 // What must always hold:
 //
@@ -27,8 +28,8 @@ import (
 	"nqueens/pkg/kernel"
 )
 
-// Prefix begins the name of a kernel of this package; the index of its device follows. WarpsPrefix begins the name of the
-// second search of the same device.
+// Prefix begins the name of a kernel of this package; the index of its device follows. WarpsPrefix
+// begins the name of the second search of the same device.
 const (
 	Prefix      = All + ":"
 	WarpsPrefix = AllWarps + ":"
@@ -55,18 +56,19 @@ func Validate(name string) error {
 	return err
 }
 
-// Together returns a kernel whose counters count on several devices: each on the next one, and after the last on the first
-// again.
+// Together returns a kernel whose counters count on several devices: each on the next one, and
+// after the last on the first again.
 func Together(name string, kernels []kernel.Kernel) kernel.Kernel {
 	var made atomic.Uint64
-	return kernel.Kernel{Name: name, AtOnce: kernels[0].AtOnce, New: func() (kernel.Counter, error) {
+	next := func() (kernel.Counter, error) {
 		k := kernels[(made.Add(1)-1)%uint64(len(kernels))]
 		c, err := k.New()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", k.Name, err)
 		}
 		return c, nil
-	}}
+	}
+	return kernel.Kernel{Name: name, AtOnce: kernels[0].AtOnce, New: next}
 }
 
 // Device describes a device for which [Kernel] has a kernel.
@@ -76,5 +78,4 @@ type Device struct {
 	Units  int    `json:"units,omitempty"`  // its compute units: multiprocessors of a GPU, threads of a CPU
 	Memory uint64 `json:"memory,omitempty"` // its global memory, bytes
 	Driver string `json:"driver,omitempty"` // platform and version of its driver, printable
-	Clock  int    `json:"mhz,omitempty"`    // MHz at most, as its driver says
 }

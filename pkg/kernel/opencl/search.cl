@@ -1,15 +1,18 @@
-// The search in which each lane searches for itself. common.cl says what states, rounds and launches are.
+// The search in which each lane searches for itself. common.cl says what states, rounds and
+// launches are.
 //
-// Each lane searches depth first. Its stack has the states to which it returns, the deepest row on top. A lane without a
-// state takes one from the queue, from any part of the tree. After a round, each lane saves its stack in its own column of the
-// array saved. spill moves half of each saved stack to the queue.
+// Each lane searches depth first. Its stack has the states to which it returns, the deepest row on
+// top. A lane without a state takes one from the queue, from any part of the tree. After a round,
+// each lane saves its stack in its own column of the array saved. spill moves half of each saved
+// stack to the queue.
 //
-// The index of a state's row is its base plus the number of its attacked columns. That is also true for all states below it,
-// because each row attacks one column more. The sum may wrap.
+// The index of a state's row is its base plus the number of its attacked columns. That is also true
+// for all states below it, because each row attacks one column more. The sum may wrap.
 
-// shifts returns two factors that shift by 0 to 31. The product with the first is the value shifted to the left. The upper
-// half of the product with the second is the value shifted to the right, but 0 for a shift by 0. GPUs can multiply and do
-// other operations at the same time, and the search has many others.
+// shifts returns two factors that shift by 0 to 31. The product with the first is the value shifted
+// to the left. The upper half of the product with the second is the value shifted to the right, but
+// 0 for a shift by 0. GPUs can multiply and do other operations at the same time, and the search
+// has many others.
 uint2 shifts(uint by)
 {
     return (uint2)(1u << by, by == 0 ? 0 : 1u << (32 - by));
@@ -21,8 +24,9 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
                    GLOBAL const Row *allRows, uint rowCount,
                    LOCAL uint4 *rows, LOCAL uint4 *stacks, uint budget, uint round)
 {
-    // In local memory a row has two sets of squares, which the next row and the row after it allow. It also has
-    // two shifts: to the next row, and from there to the row after it. Only the shift of the last row has bit 31.
+    // In local memory a row has two sets of squares, which the next row and the row after it allow.
+    // It also has two shifts: to the next row, and from there to the row after it. Only the shift
+    // of the last row has bit 31.
     LOCAL uint2 *const after = (LOCAL uint2 *)(rows + rowCount);
     for (uint i = MEMBER(); i < rowCount; i += MEMBERS()) {
         const Row row = allRows[i];
@@ -41,8 +45,8 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
     }
     GROUP_SYNC();
 
-    // The states of a lane's stack are width apart, so neighboring lanes use different banks of local memory,
-    // whatever their depths. Below the stack is a state without free squares.
+    // The states of a lane's stack are width apart, so neighboring lanes use different banks of
+    // local memory, whatever their depths. Below the stack is a state without free squares.
     const uint lane = LANE(), all = LANES(), width = MEMBERS();
     LOCAL uint4 *const bottom = stacks + width + MEMBER();
     LOCAL uint4 *top = bottom;
@@ -117,8 +121,8 @@ KERNEL void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL
         RAISE(&control[MOST], step);
 }
 
-// spill begins the next round. If the queue is empty, spill moves half of each saved stack to the queue: the states of the
-// upper rows, which have most of the tree below them.
+// spill begins the next round. If the queue is empty, spill moves half of each saved stack to the
+// queue: the states of the upper rows, which have most of the tree below them.
 KERNEL void spill(GLOBAL uint4 *queue, GLOBAL Place *places, GLOBAL volatile uint *control,
                   GLOBAL uint4 *saved, GLOBAL Lane *lanes, uint round)
 {

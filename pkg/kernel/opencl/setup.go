@@ -29,7 +29,8 @@ var (
 	warpsSource string
 )
 
-// settings are the sizes of a counter. A size that is 0 is chosen for the device. Tests set extreme sizes.
+// settings are the sizes of a counter. A size that is 0 is chosen for the device. Tests set extreme
+// sizes.
 type settings struct {
 	warps     bool // the lanes of a warp search together: see warps.cl
 	noVotes   bool // without instructions for votes
@@ -47,19 +48,22 @@ type settings struct {
 const (
 	// lanesOfUnit is the greatest number of lanes for each multiprocessor of a GPU.
 	lanesOfUnit = 768
-	// lanesOfThread is the number of lanes for each thread of a CPU. A thread runs its lanes one after another.
+	// lanesOfThread is the number of lanes for each thread of a CPU. A thread runs its lanes one
+	// after another.
 	lanesOfThread = 64
-	// maxGroup is the greatest size of a work-group. 48 KB of local memory have room for its stacks.
+	// maxGroup is the greatest size of a work-group. 48 KB of local memory have room for its
+	// stacks.
 	maxGroup = 64
-	// minPortion is the least size of a portion, except on tiny devices. Fewer states would not be worth the time of a
-	// launch.
+	// minPortion is the least size of a portion, except on tiny devices. Fewer states would not be
+	// worth the time of a launch.
 	minPortion = 4096
-	// commonRows is the greatest number of rows of all problems of a search of several tasks. More would take local memory from
-	// the stacks.
+	// commonRows is the greatest number of rows of all problems of a search of several tasks. More
+	// would take local memory from the stacks.
 	commonRows = 256
 )
 
-// statesOfLane is the greatest number of states that a spill moves from a lane, on average over the lanes of a warp.
+// statesOfLane is the greatest number of states that a spill moves from a lane, on average over the
+// lanes of a warp.
 const statesOfLane = slots / 2
 
 // sizeOfLane is the size of Lane in common.cl.
@@ -77,9 +81,10 @@ const (
 
 const nodeBytes = int(unsafe.Sizeof(node{}))
 
-// localRows and localStates return how many bytes of local memory a work-group needs: for the rows of the problems, and for
-// the states of its lanes. The stack of a lane has room for a state of each row, and for a state without free squares at its
-// bottom. A warp has room for roomOfRow states of each row inside.
+// localRows and localStates return how many bytes of local memory a work-group needs: for the rows
+// of the problems, and for the states of its lanes. The stack of a lane has room for a state of
+// each row, and for a state without free squares at its bottom. A warp has room for roomOfRow
+// states of each row inside.
 func (c *counter) localRows(s sizes) int {
 	if c.warps {
 		return slots * 8
@@ -94,8 +99,9 @@ func (c *counter) localStates(s sizes, group int) int {
 	return (s.most + 1) * group * nodeBytes
 }
 
-// open returns a counter of the device with that index, after a check of all its lanes. If the device has too little memory
-// for the lanes that keep it busy, the counter has fewer. If its compiler knows no votes of warps, they are made without.
+// open returns a counter of the device with that index, after a check of all its lanes. If the
+// device has too little memory for the lanes that keep it busy, the counter has fewer. If its
+// compiler knows no votes of warps, they are made without.
 func open(index int, s settings) (*counter, error) {
 	c, err := openLanes(index, s)
 	if s.warps && !s.noVotes && errors.Is(err, cl.ErrRejected) {
@@ -113,7 +119,8 @@ func open(index int, s settings) (*counter, error) {
 	return c, nil
 }
 
-// openLanes returns a counter with the lanes of the settings. With an error, its sizes say what was tried.
+// openLanes returns a counter with the lanes of the settings. With an error, its sizes say what was
+// tried.
 func openLanes(index int, s settings) (*counter, error) {
 	c := &counter{settings: s}
 	found, err := cl.Devices()
@@ -121,7 +128,8 @@ func openLanes(index int, s settings) (*counter, error) {
 		return c, err
 	}
 	if index >= len(found) {
-		return c, fmt.Errorf("this machine has no device %s%d: it has %s", Prefix, index, humanize.Plural(len(found), "device"))
+		return c, fmt.Errorf("this machine has no device %s%d: it has %s",
+			Prefix, index, humanize.Plural(len(found), "device"))
 	}
 	d := found[index]
 	c.title = queens.Sanitize(fmt.Sprint(nameOf(index, s.warps), " ", d.Name))
@@ -136,8 +144,8 @@ func openLanes(index int, s settings) (*counter, error) {
 	return c, nil
 }
 
-// choose sets the sizes that are 0: work-groups whose stacks fit into the local memory on any board, and as many lanes as keep
-// the device busy.
+// choose sets the sizes that are 0: work-groups whose stacks fit into the local memory on any
+// board, and as many lanes as keep the device busy.
 func (c *counter) choose(d *cl.Device) {
 	c.local, c.unit = d.LocalMemory, unitOf(d)
 	c.minBudget, c.maxBudget = cmp.Or(c.minBudget, firstBudget), cmp.Or(c.maxBudget, maxBudget)
@@ -165,8 +173,8 @@ func (c *counter) choose(d *cl.Device) {
 	c.portion = cmp.Or(c.portion, min(statesOfLane*c.lanes, max(2*c.lanes, minPortion)))
 }
 
-// chooseInside chooses how many rows of a warp are in local memory: as many as leave room for warpsOfUnit warps, but at least
-// leastInside, if a work-group may use so much.
+// chooseInside chooses how many rows of a warp are in local memory: as many as leave room for
+// warpsOfUnit warps, but at least leastInside, if a work-group may use so much.
 func (c *counter) chooseInside() {
 	const row = roomOfRow * nodeBytes
 	rest := slots*8 + localOfCounts
@@ -179,8 +187,8 @@ func (c *counter) chooseInside() {
 	c.inside = max(min(c.inside, (c.local-rest)/row, mostInside), 0)
 }
 
-// fittingGroup returns the size of a work-group, halved until its rows and stacks fit into the local memory or the size is 1. A
-// warp is never halved: chooseInside lets it fit.
+// fittingGroup returns the size of a work-group, halved until its rows and stacks fit into the
+// local memory or the size is 1. A warp is never halved: chooseInside lets it fit.
 func (c *counter) fittingGroup(s sizes) int {
 	group := c.group
 	for !c.warps && group > 1 && c.localRows(s)+c.localStates(s, group) > c.local {
@@ -189,7 +197,8 @@ func (c *counter) fittingGroup(s sizes) int {
 	return group
 }
 
-// resident returns how many lanes take part in a search: on a GPU as many as it runs at the same time, else all.
+// resident returns how many lanes take part in a search: on a GPU as many as it runs at the same
+// time, else all.
 func (c *counter) resident(s sizes) int {
 	if c.unit.local == 0 {
 		return c.lanes
@@ -210,12 +219,13 @@ func (c *counter) setUp(d cl.Device) error {
 	c.problems, c.bounds.prefixes = make([]problem, 0, slots), make([]depthsOf, 0, slots)
 	x, k, b := cl.NewContext(d, c.source), &c.kernels, &c.buffers
 	c.context = x
-	bytes := (statesOfLane*c.lanes+c.savedStates())*nodeBytes + statesOfLane*c.lanes/c.together*placeBytes + c.lanes*sizeOfLane
+	queued := statesOfLane * c.lanes
+	bytes := (queued+c.savedStates())*nodeBytes + queued/c.together*placeBytes + c.lanes*sizeOfLane
 	if c.memory > 0 && bytes > c.memory {
 		return cl.ErrMemory
 	}
-	b.queue = x.NewBuffer(statesOfLane * c.lanes * nodeBytes)
-	b.places = x.NewBuffer(statesOfLane * c.lanes / c.together * placeBytes)
+	b.queue = x.NewBuffer(queued * nodeBytes)
+	b.places = x.NewBuffer(queued / c.together * placeBytes)
 	b.control = x.NewBuffer((manyRounds + 1) * controlWords * 4)
 	b.saved = x.NewBuffer(c.savedStates() * nodeBytes)
 	b.lanes = x.NewBuffer(c.lanes * sizeOfLane)
@@ -238,8 +248,8 @@ func (c *counter) savedStates() int {
 	return c.lanes * slots
 }
 
-// checkLanes counts as many copies of a small board as there are lanes. The first launch has too few steps for a whole board,
-// so each lane takes a board.
+// checkLanes counts as many copies of a small board as there are lanes. The first launch has too
+// few steps for a whole board, so each lane takes a board.
 func (c *counter) checkLanes() error {
 	const n, solutions = 8, 92
 	board := queens.FullBoard(n)
@@ -249,7 +259,8 @@ func (c *counter) checkLanes() error {
 		return err
 	}
 	if want := uint64(c.lanes) * solutions; got != want {
-		return fmt.Errorf("%d lanes count %d solutions for n = %d, not %d: %w", c.lanes, got, n, want, kernel.ErrBroken)
+		return fmt.Errorf("%d lanes count %d solutions for n = %d, not %d: %w",
+			c.lanes, got, n, want, kernel.ErrBroken)
 	}
 	return nil
 }

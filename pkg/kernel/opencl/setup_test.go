@@ -38,7 +38,8 @@ func mustClose(t *testing.T, c kernel.Counter) {
 	}
 }
 
-// cancelAfterPulse returns a pulse, and a context that ends when a search has advanced the pulse three times.
+// cancelAfterPulse returns a pulse, and a context that ends when a search has advanced the pulse
+// three times.
 func cancelAfterPulse(t *testing.T) (context.Context, *atomic.Uint64) {
 	ctx, cancel := context.WithCancel(t.Context())
 	pulse, ended := new(atomic.Uint64), make(chan struct{})
@@ -56,8 +57,8 @@ func cancelAfterPulse(t *testing.T) (context.Context, *atomic.Uint64) {
 	return ctx, pulse
 }
 
-// Counts are right with extreme sizes: launches of a single step, a single lane, a queue with no room to spare, and portions
-// of one state.
+// Counts are right with extreme sizes: launches of a single step, a single lane, a queue with no
+// room to spare, and portions of one state.
 func TestExtremeSizes(t *testing.T) {
 	firstDevice(t)
 	for name, s := range map[string]settings{
@@ -95,8 +96,8 @@ func TestExtremeSizes(t *testing.T) {
 	}
 }
 
-// A count stays exact when the lower of its two words wraps. If there is more than one task, the test's kernel begins each
-// count just below the wrap.
+// A count stays exact when the lower of its two words wraps. If there is more than one task, the
+// test's kernel begins each count just below the wrap.
 func TestCountsOf64Bits(t *testing.T) {
 	firstDevice(t)
 	const before = 1<<32 - 100
@@ -126,8 +127,8 @@ func replaced(t *testing.T, source, part, by string) string {
 	return strings.Replace(source, part, by, 1)
 }
 
-// If the device computes wrongly or fails, the count ends with ErrDeviceLost. After that the counter counts nothing, and can
-// be closed.
+// If the device computes wrongly or fails, the count ends with ErrDeviceLost. After that the
+// counter counts nothing, and can be closed.
 func TestDeviceLost(t *testing.T) {
 	firstDevice(t)
 	for name, by := range map[string]string{ // the self-test of the setup has the task 0 alone
@@ -228,8 +229,8 @@ func TestCloseReleases(t *testing.T) {
 	}
 }
 
-// The budget follows the time of launches: it grows only if no round ended early, and shrinks at once if a launch took too
-// long.
+// The budget follows the time of launches: it grows only if no round ended early, and shrinks at
+// once if a launch took too long.
 func TestAdapt(t *testing.T) {
 	for name, c := range map[string]struct {
 		took   time.Duration
@@ -270,8 +271,9 @@ func TestFittingGroup(t *testing.T) {
 	}
 }
 
-// If a device has too little memory for the lanes that keep it busy, a counter has fewer, and counts right. If it has too
-// little for a single group, or for the lanes that the settings ask for, that is an error.
+// If a device has too little memory for the lanes that keep it busy, a counter has fewer, and
+// counts right. If it has too little for a single group, or for the lanes that the settings ask
+// for, that is an error.
 func TestLittleMemory(t *testing.T) {
 	firstDevice(t)
 	for _, warps := range []bool{false, true} {
@@ -303,7 +305,8 @@ func TestLittleMemory(t *testing.T) {
 	}
 }
 
-// All devices of the best kind that are available are used. Processors are used only if no driver of a GPU lacks its library.
+// All devices of the best kind that are available are used. Processors are used only if no driver
+// of a GPU lacks its library.
 func TestUsable(t *testing.T) {
 	gpu, off := cl.Device{Available: true, IsGPU: true}, cl.Device{IsGPU: true}
 	processor := cl.Device{Available: true, IsCPU: true}
@@ -328,8 +331,8 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-// The name of all devices selects the first device here, and processors are named in the note. Their kernels together count
-// each on the next device.
+// The name of all devices selects the first device here, and processors are named in the note.
+// Their kernels together count each on the next device.
 func TestAllDevices(t *testing.T) {
 	firstDevice(t)
 	for name, first := range map[string]string{All: "opencl:0", AllWarps: "opencl-warps:0", "opencl:0": "opencl:0", "opencl-warps:0": "opencl-warps:0"} {

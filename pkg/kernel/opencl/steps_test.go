@@ -16,7 +16,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// free returns the squares of row i, counted down from the state's row, that the state does not attack.
+// free returns the squares of row i, counted down from the state's row, that the state does not
+// attack.
 func free(rows []kernel.Row, s kernel.State, i int) uint32 {
 	distance := 0
 	for _, r := range rows[:i] {
@@ -33,8 +34,8 @@ func laneTests(rows []kernel.Row, s kernel.State, _ uint32) bool {
 	return free(rows, s, 0) != 0 && (len(rows) < 2 || free(rows, s, 1) != 0)
 }
 
-// warpTests are the tests in docs/kernels.md, Pruning, by the number of rows below the row of the step: the rows that must have
-// a free square. The row of the state comes first.
+// warpTests are the tests in docs/kernels.md, Pruning, by the number of rows below the row of the
+// step: the rows that must have a free square. The row of the state comes first.
 func warpTests(rows []kernel.Row, s kernel.State, columns uint32) bool {
 	if !laneTests(rows, s, columns) {
 		return false
@@ -53,7 +54,8 @@ func warpTests(rows []kernel.Row, s kernel.State, columns uint32) bool {
 	return true
 }
 
-// steps returns how many queens a search places below a state of rows[0]: at least `least` rows before it counts the completions.
+// steps returns how many queens a search places below a state of rows[0]: at least `least` rows
+// before it counts the completions.
 func steps(rows []kernel.Row, s kernel.State, columns uint32, least int, kept tests) (sum uint64) {
 	for squares := free(rows, s, 0); squares != 0; squares &= squares - 1 {
 		queen := squares & -squares
@@ -77,8 +79,9 @@ func warpSteps(rows []kernel.Row, s kernel.State, columns uint32) uint64 {
 	return steps(rows, s, columns, minRows, warpTests)
 }
 
-// Each search takes the steps that its tests leave, on boards with and without gaps: no state more, none less. In the test,
-// the kernels count steps instead of completions, except on the board of their setup.
+// Each search takes the steps that its tests leave, on boards with and without gaps: no state more,
+// none less. In the test, the kernels count steps instead of completions, except on the board of
+// their setup.
 func TestStepsOfTests(t *testing.T) {
 	firstDevice(t)
 	lanes := replaced(t, commonSource+lanesSource, "found += row.z >> 31;", "found += rowCount == 8 ? row.z >> 31 : 1;")
@@ -133,8 +136,9 @@ var (
 	stepsSamples = flag.Int("opencl.samples", 1000, "samples of each class in BenchmarkSteps")
 )
 
-// BenchmarkSteps estimates how many steps both searches take for whole boards with full symmetry, on the processor: by random
-// descents to rows with about 10^5 steps below them (Knuth, 1975). The standard error is that of the ratio.
+// BenchmarkSteps estimates how many steps both searches take for whole boards with full symmetry,
+// on the processor: by random descents to rows with at most about 10^6 steps below them (Knuth,
+// 1975). The standard error is that of the ratio.
 func BenchmarkSteps(b *testing.B) {
 	for _, n := range splitNumbers(b, *stepsN) {
 		b.Run(fmt.Sprint("n=", n), func(b *testing.B) {
@@ -148,7 +152,7 @@ func BenchmarkSteps(b *testing.B) {
 				var all []sample
 				for _, class := range classes {
 					profile := split.Probe(class.Board, 1<<12)
-					depth := min(profile.Depth(1, n, 1e5), n-12)
+					depth := profile.Depth(1, n, 1e6)
 					for i := range *stepsSamples {
 						s := sample{}
 						for p, weight := range split.Descend(&class.Board, queens.Prefix{}, rand.NewPCG(7, uint64(i))) {
@@ -209,4 +213,3 @@ func splitNumbers(b *testing.B, list string) (numbers []int) {
 	}
 	return numbers
 }
-

@@ -12,7 +12,8 @@ type unit struct {
 	groups   int // the most work-groups on a multiprocessor at a time
 }
 
-// capability describes multiprocessors of NVIDIA with a compute capability: its shared memory in KB, and the most blocks.
+// capability describes multiprocessors of NVIDIA with a compute capability: its shared memory in
+// KB, and the most blocks.
 //
 // References: [CUDA] NVIDIA, "CUDA C++ Programming Guide", table "Technical Specifications per Compute Capability".
 type capability struct{ major, minor, shared, blocks int }
@@ -26,12 +27,12 @@ var capabilities = []capability{
 	{10, 0, 228, 32}, {10, 3, 228, 32}, {11, 0, 228, 24}, {12, 0, 100, 24}, {12, 1, 100, 24},
 }
 
-// unknown describes multiprocessors that are not in the table like those of the H100, on which the sizes were measured. Work-groups
-// that find no room wait until others end.
+// unknown describes multiprocessors that are not in the table like those of the H100, on which the
+// sizes were measured. Work-groups that find no room wait until others end.
 var unknown = capability{shared: 228, blocks: 32}
 
-// unitOf returns the unit of a device. OpenCL does not report the local memory of a multiprocessor, only that of a work-group. On
-// AMD's GPUs both are the same.
+// unitOf returns the unit of a device. OpenCL does not report the local memory of a multiprocessor,
+// only that of a work-group. On AMD's GPUs both are the same.
 func unitOf(d *cl.Device) unit {
 	if d.IsCPU {
 		return unit{}

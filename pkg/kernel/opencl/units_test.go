@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/kernel/opencl/internal/cl"
 )
 
-// As many work-groups are resident as a multiprocessor has local memory for. The search has problems of 14 rows, as in tasks of
-// n = 20, of five boards with two depths each.
+// As many work-groups are resident as a multiprocessor has local memory for. The search has
+// problems of 14 rows, as in tasks of n = 20, of five boards with two depths each.
 func TestResident(t *testing.T) {
 	const kb = 1 << 10
 	nvidia := func(units, major, minor int) cl.Device {

@@ -1,32 +1,38 @@
-// The search in which the lanes of a warp search together. common.cl says what states, rounds and launches are.
+// The search in which the lanes of a warp search together. common.cl says what states, rounds and
+// launches are.
 //
-// A warp is a work-group of 32 lanes. For each row it has a queue of states that need a queen there. In a step each lane takes
-// a state of one row, puts a queen on its lowest free square, and returns the state to the queue if it has other free squares.
-// The new states go to the queue of the next row. So all lanes of a warp are in the same row, make the same tests, and take no
+// A warp is a work-group of 32 lanes. For each row it has a queue of states that need a queen
+// there. In a step each lane takes a state of one row, puts a queen on its lowest free square, and
+// returns the state to the queue if it has other free squares. The new states go to the queue of
+// the next row. So all lanes of a warp are in the same row, make the same tests, and take no
 // different branches. The tests are those of the kernels for CPUs: docs/kernels.md, Pruning.
 //
-// Each step takes states from the lowest row that has a state for each lane, or else from the topmost row with states. A
-// row has fewer than 32 states when the row above it takes a step, so no queue has more than 63. A warp that has no state
-// takes 32 states of one task and one row from the queue that all warps share. So NEXT and SIZE count groups of 32 states. In a
-// group, states without a free square fill up the end.
+// Each step takes states from the lowest row that has a state for each lane, or else from the
+// topmost row with states. A row has fewer than 32 states when the row above it takes a step, so no
+// queue has more than 63. A warp that has no state takes 32 states of one task and one row from the
+// queue that all warps share. So NEXT and SIZE count groups of 32 states. In a group, states
+// without a free square fill up the end.
 //
-// Rows are numbered by the rows below them: row 0 is the last row of a problem. The queues of the lowest rows are in local
-// memory. The others, which have few of the steps, are in the array saved. After a round, all are there. spill moves the
-// states of the upper half of a warp's rows to the queue.
+// Rows are numbered by the rows below them: row 0 is the last row of a problem. The queues of the
+// lowest rows are in local memory. The others, which have few of the steps, are in the array saved.
+// After a round, all are there. spill moves the states of the upper half of a warp's rows to the
+// queue.
 //
-// The base of a warp or of a group is the index of the last row of its problem. depth of lane i is the number of the warp's
-// states in row i.
+// The base of a warp or of a group is the index of the last row of its problem. depth of lane i is
+// the number of the warp's states in row i.
 
 #define WIDTH 32u // lanes of a warp
 #define ROOM 64u  // states of a row
 
-// LAST is the lowest row in which a step puts a queen. The completions of its two lower rows are counted at once.
+// LAST is the lowest row in which a step puts a queen. The completions of its two lower rows are
+// counted at once.
 #define LAST 2u
 
 // GROUP_SYNC for the array saved, too.
 #define SAVED_SYNC() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
-// ballots returns two words. In each of them, bit i is what lane i says. All lanes of a warp must call it together.
+// ballots returns two words. In each of them, bit i is what lane i says. All lanes of a warp must
+// call it together.
 #ifdef WARP_VOTES // set by the host if the device is NVIDIA's
 uint vote(bool says)
 {
@@ -53,14 +59,16 @@ uint2 ballots(LOCAL volatile uint *votes, bool first, bool second)
 }
 #endif
 
-// unattacked returns the squares of row `to` that row allows and a state of row `from` does not attack.
+// unattacked returns the squares of row `to` that row allows and a state of row `from` does not
+// attack.
 uint unattacked(LOCAL const uint2 *rows, uint from, uint to, uint cols, uint left, uint right)
 {
     const uint distance = rows[from].y - rows[to].y;
     return rows[to].x & ~(cols | left << distance | right >> distance);
 }
 
-// completable reports whether tests leave a state of row k - 1. next has its free squares. columns are those of the problem.
+// completable reports whether tests leave a state of row k - 1. next has its free squares. columns
+// are those of the problem.
 bool completable(LOCAL const uint2 *rows, uint k, uint cols, uint left, uint right, uint next, uint columns)
 {
     const uint from = k - 1, after = unattacked(rows, from, k - 2, cols, left, right);
@@ -80,7 +88,8 @@ bool completable(LOCAL const uint2 *rows, uint k, uint cols, uint left, uint rig
     return true;
 }
 
-// put and get are a queue's states: those of the lowest rows are inside, in local memory, the others are in saved.
+// put and get are a queue's states: those of the lowest rows are inside, in local memory, the
+// others are in saved.
 #define QUEUE(k, i) ((k) * ROOM + (i))
 #define GET(k, i) ((k) < outside ? states[QUEUE((k) - LAST, i)] : saved[QUEUE(k, i)])
 #define PUT(k, i, s)                                                                                                 \
@@ -91,9 +100,9 @@ bool completable(LOCAL const uint2 *rows, uint k, uint cols, uint left, uint rig
             saved[QUEUE(k, i)] = s;                                                                                  \
     }
 
-// search takes up to budget steps in each warp. A step puts a queen in each lane. The queues of the first `inside` rows from
-// LAST on are in local memory, in states. All conditions of loops are the same in all lanes of a warp, and no barrier is in a
-// branch.
+// search takes up to budget steps in each warp. A step puts a queen in each lane. The queues of the
+// first `inside` rows from LAST on are in local memory, in states. All conditions of loops are the
+// same in all lanes of a warp, and no barrier is in a branch.
 KERNEL __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL volatile uint *control,
             GLOBAL uint4 *saved, GLOBAL Lane *lanes, GLOBAL volatile uint *counts,
@@ -168,8 +177,9 @@ void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL volati
             if (k > LAST)
                 kept = queen != 0 && completable(rows, k, cols, left, right, next, columns);
             else {
-                // Two columns have no queen. If the squares left in both rows cover them and are not on a diagonal, there are
-                // two completions if both rows leave both squares, and else one.
+                // Two columns have no queen. If the squares left in both rows cover them and are
+                // not on a diagonal, there are two completions if both rows leave both squares, and
+                // else one.
                 const uint two = columns & ~cols, after = unattacked(rows, 1, 0, cols, left, right);
                 if (queen != 0 && next != 0 && after != 0 && (next | after) == two && (two & two << rows[1].y) == 0)
                     found += next == after ? 2 : 1;
@@ -207,8 +217,8 @@ void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL volati
         RAISE(&control[MOST], step);
 }
 
-// spill begins the next round. If the queue is empty, spill moves states of each warp to the queue: those of the upper half of
-// its rows, which have most of the tree below them.
+// spill begins the next round. If the queue is empty, spill moves states of each warp to the queue:
+// those of the upper half of its rows, which have most of the tree below them.
 KERNEL __attribute__((reqd_work_group_size(WIDTH, 1, 1)))
 void spill(GLOBAL uint4 *queue, GLOBAL Place *places, GLOBAL volatile uint *control,
            GLOBAL uint4 *saved, GLOBAL Lane *lanes, uint round)

@@ -15,6 +15,9 @@ var errWithout = errors.New("this binary is built without OpenCL: " +
 // Devices returns no device: this binary is built without OpenCL.
 func Devices() ([]Device, error) { return nil, nil }
 
+// LeftOut returns nil: this binary is built without OpenCL.
+func LeftOut() error { return nil }
+
 // Kernels returns an error: this binary is built without OpenCL.
 func Kernels(string) ([]kernel.Kernel, string, error) { return nil, "", errWithout }
 

@@ -16,7 +16,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// This package loads drivers itself, as a loader (libOpenCL.so.1) would, because many containers have no loader.
+// This package loads drivers itself, as a loader (libOpenCL.so.1) would, because many containers
+// have no loader.
 
 // defaultVendors is the folder of the .icd files. Each of them names the library of a driver.
 const defaultVendors = "/etc/OpenCL/vendors"
@@ -39,15 +40,16 @@ type Device struct {
 	Major, Minor int    // compute capability of NVIDIA's devices; 0 for others
 }
 
-// maxPlatforms and maxDevices limit the platforms of a driver and the devices of a platform. Further ones are left out.
+// maxPlatforms and maxDevices limit the platforms of a driver and the devices of a platform.
+// Further ones are left out.
 const (
 	maxPlatforms = 64
 	maxDevices   = 256
 )
 
-// Devices loads the drivers of this machine and returns their devices, at least one if there is no error: see [inOrder] for
-// their order. A driver that can't be loaded, lists no platform or has no device is left out, and so is a platform that fails.
-// The error says why no device is left.
+// Devices loads the drivers of this machine and returns their devices, at least one if there is no
+// error: see [inOrder] for their order. A driver that can't be loaded, lists no platform or has no
+// device is left out, and so is a platform that fails. The error says why no device is left.
 func Devices() (devices []Device, err error) {
 	drivers, err := load()
 	for _, list := range drivers {
@@ -70,14 +72,16 @@ func Devices() (devices []Device, err error) {
 	return inOrder(devices), nil
 }
 
-// LeftOut returns an error that says which drivers of this machine can't be loaded, and why; nil if there are none.
+// LeftOut returns an error that says which drivers of this machine can't be loaded, and why; nil if
+// there are none.
 func LeftOut() error {
 	_, err := load()
 	return err
 }
 
-// inOrder sorts devices: GPUs before others, and faster ones first. Equal ones keep the order of their drivers. The speed is
-// an estimate: units times clock times the lanes that a unit runs at a time.
+// inOrder sorts devices: GPUs before others, and faster ones first. Equal ones keep the order of
+// their drivers. The speed is an estimate: units times clock times the lanes that a unit runs at a
+// time.
 func inOrder(devices []Device) []Device {
 	slices.SortStableFunc(devices, func(a, b Device) int {
 		return cmp.Or(cmp.Compare(b.Class(), a.Class()), cmp.Compare(b.speed(), a.speed()))
@@ -85,7 +89,8 @@ func inOrder(devices []Device) []Device {
 	return devices
 }
 
-// Class is the greater, the better a kind of device suits the search: GPUs have the greatest, devices that can't be used 0.
+// Class is the greater, the better a kind of device suits the search: GPUs have the greatest,
+// devices that can't be used 0.
 func (d *Device) Class() int {
 	switch {
 	case !d.Available:
@@ -132,8 +137,9 @@ func devicesOf(platform uintptr) (devices []Device, err error) {
 			LocalMemory: int(min(c.number(id, 0x1023), 1<<30)), // CL_DEVICE_LOCAL_MEM_SIZE
 		}
 		if c.err == nil && d.IsNVIDIA() {
-			d.Major, d.Minor = int(c.number(id, 0x4000)), int(c.number(id, 0x4001)) // cl_nv_device_attribute_query
-			c.err = nil                                                             // a driver without them
+			// CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV and _MINOR_NV
+			d.Major, d.Minor = int(c.number(id, 0x4000)), int(c.number(id, 0x4001))
+			c.err = nil // a driver without them
 		}
 		devices = append(devices, d)
 	}
@@ -146,8 +152,9 @@ func (d *Device) IsAMD() bool {
 	return strings.Contains(d.Vendor, "Advanced Micro Devices") || strings.HasPrefix(d.Vendor, "AMD")
 }
 
-// load loads the drivers that the machine's .icd files name. For each driver it returns the function that lists platforms. The
-// error says which drivers can't be loaded, and why. It loads once in a process, because drivers can't be unloaded safely.
+// load loads the drivers that the machine's .icd files name. For each driver it returns the
+// function that lists platforms. The error says which drivers can't be loaded, and why. It loads
+// once in a process, because drivers can't be unloaded safely.
 var load = sync.OnceValues(loadDrivers)
 
 func loadDrivers() (drivers []uintptr, err error) {
@@ -171,7 +178,8 @@ func loadDrivers() (drivers []uintptr, err error) {
 	return drivers, err
 }
 
-// maker has graphics drivers that work without their OpenCL library, or without the .icd file that names it.
+// maker has graphics drivers that work without their OpenCL library, or without the .icd file that
+// names it.
 type maker struct {
 	name    string
 	signs   []string // files of its driver, below /
@@ -182,8 +190,9 @@ type maker struct {
 var makers = []maker{
 	{
 		"NVIDIA", []string{"proc/driver/nvidia/version", "dev/nvidiactl"}, "libnvidia-opencl.so.1",
-		"install the package of the driver's version that has it (Debian: nvidia-opencl-icd; Ubuntu: libnvidia-compute-VERSION; " +
-			"Fedora: xorg-x11-drv-nvidia-cuda-libs); in a container, set NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+		"install the package of the driver's version that has it (Debian: nvidia-opencl-icd; " +
+			"Ubuntu: libnvidia-compute-VERSION; Fedora: xorg-x11-drv-nvidia-cuda-libs); " +
+			"in a container, set NVIDIA_DRIVER_CAPABILITIES=compute,utility",
 	},
 	{
 		"AMD", []string{"dev/kfd"}, "libamdocl64.so",
@@ -192,8 +201,8 @@ var makers = []maker{
 	},
 }
 
-// unnamed returns the makers whose driver runs on this machine but whose library the .icd files do not name. The environment
-// may have restricted the drivers: then there are none.
+// unnamed returns the makers whose driver runs on this machine but whose library the .icd files do
+// not name. The environment may have restricted the drivers: then there are none.
 func unnamed(root string, named []string) (missing []maker) {
 	if environmentVendors() != "" {
 		return nil
@@ -203,7 +212,9 @@ func unnamed(root string, named []string) (missing []maker) {
 			_, err := os.Stat(filepath.Join(root, sign))
 			return err == nil
 		})
-		listed := slices.ContainsFunc(named, func(library string) bool { return filepath.Base(library) == m.library })
+		listed := slices.ContainsFunc(named, func(library string) bool {
+			return filepath.Base(library) == m.library
+		})
 		if runs && !listed {
 			missing = append(missing, m)
 		}
@@ -211,20 +222,23 @@ func unnamed(root string, named []string) (missing []maker) {
 	return missing
 }
 
-// MissingError says that a maker's graphics driver runs on this machine, but its OpenCL library is missing.
+// MissingError says that a maker's graphics driver runs on this machine, but its OpenCL library is
+// missing.
 type MissingError struct{ Maker, Library, Install string }
 
 func (e MissingError) Error() string {
-	return fmt.Sprintf("the driver of %s runs on this machine, but its OpenCL library %s is missing: %s", e.Maker, e.Library, e.Install)
+	return fmt.Sprintf("the driver of %s runs on this machine, but its OpenCL library %s is missing: %s",
+		e.Maker, e.Library, e.Install)
 }
 
-// environmentVendors returns the folder, file or library that the environment names instead of the .icd files, as for loaders.
+// environmentVendors returns the folder, file or library that the environment names instead of the
+// .icd files, as for loaders.
 func environmentVendors() string {
 	return cmp.Or(os.Getenv("OCL_ICD_VENDORS"), os.Getenv("OPENCL_VENDOR_PATH"))
 }
 
-// driverLibraries returns the libraries that the .icd files name. As with loaders, the environment may name another folder,
-// or a single file or library.
+// driverLibraries returns the libraries that the .icd files name. As with loaders, the environment
+// may name another folder, or a single file or library.
 func driverLibraries() (libraries []string, err error) {
 	where := cmp.Or(environmentVendors(), defaultVendors)
 	files := []string{where}
@@ -247,8 +261,8 @@ func driverLibraries() (libraries []string, err error) {
 	return libraries, err
 }
 
-// loadDriver loads a driver, and returns its function that lists platforms. A driver exports one function, which finds the
-// others by name.
+// loadDriver loads a driver, and returns its function that lists platforms. A driver exports one
+// function, which finds the others by name.
 func loadDriver(library string) (platforms uintptr, err error) {
 	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {

@@ -66,8 +66,8 @@ func vendors(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// The .icd files name the drivers, in the order of the file names. The environment may name another folder, a file or a
-// library.
+// The .icd files name the drivers, in the order of the file names. The environment may name another
+// folder, a file or a library.
 func TestDriverLibraries(t *testing.T) {
 	dir := vendors(t, map[string]string{"b.icd": "libb.so\n", "a.icd": "  liba.so", "c.icd": "\n", "note.txt": "libnote.so"})
 	for where, want := range map[string][]string{
@@ -85,8 +85,8 @@ func TestDriverLibraries(t *testing.T) {
 	}
 }
 
-// GPUs come first, the fastest before slower ones; then other devices, processors, and devices that can't be used. Devices of
-// equal speed keep the order of their drivers.
+// GPUs come first, the fastest before slower ones; then other devices, processors, and devices that
+// can't be used. Devices of equal speed keep the order of their drivers.
 func TestOrder(t *testing.T) {
 	const nvidia, intel = "NVIDIA Corporation", "Intel(R) Corporation"
 	want := []Device{
@@ -118,8 +118,8 @@ func TestOrder(t *testing.T) {
 
 func named(name string) func(Device) bool { return func(d Device) bool { return d.Name == name } }
 
-// A driver that runs without its OpenCL library is found, unless an .icd file names the library or the environment restricts
-// the drivers. The error says what to install.
+// A driver that runs without its OpenCL library is found, unless an .icd file names the library or
+// the environment restricts the drivers. The error says what to install.
 func TestUnnamedDrivers(t *testing.T) {
 	t.Setenv("OCL_ICD_VENDORS", "")
 	t.Setenv("OPENCL_VENDOR_PATH", "")
