@@ -86,7 +86,8 @@ func (t *team) run(ctx context.Context, failed []error) (err error) {
 			ends <- err
 		}()
 	}
-	stopped, late := ctx.Done(), (<-chan time.Time)(nil)
+	stopped := ctx.Done()
+	var late <-chan time.Time
 	for left := len(t.parts); left > 0; {
 		select {
 		case ended := <-ends:
@@ -128,7 +129,8 @@ func (t *team) keep(ctx context.Context, p *part, err error) error {
 			return nil
 		case <-time.After(wait):
 		}
-		if err = kernel.SelfTest(ctx, p.kernel); ctx.Err() != nil {
+		err = kernel.SelfTest(ctx, p.kernel)
+		if ctx.Err() != nil {
 			return nil
 		}
 		if err == nil {

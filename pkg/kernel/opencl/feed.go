@@ -135,15 +135,15 @@ func (f *feed) find(p *kernel.Problem, rows []kernel.Row) problem {
 			return known
 		}
 	}
-	new := problem{board, p.Depth, f.filled, f.filled + len(rows) - 1}
+	added := problem{board, p.Depth, f.filled, f.filled + len(rows) - 1}
 	toLast, columns := uint32(0), board.Columns()&^p.Filled()
 	for i, r := range slices.Backward(rows) {
 		toLast += r.Gap
-		f.rows[new.first+i] = row{r.Allow, toLast, columns}
+		f.rows[added.first+i] = row{r.Allow, toLast, columns}
 	}
 	f.filled += len(rows)
-	f.problems = append(f.problems, new)
-	return new
+	f.problems = append(f.problems, added)
+	return added
 }
 
 // sizes bound the problems of a search.
@@ -180,8 +180,8 @@ func (b *bounds) add(t *queens.Task) {
 		i = len(b.prefixes)
 		b.prefixes = append(b.prefixes, depthsOf{board: &t.Board})
 	}
-	for new := depths &^ b.prefixes[i].depths; new != 0; new &= new - 1 {
-		if rows := t.Board.N - bits.TrailingZeros64(new); rows >= minRows {
+	for added := depths &^ b.prefixes[i].depths; added != 0; added &= added - 1 {
+		if rows := t.Board.N - bits.TrailingZeros64(added); rows >= minRows {
 			b.rows, b.most = b.rows+rows, max(b.most, rows)
 		}
 	}

@@ -28,7 +28,8 @@ func TestBounds(t *testing.T) {
 			next += len(part)
 			c.start(part, make([]uint64, len(part)))
 			nodes, places := make([]node, 50), make([]place, 50)
-			for c.fill(t.Context(), nodes, places) > 0 {
+			for n := 1; n > 0; {
+				n = c.fill(t.Context(), nodes, places)
 			}
 			if !c.ended() || c.filled > c.bounds.rows {
 				t.Errorf("%d rows are filled, and %d are the bound", c.filled, c.bounds.rows)

@@ -146,8 +146,10 @@ func devicesOf(platform uintptr) (devices []Device, err error) {
 	return devices, c.err
 }
 
-// IsNVIDIA and IsAMD report whether the maker has said so.
+// IsNVIDIA reports whether the maker is NVIDIA.
 func (d *Device) IsNVIDIA() bool { return strings.Contains(d.Vendor, "NVIDIA") }
+
+// IsAMD reports whether the maker is AMD.
 func (d *Device) IsAMD() bool {
 	return strings.Contains(d.Vendor, "Advanced Micro Devices") || strings.HasPrefix(d.Vendor, "AMD")
 }

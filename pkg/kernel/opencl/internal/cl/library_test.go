@@ -157,7 +157,7 @@ func TestUnnamedDrivers(t *testing.T) {
 	}
 	t.Setenv("OCL_ICD_VENDORS", "libpocl.so.2")
 	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "dev/kfd"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(root, "dev", "kfd"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if got := unnamed(root, nil); got != nil {
