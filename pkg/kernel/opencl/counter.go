@@ -74,9 +74,11 @@ type counter struct {
 	lost  error  // not nil after a failure of the device
 }
 
-func (c *counter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+func (c *counter) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (uint64, error) {
 	c.one[0] = queens.Task{Board: *b, Prefixes: prefixes}
-	if err := c.count(ctx, c.part(c.one[:]), pulse); err != nil {
+	if _, err := c.count(ctx, c.one[:], pulse); err != nil {
 		return 0, err
 	}
 	return c.totals[0], nil
@@ -86,16 +88,37 @@ func (c *counter) CountTasks(
 	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64,
 ) (n int, err error) {
 	for n < len(tasks) {
-		part := c.part(tasks[n:])
-		if err := c.count(ctx, part, pulse); err != nil {
+		counted, err := c.count(ctx, tasks[n:], pulse)
+		if err != nil {
 			return n, err
 		}
-		n += copy(counts[n:], c.totals[:len(part)])
+		n += copy(counts[n:], c.totals[:counted])
 	}
 	if ctx.Err() != nil {
 		return n, context.Cause(ctx)
 	}
 	return n, nil
+}
+
+// count sets the totals of the first of the tasks, as many as one search may have, and returns
+// their number.
+func (c *counter) count(
+	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64,
+) (counted int, err error) {
+	if c.lost != nil {
+		return 0, c.lost
+	}
+	part := c.part(tasks)
+	c.start(part, c.totals[:len(part)])
+	c.uploaded = 0
+	if err := c.run(ctx, pulse); err != nil {
+		c.lost = fmt.Errorf("%w: %s: %w", kernel.ErrDeviceLost, c.title, err)
+		return 0, c.lost
+	}
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	return len(part), nil
 }
 
 // part returns the first of the tasks, as many as one search may have, and sets the bounds of this
@@ -111,23 +134,6 @@ func (c *counter) part(tasks []queens.Task) []queens.Task {
 		}
 	}
 	return tasks[:min(len(tasks), maxTasks)]
-}
-
-// count sets the totals of the tasks.
-func (c *counter) count(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64) error {
-	if c.lost != nil {
-		return c.lost
-	}
-	c.start(tasks, c.totals[:len(tasks)])
-	c.uploaded = 0
-	if err := c.run(ctx, pulse); err != nil {
-		c.lost = fmt.Errorf("%w: %s: %w", kernel.ErrDeviceLost, c.title, err)
-		return c.lost
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // run searches until no state is left, or the context ends. Its errors are failures of the device.

@@ -145,7 +145,7 @@ void search(GLOBAL const uint4 *queue, GLOBAL const Place *places, GLOBAL volati
         }
         GROUP_SYNC();
         const uint group = shared[1], end = min(step + LOOK, budget);
-        more = shared[0] <= size + warps / 4 && group < size | some != 0;
+        more = shared[0] <= size + warps / 4 && (some != 0 || group < size);
         if (more && some == 0) { // take the next group of states
             add(counts, task, found);
             found = 0;
