@@ -95,7 +95,7 @@ func TestTimeOfAKnownKernel(t *testing.T) {
 
 // The same holds for devices, which count many tasks at once in a time that grows slowly with their
 // number, and for several of them. The time of a device is that of its tasks one after the other;
-// each call takes 5 ms more.
+// each call takes 100 ms more.
 func TestTimeOfKnownDevices(t *testing.T) {
 	const rows = 7
 	for _, c := range []struct{ n, devices int }{{18, 1}, {20, 3}} {
@@ -108,7 +108,7 @@ func TestTimeOfKnownDevices(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			fake := &kerneltest.Fake{CountTasks: func(_ context.Context, tasks []queens.Task, _ *atomic.Uint64, _ []uint64) (int, error) {
-				took := 5 * time.Millisecond
+				took := 100 * time.Millisecond
 				for i := range tasks {
 					for _, p := range tasks[i].Prefixes {
 						took += each[tasks[i].Board] * time.Duration(below(&tasks[i].Board, p, rows))

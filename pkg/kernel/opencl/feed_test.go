@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"nqueens/pkg/queens"
@@ -17,6 +18,13 @@ func TestBounds(t *testing.T) {
 		tasks := randomTasks(rng, rng.IntN(60), 1+rng.IntN(30))
 		var c counter
 		c.together = 1
+		if len(tasks) > 0 {
+			c.part(tasks[:1])
+			alone := c.bounds.sizes
+			if c.part(slices.Repeat(tasks[:1], 5)); c.bounds.sizes != alone {
+				t.Errorf("a task needs %+v, and five times as many %+v", alone, c.bounds.sizes)
+			}
+		}
 		for next := 0; next < len(tasks); {
 			part := c.part(tasks[next:])
 			if len(part) == 0 || &part[0] != &tasks[next] {
