@@ -88,16 +88,15 @@ bool completable(LOCAL const uint2 *rows, uint k, uint cols, uint left, uint rig
     return true;
 }
 
-// put and get are a queue's states: those of the lowest rows are inside, in local memory, the
-// others are in saved.
+// GET and PUT read and write state i of row k. The states of the lowest rows are in local memory.
 #define QUEUE(k, i) ((k) * ROOM + (i))
 #define GET(k, i) ((k) < outside ? states[QUEUE((k) - LAST, i)] : saved[QUEUE(k, i)])
-#define PUT(k, i, s)                                                                                                 \
-    {                                                                                                                \
-        if ((k) < outside)                                                                                           \
-            states[QUEUE((k) - LAST, i)] = s;                                                                        \
-        else                                                                                                         \
-            saved[QUEUE(k, i)] = s;                                                                                  \
+#define PUT(k, i, s)                             \
+    {                                            \
+        if ((k) < outside)                       \
+            states[QUEUE((k) - LAST, i)] = s;    \
+        else                                     \
+            saved[QUEUE(k, i)] = s;              \
     }
 
 // search takes up to budget steps in each warp. A step puts a queen in each lane. The queues of the
