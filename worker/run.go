@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/durable"
-	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"
@@ -29,7 +27,8 @@ type runFlags struct {
 	idle    time.Duration
 }
 
-// runCommand is the command of the program itself: it runs a worker. *app is set before the command runs.
+// runCommand is the command of the program itself: it runs a worker. *app is set before the command
+// runs.
 func runCommand(app **cli.App) *cobra.Command {
 	var o runFlags
 	cmd := &cobra.Command{
@@ -56,7 +55,6 @@ killed worker has not delivered is counted again.`,
 }
 
 func (o *runFlags) run(ctx context.Context, app *cli.App) error {
-	k, threads := o.search.kernel, o.search.threadCount()
 	machine, err := cli.MachineName(o.machine)
 	if err != nil {
 		return err
@@ -66,11 +64,20 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s",
-		process.Name, machine, humanize.Plural(threads, "thread"), k.Name)
-	app.Log.Info().Str("version", cli.Version()).Str("machine", machine).Str("process", process.Name).Str("kernel", k.Name).
-		Int("threads", threads).Str(humanize.LogField, text).Msg("worker starts")
-	if cores := runtime.GOMAXPROCS(0); threads > cores {
+	parts, note, err := o.search.parts()
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		app.Log.Warn().Msg(note)
+	}
+	config := worker.Config{Process: process, Version: cli.Version(), IdleExit: o.idle, Log: app.Log}
+	t := &team{parts: parts, config: config}
+	failed, err := t.test(ctx)
+	if err != nil {
+		return err
+	}
+	if threads, cores := parts[len(parts)-1].threads, runtime.GOMAXPROCS(0); threads > cores {
 		app.Log.Warn().Int("threads", threads).Int("cores", cores).
 			Msg("more threads than this machine has cores: they take turns, and the worker is not faster")
 	}
@@ -79,19 +86,15 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		return err
 	}
 	defer b.Close()
-	w := worker.New(worker.Config{
-		Process: process, Version: cli.Version(), Kernel: k, Threads: threads, IdleExit: o.idle, Log: app.Log,
-	}, b)
+	t.transport = b
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.http != "" {
 		p, err := page.ListenWorker(o.http, func() page.Worker {
-			s := w.Stats()
-			return page.Worker{
-				Machine: process.Machine, Process: process.Name, Kernel: k.Name, Version: cli.Version(), Threads: threads,
-				Busy: s.Busy, Tasks: s.Tasks, Connected: b.Connected(),
-			}
+			s := t.status()
+			s.Connected = b.Connected()
+			return s
 		})
 		if err != nil {
 			return err
@@ -101,13 +104,13 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	group.Go(func() error { return b.Wait(ctx) })
 	group.Go(func() error {
 		defer stop()
-		return w.Run(ctx)
+		return t.run(ctx, failed)
 	})
 	return group.Wait()
 }
 
-// options returns how to connect: as the flags say, or else with the token that coordinator count --listen of the same user has
-// made.
+// options returns how to connect: as the flags say, or else with the token that coordinator count
+// --listen of the same user has made.
 func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options bus.Options, err error) {
 	if !o.server.IsSet() {
 		state, err := durable.StateFolder()

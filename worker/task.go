@@ -25,8 +25,18 @@ exported count. Exit 3 says that a count differs.`,
   grep '"task":17,' n14.jsonl | worker task`,
 		Args: cli.Arguments(0, 1, "one argument, the file to read, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := kernel.SelfTest(cmd.Context(), search.kernel); err != nil {
+			k, counters, err := search.together()
+			if err != nil {
 				return err
+			}
+			tests := 1
+			if k.AtOnce > 0 { // each counter is on another device
+				tests = counters
+			}
+			for range tests {
+				if err := kernel.SelfTest(cmd.Context(), k); err != nil {
+					return err
+				}
 			}
 			name, in := "standard input", cmd.InOrStdin()
 			if len(args) > 0 && args[0] != "-" {
@@ -37,8 +47,7 @@ exported count. Exit 3 says that a count differs.`,
 				defer func() { _ = file.Close() }() // read only: nothing is lost
 				name, in = args[0], file
 			}
-			err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), search.kernel, search.threadCount())
-			if err != nil {
+			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), k, counters); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil

@@ -44,6 +44,15 @@ type Config struct {
 	// SelfTest tests the kernel before the worker asks for work. If it is nil, [kernel.SelfTest] does.
 	SelfTest func(ctx context.Context) error
 	Log      zerolog.Logger
+	Label    string // begins the log lines for people, if the process has several workers
+}
+
+// line returns a log line for people.
+func (c *Config) line(text string) string {
+	if c.Label == "" {
+		return text
+	}
+	return c.Label + ": " + text
 }
 
 // logEvery is the time between two log lines about what the worker does. The worker polls its searches every pollEvery.
@@ -155,7 +164,7 @@ func (w *Worker) loop(ctx context.Context) {
 	}
 	counted := w.Stats().Tasks
 	text := "the worker leaves; it has counted " + humanize.Plural(counted, "task")
-	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, text).Msg("leaving")
+	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, w.cfg.line(text)).Msg("leaving")
 	w.input((*core.Core).Leave)
 	<-w.messages.Done()
 	if s := w.Stats(); s.Results > 0 {
@@ -178,7 +187,7 @@ func (w *Worker) log(last core.Stats) core.Stats {
 		text += fmt.Sprintf("; %s without a receipt", humanize.Plural(s.Results, "result"))
 	}
 	w.cfg.Log.Info().Uint64("tasks", tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).Int("undelivered", s.Results).
-		Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, text).Msg(state)
+		Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, w.cfg.line(text)).Msg(state)
 	return s
 }
 
@@ -213,7 +222,7 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 			if c.Warn {
 				level = zerolog.WarnLevel
 			}
-			w.cfg.Log.WithLevel(level).Str("run", c.Run).Str(humanize.LogField, "run "+c.Run+": "+c.Text).Msg(c.Text)
+			w.cfg.Log.WithLevel(level).Str("run", c.Run).Str(humanize.LogField, w.cfg.line("run "+c.Run+": "+c.Text)).Msg(c.Text)
 		}
 	}
 	if w.core.Left(now) {

@@ -204,7 +204,7 @@ func TestKernelFails(t *testing.T) {
 	}
 }
 
-// A device gets the chunks of a board in one load. Each chunk has its own result.
+// A device gets all chunks that wait in one load. Each chunk has its own result.
 func TestDevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hand, loads := endless(2), 0
@@ -214,7 +214,7 @@ func TestDevice(t *testing.T) {
 			}
 			return hand(r)
 		}}
-		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, _ *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, counts []uint64) (int, error) {
+		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, tasks []queens.Task, _ *atomic.Uint64, counts []uint64) (int, error) {
 			if len(tasks) != 6 {
 				t.Errorf("a load of %d tasks", len(tasks))
 			}
