@@ -21,7 +21,7 @@ type searchFlags struct {
 func (o *searchFlags) register(cmd *cobra.Command) {
 	cli.Threads(cmd.Flags(), &o.threads, "threads", 1, cli.MaxThreads, "count on `T` threads")
 	cli.Checked(cmd.Flags(), "kernel", kernel.Auto,
-		"search with this `KERNEL`: auto is the fastest of the processor, worker kernels lists all", o.setKernel)
+		"search with this `KERNEL`: auto is the fastest of the processor, the command kernels lists all", o.setKernel)
 	names := cobra.FixedCompletions(kernel.Names(), cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("kernel", names) // fails only for unknown flags
 }
