@@ -103,6 +103,7 @@ it resumes the newest unfinished run, or prints the newest total. The log says w
 		},
 	}
 	o.register(cmd.Flags())
+	cli.ShowExitCodes(cmd)
 	return cmd
 }
 
@@ -149,5 +150,6 @@ say with which workers, and what is printed.`,
 	o.registerUnique(cmd.Flags())
 	cli.Heading(cmd.Flags(), "What to count", "unique")
 	o.register(cmd.Flags())
+	cli.ShowExitCodes(cmd)
 	return cmd
 }

@@ -54,7 +54,7 @@ func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run)
 		name, err = s.Newest(purpose, wanted...)
 	}
 	if errors.Is(err, runs.ErrNoRun) {
-		err = fmt.Errorf("%w: coordinator runs lists them, coordinator count N starts one", err)
+		err = fmt.Errorf("%w: %s lists them, %s starts one", err, d.command("runs"), d.command("count", "N"))
 	}
 	return s, name, err
 }

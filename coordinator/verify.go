@@ -41,7 +41,7 @@ another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount an
 				return err
 			}
 			if r := store.Inspect(name); r.Active != nil && r.IsUnfinished() {
-				return fmt.Errorf("%w: follow it with coordinator watch, and verify it when it has ended", r.Active)
+				return fmt.Errorf("%w: follow it with %s, and verify it when it has ended", r.Active, data.command("watch"))
 			}
 			s := audit.Sample{Share: share, Threads: runtime.GOMAXPROCS(0), OnProgress: logRecount(app)}
 			v, err := audit.Verify(cmd.Context(), store.Ledger(name), s)

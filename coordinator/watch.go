@@ -80,7 +80,8 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, a
 		case len(snapshots) == 0 && beginning == "":
 			return errors.New("no coordinator answers on the server")
 		case len(snapshots) == 0:
-			return fmt.Errorf("no coordinator answers for a run %s…: coordinator runs lists the runs on the server", beginning)
+			return fmt.Errorf("no coordinator answers for a run %s…: without RUN, %s lists the runs on the server",
+				beginning, commandLine("runs"))
 		case len(snapshots) > 1 && beginning != "":
 			return fmt.Errorf("%d runs on the server begin with %s: %s is the newest, name one", len(snapshots), beginning, snapshots[0].Run)
 		}
@@ -201,10 +202,10 @@ func (v *watcher) end(s *queens.Snapshot) error {
 	result.Log(v.app.Log)
 	switch {
 	case s.State == queens.Contradicted:
-		return fmt.Errorf("%w: run %s has no total: see the log of its coordinator, and coordinator verify %[2]s",
-			queens.ErrContradiction, v.name)
+		return fmt.Errorf("%w: run %s has no total: see the log of its coordinator, and %s",
+			queens.ErrContradiction, v.name, commandLine("verify", v.name))
 	case s.State == queens.Stopped:
-		return fmt.Errorf("%w: run %s is stopped: coordinator resume %[2]s goes on", queens.ErrIncomplete, v.name)
+		return fmt.Errorf("%w: run %s is stopped: %s goes on", queens.ErrIncomplete, v.name, commandLine("resume", v.name))
 	case v.json:
 		return nil
 	}

@@ -35,7 +35,7 @@ func runCommand(app **cli.App) *cobra.Command {
 		Use:   "worker",
 		Short: "Count for the coordinators on a NATS server",
 		Long: `Count for the coordinators on a NATS server until stopped. Without --join and --nats, the worker uses the token
-that coordinator count --listen of the same user has made. It waits until a server and a coordinator are there.
+of a coordinator that the same user has started with --listen. It waits until a server and a coordinator are there.
 On Ctrl-C or SIGTERM it delivers what is counted and gives the rest back, within two seconds. What a
 killed worker has not delivered is counted again.`,
 		Example: `  worker
@@ -43,6 +43,7 @@ killed worker has not delivered is counted again.`,
   worker --nats nats://127.0.0.1:4222 --threads 4`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), *app) },
 	}
+	cli.ShowExitCodes(cmd, "3", "4")
 	flags := cmd.Flags()
 	o.search.register(cmd)
 	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine for redundancy (default the boot id of its kernel)")
@@ -120,7 +121,8 @@ func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options 
 		path, there := join.Own(state)
 		if !there {
 			return options, cli.Usagef("there is no token %s: "+
-				"start coordinator count N --listen on this machine, or name a server with --join FILE or --nats URL", path)
+				"start %s count N --listen on this machine, or name a server with --join FILE or --nats URL",
+				path, humanize.Program("coordinator"))
 		}
 		o.server.Join = path
 	}

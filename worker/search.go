@@ -24,7 +24,7 @@ func (o *searchFlags) register(cmd *cobra.Command) {
 	cli.Threads(flags, &o.threads, "threads", 1, cli.MaxThreads, "count on `T` threads")
 	o.asked = func() bool { return flags.Changed("threads") }
 	cli.Checked(flags, "kernel", kernel.Auto,
-		"search with this `KERNEL`: auto is the fastest of the processor, opencl all GPUs, worker kernels lists all", o.setKernel)
+		"search with this `KERNEL`: auto is the fastest of the processor, opencl all GPUs, the command kernels lists all", o.setKernel)
 	names := cobra.FixedCompletions(append(kernel.Names(), opencl.All), cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("kernel", names) // fails only for unknown flags
 }

@@ -33,6 +33,7 @@ var functions = template.FuncMap{
 	"ban":     func(b queens.Ban) string { return report.BanText(&b) },
 	"percent": func(f queens.Fraction) string { return fmt.Sprintf("%.2f", 100*float64(f)) },
 	"groups":  func(d *queens.Decimal) []string { return strings.Split(humanize.Big((*big.Int)(d)), ",") },
+	"program": humanize.Program,
 	"moment":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
 }
 

@@ -83,7 +83,7 @@ func (r *Result) Summary(earlier uint64) [][]string {
 	if r.By.Banned > 0 {
 		rows = append(rows, []string{"banned", humanize.Int(r.By.Banned), "machines whose counts are void"})
 	}
-	return append(rows, []string{"run", r.Run, "coordinator verify audits it again"})
+	return append(rows, []string{"run", r.Run, humanize.Program("coordinator") + " verify audits it again"})
 }
 
 // board says what was counted.
@@ -122,7 +122,7 @@ func (r *Result) Log(log zerolog.Logger) {
 		text = fmt.Sprintf("%s solutions for %s: %s; run %s took %s", number(r.Total), r.board(),
 			ConfirmedBy(r.Confirmed), r.Run, humanize.Duration(r.Last.Elapsed.Duration))
 		if r.Level == queens.Unconfirmed || r.Level == queens.Sampled {
-			text += "; coordinator verify " + r.Run + " --sample 100% counts every task again"
+			text += "; " + humanize.Program("coordinator") + " verify " + r.Run + " --sample 100% counts every task again"
 		}
 	}
 	event.Str(humanize.LogField, text).Msg("the run ended")

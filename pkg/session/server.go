@@ -6,6 +6,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
 )
 
@@ -55,7 +56,7 @@ func (s *Session) connect() (*server, error) {
 			v.embedded.Stop()
 			return nil, fmt.Errorf("the join token: %w", err)
 		}
-		v.url, v.join = token.URLs(), "worker --join "+path
+		v.url, v.join = token.URLs(), humanize.Program("worker")+" --join "+path
 		v.name = "server in this process, at " + s.cfg.Listen
 	}
 	options.InProcess, v.worker.InProcess = v.embedded, v.embedded
