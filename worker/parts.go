@@ -156,7 +156,7 @@ func (t *team) newWorker(p *part) (*worker.Worker, worker.Config) {
 	defer t.mu.Unlock()
 	config := t.config
 	config.Kernel, config.Threads = p.kernel, p.threads
-	config.SelfTest = func(context.Context) error { return nil } // keep has waited for it
+	config.SelfTest = func(context.Context) error { return nil } // the team has tested the part
 	if len(t.parts) > 1 {
 		config.Label = p.kernel.Name
 	}
