@@ -103,12 +103,12 @@ func TestStepsOfTests(t *testing.T) {
 			defer mustClose(t, counter)
 			rng := rand.New(rand.NewPCG(5, 0))
 			tested := 0
-			for range 60 {
-				board := queens.FullBoard(9 + rng.IntN(5))
+			for range 150 {
+				board := queens.FullBoard(9 + rng.IntN(14))
 				for range rng.IntN(3) {
 					board.Allow[1+rng.IntN(board.N-1)] = 1 << rng.IntN(board.N)
 				}
-				p := randomPrefix(rng, &board, 1+rng.IntN(board.N/2))
+				p := randomPrefix(rng, &board, max(board.N-8-rng.IntN(4), 1))
 				var problems kernel.Problems
 				problems.Start(&board, []queens.Prefix{p})
 				problem, states := problems.Take()
