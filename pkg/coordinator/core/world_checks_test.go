@@ -345,7 +345,7 @@ func (w *world) checkEnd() {
 				}
 			}
 		}
-		if w.header.Redundancy == 1 && w.setup.spot > 0 && !w.setup.published && state.Checked() == 0 && len(w.truth) > 0 {
+		if w.header.Redundancy == 1 && w.setup.spot > 0 && !w.setup.published && state.Checked() == 0 && len(w.truth) > 0 && !w.damaged {
 			w.fail("nothing was checked")
 		}
 		if w.header.Redundancy > 1 {

@@ -36,7 +36,7 @@ type host struct {
 // startHost starts a coordinator with the log that is on the disk.
 func (w *world) startHost() {
 	state, notes, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
-	if err != nil || len(notes.Dropped)+len(notes.Mended) > 0 {
+	if err != nil || len(notes.Dropped)+len(notes.Mended) > 0 && !w.damaged {
 		w.fail("the log can't be read: %v, %v", err, notes)
 		return
 	}

@@ -36,6 +36,7 @@ type world struct {
 	counted   map[uint64]int   // for each task, how often its search ended
 	searched  time.Duration    // time of all searches
 	unchecked bool             // the rules are not checked
+	damaged   bool             // the log may have damaged bytes
 	doubled   int              // chunks that were handed out twice at the end
 	ended     time.Duration    // when the end of the last process was on the disk
 	end       *End             // how the run ended
