@@ -62,7 +62,7 @@ COPY --from=build-opencl /image/opencl/worker /bin/worker
 COPY --from=build-opencl /image/nvidia.icd /etc/OpenCL/vendors/nvidia.icd
 COPY --from=build-opencl --chown=65532:65532 /image/cache /cache
 USER 65532:65532
-ENV NQUEENS_HTTP=127.0.0.1:8080 NQUEENS_KERNEL=opencl:0 CUDA_CACHE_PATH=/cache POCL_CACHE_DIR=/cache XDG_CACHE_HOME=/cache
+ENV NQUEENS_HTTP=127.0.0.1:8080 NQUEENS_KERNEL=opencl CUDA_CACHE_PATH=/cache POCL_CACHE_DIR=/cache XDG_CACHE_HOME=/cache
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 VOLUME /cache
 ENTRYPOINT ["/bin/worker"]
