@@ -40,7 +40,11 @@ func BenchmarkMethods(b *testing.B) {
 func compare(b *testing.B, k Kernel, n, sets, tasks int) {
 	runtime.LockOSThread() // because of processorTime
 	defer runtime.UnlockOSThread()
-	c, index := newCounter(b, n, k, false), planned(b, n)
+	c := newCounter(b, n, k, false)
+	var index *split.Index
+	if tasks > 0 {
+		index = planned(b, n)
+	}
 	prefixes, err := kernel.Choose(k.Name)
 	if err != nil {
 		b.Fatal(err)

@@ -183,7 +183,7 @@ func TestRecountTotals(t *testing.T) {
 func TestLargeRowSets(t *testing.T) {
 	sides := []int{18, 19, 20, 21, 22, 23}
 	if testing.Short() {
-		sides = sides[:2]
+		sides = sides[:3]
 	}
 	for _, n := range sides {
 		var numbers []uint64

@@ -77,16 +77,19 @@ func (j *joiner) below(prefix, depth int) bool {
 		return j.below(2*prefix, depth+1) && j.below(2*prefix+1, depth+1)
 	}
 	for ; from < end; from += lanes {
-		if !j.poll() {
+		if !j.poll() || !j.bin(j.west.masks[from:min(end, from+lanes)], prefix, depth) {
 			return false
 		}
-		j.bin(j.west.masks[from:min(end, from+lanes)], prefix, depth)
 	}
 	return true
 }
 
-// bin counts the pairs of a bin. Its masks have the given first bits in common.
-func (j *joiner) bin(masks []uint64, prefix, depth int) {
+// streamBlock is the greatest number of masks that a bin is compared with between two polls.
+const streamBlock = 1 << 11
+
+// bin counts the pairs of a bin. Its masks have the given first bits in common. It returns false if
+// poll did.
+func (j *joiner) bin(masks []uint64, prefix, depth int) bool {
 	used := max(1, (j.bits-depth+chunk-1)/chunk)
 	j.block.load(masks)
 	j.kernel.build(&j.block, j.tables, used)
@@ -99,12 +102,15 @@ func (j *joiner) bin(masks []uint64, prefix, depth int) {
 	free = free >> low << low
 	for value := 0; ; {
 		from, end := j.east.from[value<<shift], j.east.from[(value+size)<<shift]
-		if from < end {
-			count(j.east.masks[from:end], j.tables, &j.found)
+		for ; from < end; from += streamBlock {
+			count(j.east.masks[from:min(end, from+streamBlock)], j.tables, &j.found)
+			if end-from > streamBlock && !j.poll() {
+				return false
+			}
 		}
 		value = (value - free) & free
 		if value == 0 {
-			return
+			return true
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package halves
 
 import (
-	"math"
 	"math/bits"
 	"testing"
 )
@@ -56,21 +55,21 @@ func TestLargeSets(t *testing.T) {
 	}
 }
 
-// The numbers are scattered: any range of numbers has about its share of the ranks below each
-// bound.
+// The numbers are scattered: in any range of numbers, each row is in many row sets and missing in many.
 func TestSetsAreScattered(t *testing.T) {
 	const n, many = 24, 1000
-	sets := Sets(n)
-	for first := uint64(0); first+many < sets; first += sets / 17 {
-		for _, share := range []float64{0.1, 0.5, 0.9} {
-			below := 0
-			for number := first; number < first+many; number++ {
-				if rank := number * numbering[n].step % sets; float64(rank) < share*float64(sets) {
-					below++
+	for first := uint64(0); first+many < Sets(n); first += Sets(n) / 17 {
+		var sets [n]int
+		for number := first; number < first+many; number++ {
+			for row := range n {
+				if Set(n, number).has(row) {
+					sets[row]++
 				}
 			}
-			if got := float64(below) / many; math.Abs(got-share) > 0.01 {
-				t.Errorf("numbers from %d: %v of the ranks are below %v of all", first, got, share)
+		}
+		for row, with := range sets {
+			if with < many/8 || with > many*7/8 {
+				t.Errorf("%d of %d row sets from number %d have row %d", with, many, first, row)
 			}
 		}
 	}
