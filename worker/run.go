@@ -12,6 +12,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/durable"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"
