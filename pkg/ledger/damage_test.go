@@ -177,6 +177,15 @@ func TestReadLastDamaged(t *testing.T) {
 	}
 }
 
+// A mark that does not end the log says nothing about the state of the run.
+func TestReadLastTorn(t *testing.T) {
+	log, _ := encode(t, smallRun(t)...)
+	l := Last{Header: smallRun(t)[0].(*Header), State: queens.Running}
+	if l.findMark(append(log, 1, 2, 3)); l.State != queens.Running || l.Mark == nil {
+		t.Errorf("%s %+v", l.State, l.Mark)
+	}
+}
+
 // A frame that can't be read is damage if a frame of a later write is there, and the rest of a torn write if none is. A missing
 // write is damage, too.
 func TestTornOrDamaged(t *testing.T) {
