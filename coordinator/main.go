@@ -36,7 +36,7 @@ this machine with one command, or with workers on many. An interrupted count res
 	app.Add("Runs", runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app),
 		ledgerCommand(), reportCommand(), rmCommand(app))
 	formats := fmt.Sprintf("protocol %d, ledger format %d", bus.Protocol, ledger.Format)
-	app.Add("Others", keysCommand(), healthCommand(), recountCommand(), cli.VersionCommand(app, formats))
+	app.Add("Others", inviteCommand(), keysCommand(), healthCommand(), recountCommand(), cli.VersionCommand(app, formats))
 	return root, app
 }
 

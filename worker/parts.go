@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,9 +144,9 @@ func (t *team) keep(ctx context.Context, p *part, err error) error {
 // search runs a worker for a part.
 func (t *team) search(ctx context.Context, p *part) error {
 	w, config := t.newWorker(p)
-	text := fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s",
-		config.Process.Name, config.Process.Machine, humanize.Plural(p.threads, "thread"), p.kernel.Name)
-	config.Log.Info().Str("version", config.Version).Str("machine", config.Process.Machine).Str("process", config.Process.Name).
+	text := fmt.Sprintf("worker on %s starts: %s, kernel %s",
+		cmp.Or(config.Host, config.Process.Machine.Name), humanize.Plural(p.threads, "thread"), p.kernel.Name)
+	config.Log.Info().Str("version", config.Version).Str("machine", config.Process.Machine.Name).Str("process", config.Process.Name).
 		Str("kernel", p.kernel.Name).Int("threads", p.threads).Str(humanize.LogField, text).Msg("worker starts")
 	return w.Run(ctx)
 }
@@ -182,7 +183,10 @@ func (t *team) works() bool { return t.change(0) > 0 }
 func (t *team) status() page.Worker {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := page.Worker{Machine: t.config.Process.Machine, Process: t.config.Process.Name, Version: t.config.Version}
+	s := page.Worker{
+		Machine: cmp.Or(t.config.Host, t.config.Process.Machine.Name),
+		Process: t.config.Process.Name, Version: t.config.Version,
+	}
 	for i, p := range t.parts {
 		if s.Threads += p.threads; i > 0 {
 			s.Kernel += ","

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"time"
@@ -61,11 +62,13 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if err != nil {
 		return err
 	}
-	process := worker.NewProcess(machine)
-	options, err := o.options(process, app.Log)
+	options, err := o.options(app.Log)
 	if err != nil {
 		return err
 	}
+	process := worker.NewProcess(queens.Machine{
+		User: cmp.Or(options.User, queens.WorkerUser), Name: machine,
+	})
 	parts, note, err := o.search.parts()
 	if err != nil {
 		return err
@@ -73,7 +76,9 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if note != "" {
 		app.Log.Warn().Msg(note)
 	}
-	config := worker.Config{Process: process, Version: cli.Version(), IdleExit: o.idle, Log: app.Log}
+	config := worker.Config{
+		Process: process, Host: cli.HostName(o.machine), Version: cli.Version(), IdleExit: o.idle, Log: app.Log,
+	}
 	t := &team{parts: parts, config: config}
 	failed, err := t.test(ctx)
 	if err != nil {
@@ -113,7 +118,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 
 // options returns how to connect: as the flags say, or else with the token that coordinator count
 // --listen of the same user has made.
-func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options bus.Options, err error) {
+func (o *runFlags) options(log zerolog.Logger) (options bus.Options, err error) {
 	if !o.server.IsSet() {
 		state, err := durable.StateFolder()
 		if err != nil {
@@ -127,7 +132,7 @@ func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options 
 		}
 		o.server.Join = path
 	}
-	if options, err = o.server.Connection("nqueens worker " + process.Machine); err != nil {
+	if options, err = o.server.Connection("nqueens worker"); err != nil {
 		return options, cli.Usagef("%w", err)
 	}
 	options.Wait, options.Log = true, log

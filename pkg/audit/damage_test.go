@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // A life is a random log of a run: machines that are honest, wrong at random, or liars in
@@ -66,7 +67,7 @@ func (l *life) step(t *testing.T, recounts int) {
 		l.write(t, l.recountOf(unsettled[l.rng.IntN(len(unsettled))]))
 	default:
 		machine := string(rune('a' + l.rng.IntN(6)))
-		if first := l.rng.IntN(len(l.results)); !l.state.Banned(machine) {
+		if first := l.rng.IntN(len(l.results)); !l.state.Banned(testkit.Machine(machine)) {
 			l.write(t, l.resultOf(machine, first))
 		}
 	}
@@ -76,7 +77,7 @@ func (l *life) step(t *testing.T, recounts int) {
 // honest, c and d tell the same lies about a fifth of the tasks, e is wrong at random and f always.
 func (l *life) resultOf(machine string, number int) *ledger.Result {
 	r := *l.results[number]
-	r.Machine, r.Process, r.Counts = machine, "p"+machine, nil
+	r.Machine, r.Process, r.Counts = testkit.Machine(machine), "p"+machine, nil
 	for task := r.First; task < r.End(); task++ {
 		count := l.truth[task]
 		switch machine {
@@ -164,7 +165,7 @@ func (l *life) complete(t *testing.T) {
 		for id, task := range l.index.All() {
 			if !l.state.Task(id).Done {
 				l.write(t, &ledger.Result{
-					Machine: machine, Process: "p", Kernel: "generic", Range: queens.Range{First: id, Tasks: 1},
+					Machine: testkit.Machine(machine), Process: "p", Kernel: "generic", Range: queens.Range{First: id, Tasks: 1},
 					Hash: queens.HashOfRange([]uint64{task.Hash()}), Counts: []uint64{l.truth[id]}, At: at,
 				})
 				l.settled(t, l.state)

@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // disk is a log. Each write with records waits until the test lets it succeed or fail. Only then are its
@@ -147,14 +148,14 @@ func sumOnDisk(t *testing.T, d *disk, tasks uint64) *big.Int {
 	return new(big.Int).SetUint64(sum)
 }
 
-var process = queens.Process{Machine: "a", Name: "p"}
+var process = queens.Process{Machine: testkit.Machine("a"), Name: "p"}
 
 // ask sends a work request and returns the chunks of the reply. It does not wait for the disk.
 func (s *service) ask(want int) []queens.Chunk {
 	s.Helper()
 	s.requests++
 	data, err := bus.EncodeRequest(&queens.WorkRequest{
-		Number: s.requests, Version: "v", Kernel: "generic", Threads: 1, Searchers: 1, Want: want, Leaving: want == 0,
+		Number: s.requests, Connection: 1, Version: "v", Kernel: "generic", Threads: 1, Searchers: 1, Want: want, Leaving: want == 0,
 	})
 	if err != nil {
 		s.Fatal(err)

@@ -163,7 +163,6 @@ func workerRow(w *queens.Worker, room int) []segment {
 	if w.Rate > 0 {
 		rate = line{{humanize.Rate(w.Rate), plain}}
 	}
-	process := "/" + narrow(w.Process)
 	if w.Held == 0 {
 		held, age = nil, line{{"idle", faint}}
 	}
@@ -171,7 +170,7 @@ func workerRow(w *queens.Worker, room int) []segment {
 		age = line{{"silent for " + humanize.Clock(w.LastSeen.Duration), notice}}
 	}
 	return []segment{
-		{0, append(line{{narrow(w.Machine), plain}}.fit(max(6, room-len(process))), span{process, plain}).fit(room)},
+		{0, line{{narrow(w.Label), plain}}.fit(room)},
 		{3, line{{humanize.Plural(w.Threads, "thread"), faint}}},
 		{4, line{{narrow(w.Kernel), faint}}.fit(16)},
 		{2, rate},

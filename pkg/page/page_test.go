@@ -29,12 +29,12 @@ func running() queens.Snapshot {
 		TimeToGo: &queens.TimeToGo{Least: seconds(1448), Most: seconds(1765)}, Remaining: 33000, Waiting: 140, Held: 64,
 		Machines: 2, Workers: 3, Threads: 17, IdleThreads: 1, Redundancy: 1, SpotCheck: 0.01, Checked: 4, Recorded: 100,
 		WorkerList: []queens.Worker{
-			{Machine: "node-17", Process: "a1", Kernel: "avx512", Threads: 8, Rate: 9.8e7, Tasks: 40, Held: 16, Longest: seconds(1.2)},
+			{Machine: testkit.Machine("node-17"), Label: "node-17/a1", Process: "a1", Kernel: "avx512", Threads: 8, Rate: 9.8e7, Tasks: 40, Held: 16, Longest: seconds(1.2)},
 			{
-				Machine: "node-17", Process: "b2", Kernel: "avx512", Threads: 8, Rate: 9.7e7, Tasks: 41, Held: 16, Longest: seconds(3),
+				Machine: testkit.Machine("node-17"), Label: "node-17/b2", Process: "b2", Kernel: "avx512", Threads: 8, Rate: 9.7e7, Tasks: 41, Held: 16, Longest: seconds(3),
 				LastSeen: seconds(14),
 			},
-			{Machine: "attic", Process: "c3", Kernel: "generic", Threads: 1},
+			{Machine: testkit.Machine("attic"), Label: "attic/c3", Process: "c3", Kernel: "generic", Threads: 1},
 		},
 	}
 }
@@ -43,7 +43,7 @@ func running() queens.Snapshot {
 func troubled() queens.Snapshot {
 	s := running()
 	s.Notice, s.Disputes, s.Recounts, s.Recounting, s.Refused, s.Lost = `the disk of "/<b>" is nearly full: free some space`, 2, 1, 1, 7, 3
-	s.Banned = []queens.Ban{{Machine: "basement", Task: 1234, Count: 5678, Recount: 5680}}
+	s.Banned = []queens.Ban{{Machine: testkit.Machine("basement"), Task: 1234, Count: 5678, Recount: 5680}}
 	s.Placed, s.Symmetry, s.Redundancy, s.TimeToGo, s.Workers = []queens.Square{{Row: 0, Column: 3}}, queens.None, 2, nil, 300
 	return s
 }

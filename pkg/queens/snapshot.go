@@ -36,8 +36,8 @@ type Snapshot struct {
 	Threads     int    `json:"threads"`       // threads of all workers
 	IdleThreads int    `json:"idle_threads"`  // threads that search nothing
 
-	Redundancy int     `json:"redundancy"`       // machines that must agree on each task
-	SpotCheck  float64 `json:"spot_check"`       // share of the tasks that one more machine counts, 0 to 1
+	Redundancy int     `json:"redundancy"`       // witnesses that must agree on each task
+	SpotCheck  float64 `json:"spot_check"`       // share of the tasks that one more witness counts, 0 to 1
 	Checked    uint64  `json:"checked"`          // tasks with an equal second count, or with a verdict
 	Disputes   uint64  `json:"disputes"`         // tasks whose counts differed, with or without a verdict
 	Recounts   uint64  `json:"recounts"`         // recounts of the coordinator
@@ -71,16 +71,24 @@ type TimeToGo struct {
 
 // Ban says why a machine is banned: one of its counts or recounts contradicts a verdict.
 type Ban struct {
-	Machine string `json:"machine"`
+	Machine
+	Label   string `json:"label,omitempty"` // for people: the host, after the name of an invited user; it may be empty
 	Task    uint64 `json:"task"`
 	Count   uint64 `json:"count"`   // of the machine
 	Recount uint64 `json:"recount"` // the verdict
 }
 
+// Validate returns an error unless the names of a ban are valid.
+func (b *Ban) Validate() error { return cmp.Or(b.Machine.Validate(), ValidateName("a label", b.Label)) }
+
+// Shown returns the name of the machine for people.
+func (b *Ban) Shown() string { return cmp.Or(b.Label, b.Machine.String()) }
+
 // Worker is a worker process of a run.
 type Worker struct {
-	Machine  string  `json:"machine"`
-	Process  string  `json:"process"`
+	Machine
+	Label    string  `json:"label"`   // for people: the host, after the name of an invited user; with the process if it has several
+	Process  string  `json:"process"` // number of the process in this run, from 1
 	Kernel   string  `json:"kernel"`
 	Version  string  `json:"version"`
 	Threads  int     `json:"threads"`
@@ -106,7 +114,7 @@ type Level string
 // The levels, from the strongest to the weakest.
 const (
 	Published   Level = "published" // it is the published total
-	Redundant   Level = "redundant" // for every task two machines agree or there is a verdict
+	Redundant   Level = "redundant" // for every task two witnesses agree or there is a verdict
 	Sampled     Level = "sampled"   // some tasks have an equal second count or a verdict: a rare wrong count may be unseen
 	Unconfirmed Level = "none"      // nothing confirms it
 )
@@ -115,10 +123,12 @@ const (
 type Confirmation struct {
 	Published  bool   `json:"published"`  // the total is the published one
 	Tasks      uint64 `json:"tasks"`      // all tasks
-	Checked    uint64 `json:"checked"`    // tasks with an equal count by a second machine, or with a verdict
-	Redundancy int    `json:"redundancy"` // least number of machines that agree on a task without a verdict; 0 if there is none
+	Checked    uint64 `json:"checked"`    // tasks with an equal count by a second witness, or with a verdict
+	Redundancy int    `json:"redundancy"` // least number of witnesses that agree on a task without a verdict; 0 if there is none
 	Verdicts   uint64 `json:"verdicts"`   // tasks with a verdict
 	Machines   int    `json:"machines"`   // machines whose counts are in the total
+	Witnesses  int    `json:"witnesses"`  // invited users, or else machines, whose counts are in the total
+	Proven     int    `json:"proven"`     // witnesses whose names the server has proven; others are names that were claimed
 	Banned     int    `json:"banned"`     // machines whose counts are void
 }
 
@@ -174,7 +184,7 @@ func (s *Snapshot) Validate() error {
 		err = s.WorkerList[i].validate()
 	}
 	for i := 0; err == nil && i < len(s.Banned); i++ {
-		err = ValidateMachine(s.Banned[i].Machine)
+		err = s.Banned[i].Validate()
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot of run %.80q: %w", s.Run, err)
@@ -224,7 +234,7 @@ func (s *Snapshot) validateTotal() error {
 }
 
 func (w *Worker) validate() error {
-	err := cmp.Or(ValidateMachine(w.Machine), ValidateMachine(w.Process),
+	err := cmp.Or(w.Machine.Validate(), ValidateName("a label", w.Label), ValidateMachine(w.Process),
 		ValidateName("a kernel", w.Kernel), ValidateName("a version", w.Version))
 	if err == nil && (!isRate(w.Rate) || w.Threads < 0 || w.Longest.Duration < 0 || w.LastSeen.Duration < 0) {
 		err = fmt.Errorf("worker %s with a negative rate, time or number of threads", w.Process)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 func decimal(n int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(n)) }
@@ -21,8 +22,8 @@ func TestSnapshotValidate(t *testing.T) {
 	snapshot := func(change func(s *queens.Snapshot)) error {
 		s := &queens.Snapshot{
 			Run: "n8-a", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
-			WorkerList: []queens.Worker{{Machine: "m", Process: "p"}, {Machine: "m", Process: "q", Rate: 1e100, Threads: 4}},
-			Banned:     []queens.Ban{{Machine: "a"}, {Machine: "b"}},
+			WorkerList: []queens.Worker{{Machine: testkit.Machine("m"), Process: "p"}, {Machine: testkit.Machine("m"), Process: "q", Rate: 1e100, Threads: 4}},
+			Banned:     []queens.Ban{{Machine: testkit.Machine("a")}, {Machine: testkit.Machine("b")}},
 		}
 		change(s)
 		return s.Validate()
@@ -75,23 +76,23 @@ func TestSnapshotValidate(t *testing.T) {
 		{"the longest lists", snapshot(func(s *queens.Snapshot) {
 			s.WorkerList, s.Banned = make([]queens.Worker, queens.MaxWorkers), make([]queens.Ban, queens.MaxBans)
 			for i := range s.WorkerList {
-				s.WorkerList[i].Machine, s.WorkerList[i].Process = "m", "p"
+				s.WorkerList[i].Machine, s.WorkerList[i].Process = testkit.Machine("m"), "p"
 			}
 			for i := range s.Banned {
-				s.Banned[i].Machine = "m"
+				s.Banned[i].Machine = testkit.Machine("m")
 			}
 		}), ""},
 		{"too many workers", snapshot(func(s *queens.Snapshot) {
 			s.WorkerList = make([]queens.Worker, queens.MaxWorkers+1)
 		}), "257 workers"},
 		{"too many bans", snapshot(func(s *queens.Snapshot) { s.Banned = make([]queens.Ban, queens.MaxBans+1) }), "65 bans"},
-		{"a worker without a machine", snapshot(func(s *queens.Snapshot) { s.WorkerList[1].Machine = "" }), "machine"},
+		{"a worker without a machine", snapshot(func(s *queens.Snapshot) { s.WorkerList[1].Name = "" }), "machine"},
 		{"a worker with a control kernel", snapshot(func(s *queens.Snapshot) { s.WorkerList[0].Kernel = controlName }), "kernel"},
 		{"a worker with a negative rate", snapshot(func(s *queens.Snapshot) { s.WorkerList[0].Rate = -1 }), "worker p"},
 		{"a worker of -1 threads", snapshot(func(s *queens.Snapshot) { s.WorkerList[0].Threads = -1 }), "worker p"},
 		{"a worker heard later", snapshot(func(s *queens.Snapshot) { s.WorkerList[1].LastSeen = seconds(-1) }), "worker q"},
 		{"a worker with a negative search", snapshot(func(s *queens.Snapshot) { s.WorkerList[1].Longest = seconds(-1) }), "worker q"},
-		{"a ban of nobody", snapshot(func(s *queens.Snapshot) { s.Banned[1].Machine = "" }), "machine"},
+		{"a ban of nobody", snapshot(func(s *queens.Snapshot) { s.Banned[1].Name = "" }), "machine"},
 		{"a total while running", snapshot(func(s *queens.Snapshot) { s.Total = decimal(92) }), "a total"},
 		{"complete without a total", snapshot(func(s *queens.Snapshot) { s.State = queens.Complete }), "a total"},
 		{"a total unconfirmed", complete(92, known, func(s *queens.Snapshot) { s.Confirmed = nil }), "confirms"},

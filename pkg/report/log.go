@@ -168,9 +168,9 @@ func workers(s *queens.Snapshot) map[string]*queens.Worker {
 	return byProcess
 }
 
-// nameOf returns the machine and the process of a worker, and its number of threads.
+// nameOf returns the label of a worker, and its number of threads.
 func nameOf(w *queens.Worker) string {
-	return fmt.Sprintf("%s/%s (%s)", w.Machine, w.Process, humanize.Plural(w.Threads, "thread"))
+	return fmt.Sprintf("%s (%s)", w.Label, humanize.Plural(w.Threads, "thread"))
 }
 
 // shortList returns the first few names, and the number of the others.
@@ -193,14 +193,14 @@ func (f *Follower) logTrust(s *queens.Snapshot) {
 			Str(humanize.LogField, fmt.Sprintf("counts of %s differ; the coordinator recounts them",
 				humanize.Plural(s.Disputes-before.Disputes, "more task"))).Msg("dispute")
 	}
-	known := make(map[string]bool)
+	known := make(map[queens.Machine]bool)
 	for _, b := range before.Banned {
 		known[b.Machine] = true
 	}
 	for _, b := range s.Banned {
 		if !known[b.Machine] {
 			text := BanText(&b) + "; its other counts are void: check its memory and its cooling"
-			f.Log.Error().Str("machine", b.Machine).Uint64("task", b.Task).Uint64("count", b.Count).
+			f.Log.Error().Str("user", b.User).Str("machine", b.Name).Uint64("task", b.Task).Uint64("count", b.Count).
 				Uint64("recount", b.Recount).Str(humanize.LogField, text).Msg("banned")
 		}
 	}
@@ -211,6 +211,6 @@ func (f *Follower) logTrust(s *queens.Snapshot) {
 
 // BanText says why a machine is banned.
 func BanText(b *queens.Ban) string {
-	return fmt.Sprintf("machine %s is banned: it counted %s in task %s, a recount %s", b.Machine, humanize.Int(b.Count),
+	return fmt.Sprintf("machine %s is banned: it counted %s in task %s, a recount %s", b.Shown(), humanize.Int(b.Count),
 		humanize.Int(b.Task), humanize.Int(b.Recount))
 }

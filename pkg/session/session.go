@@ -35,6 +35,7 @@ type Config struct {
 	Kernel  kernel.Kernel // of that worker
 	Version string        // of this program
 	Machine string        // name of this machine
+	Host    string        // name of this host, for people
 	Server  *bus.Options  // an outside server; nil for an embedded one
 	// Listen is the host:port at which the embedded server accepts connections; empty if no other process may connect.
 	// Advertise is the address that the join token names; empty for those of this machine.
@@ -78,7 +79,6 @@ type Session struct {
 	server      *server
 
 	coordinator *coordinator.Coordinator // nil before it counts
-	process     queens.Process           // the worker of this process
 }
 
 // Count opens the run of a job. That is the newest unfinished run of the same count, or else the newest complete run, or
@@ -203,7 +203,7 @@ func (s *Session) Empty() bool { return s.created && s.state.Results() == 0 && s
 // other processes are present, the coordinator first goes on for 5 s, or until ctx ends, to tell them that the run has ended.
 func (s *Session) Close(ctx context.Context) error {
 	if s.coordinator != nil {
-		s.coordinator.Linger(ctx, s.process.Name)
+		s.coordinator.Linger(ctx)
 		s.coordinator.Close()
 	}
 	if s.server != nil {

@@ -33,6 +33,7 @@ type Transport interface {
 // Config says who a worker is, and with what it counts.
 type Config struct {
 	Process queens.Process
+	Host    string // name of this host, for people; it may be empty
 	Version string // of the program
 	// Kernel counts the tasks. A process with several kernels runs a worker for each, and each worker has its own name.
 	Kernel  kernel.Kernel
@@ -200,7 +201,7 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 	for _, command := range w.core.Commands() {
 		switch c := command.(type) {
 		case core.Ask:
-			c.Request.Version, c.Request.Kernel = w.cfg.Version, w.cfg.Kernel.Name
+			c.Request.Host, c.Request.Version, c.Request.Kernel = w.cfg.Host, w.cfg.Version, w.cfg.Kernel.Name
 			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
 				reply, _ := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
@@ -240,6 +241,6 @@ func (w *Worker) Stats() core.Stats {
 }
 
 // NewProcess returns a process on a machine, with a random name.
-func NewProcess(machine string) queens.Process {
+func NewProcess(machine queens.Machine) queens.Process {
 	return queens.Process{Machine: machine, Name: rand.Text()[:12]}
 }

@@ -13,6 +13,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 	"nqueens/pkg/worker"
 )
 
@@ -89,7 +90,7 @@ func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
 
 // start starts a worker in the synctest bubble of the caller. The worker hears its coordinator every 2 s.
 func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...func(*worker.Config)) (stop context.CancelFunc, ended chan error) {
-	cfg := worker.Config{Process: worker.NewProcess("m"), Version: "v", Kernel: k, Threads: threads, AtOnce: true}
+	cfg := worker.Config{Process: worker.NewProcess(testkit.Machine("m")), Version: "v", Kernel: k, Threads: threads, AtOnce: true}
 	cfg.SelfTest = func(context.Context) error { return nil } // kernels of tests count anything
 	for _, change := range change {
 		change(&cfg)

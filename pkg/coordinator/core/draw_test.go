@@ -8,6 +8,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // drawn returns what a seed draws: the spot checks of many tasks, the first checks of many machines,
@@ -71,7 +72,7 @@ func TestDrawsAreHidden(t *testing.T) {
 			d.said += fmt.Sprintf("%+v %+v %v %v\n", out.Replies, out.OnDisk, out.Recount, out.Announce)
 		}
 		say()
-		process := queens.Process{Machine: "a", Name: "a"}
+		process := queens.Process{Machine: testkit.Machine("a"), Name: "a"}
 		for number := range uint64(39) {
 			now := time.Duration(number+1) * time.Second
 			r := &Request{From: process, WorkRequest: queens.WorkRequest{Number: number + 1, Want: 1, Searchers: 1, Threads: 1}}

@@ -29,6 +29,7 @@ const (
 // worker is a worker process.
 type worker struct {
 	process queens.Process
+	number  uint64        // of the process in this run, from 1
 	present bool          // it takes part: it is neither silent for too long nor has it left
 	heard   time.Duration // when its last message came
 	asked   time.Duration // when its last request came
@@ -68,6 +69,7 @@ func (r *rate) speed() float64 { return r.work / max(r.seconds, 1e-6) }
 // fleet has the worker processes that were heard lately.
 type fleet struct {
 	workers   map[queens.Process]*worker
+	heardOf   uint64                     // processes that were heard so far
 	wanting   map[queens.Process]*worker // those whose request is kept and asks for work: few, while there is work
 	last      time.Duration              // time of the last input
 	grace     time.Duration              // before this time, nobody is silent
@@ -118,7 +120,8 @@ func (f *fleet) takes(p queens.Process) bool {
 func (f *fleet) hear(now time.Duration, p queens.Process, request bool) *worker {
 	w := f.workers[p]
 	if w == nil {
-		w = &worker{process: p}
+		f.heardOf++
+		w = &worker{process: p, number: f.heardOf}
 		f.workers[p] = w
 	}
 	w.heard = now
@@ -182,7 +185,7 @@ func (f *fleet) sorted(wanted func(*worker) bool) (list []*worker) {
 }
 
 func compareProcesses(a, b queens.Process) int {
-	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(a.Machine.Compare(b.Machine), cmp.Compare(a.Name, b.Name))
 }
 
 // waiting returns the workers with a kept request for work, in the order in which these requests came.
@@ -202,12 +205,22 @@ func (f *fleet) anybody() bool {
 	return false
 }
 
-// machines returns the names of the machines of present workers, in order.
-func (f *fleet) machines() (names []string) {
-	for _, w := range f.sorted((*worker).takesPart) {
-		names = append(names, w.process.Machine)
+// numberOfMachines returns how many machines have a worker that is present. The machine of the
+// coordinator's own worker may have other workers too.
+func (f *fleet) numberOfMachines() int {
+	different := make(map[computer]bool)
+	for _, m := range f.machines() {
+		different[computerOf(m)] = true
 	}
-	return slices.Compact(names)
+	return len(different)
+}
+
+// machines returns the machines of present workers, in order.
+func (f *fleet) machines() (machines []queens.Machine) {
+	for _, w := range f.sorted((*worker).takesPart) {
+		machines = append(machines, w.process.Machine)
+	}
+	return slices.Compact(machines)
 }
 
 // measure measures the speed of all searchers together, and the median speed, at most once a second. Searchers without a result

@@ -125,7 +125,7 @@ func (c *Core) doubleLast(now time.Duration) {
 // mayDouble reports whether a worker with a kept request may get what others hold.
 func (c *Core) mayDouble(w *worker) bool {
 	machine := w.process.Machine
-	return c.idle(w) > 0 && !c.hoards(w) && !c.state.Banned(machine) && !c.waitsFor(machine)
+	return c.idle(w) > 0 && !c.hoards(w) && c.accepts(machine) && !c.waitsFor(machine)
 }
 
 // pickLast lets a worker hold ranges that others hold, and removes them from the list: see endings.

@@ -15,14 +15,18 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	if !c.advance(now) || !c.fleet.takes(request.From) {
 		return
 	}
-	if w := c.fleet.workers[request.From]; w != nil && request.Number <= w.request.Number {
-		return
+	isSameConnection := true
+	if w := c.fleet.workers[request.From]; w != nil {
+		if !request.IsAfter(&w.request.WorkRequest) {
+			return
+		}
+		isSameConnection = request.Connection == w.request.Connection
 	}
 	w := c.fleet.hear(now, request.From, true)
 	c.fleet.ask(now, w, request)
 	drops := slices.Clone(request.Invalid)
 	c.numbers.refused += uint64(len(drops))
-	refused := c.over != nil || c.state.Banned(w.process.Machine)
+	refused := c.over != nil || !c.accepts(w.process.Machine)
 	for i := range request.Held {
 		if held := &request.Held[i]; refused || !c.list(now, w, held) {
 			drops = append(drops, held.Range)
@@ -30,7 +34,7 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	}
 	for _, h := range c.queue.holdsOf(w.process) {
 		if h.listed != request.Number {
-			c.release(h, h.begun && !request.Leaving)
+			c.release(h, h.begun && isSameConnection && !request.Leaving)
 		}
 	}
 	w.drops = append(drops, w.drops...)
@@ -50,7 +54,7 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	h := c.queue.holds[w.process][held.Range]
 	if h == nil {
-		h = c.adopt(now, w.process, held.Range, c.machineHolds)
+		h = c.adopt(now, w.process, held.Range, c.witnessHolds)
 	}
 	if h == nil {
 		return false
@@ -67,14 +71,14 @@ func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 // names of any number of processes.
 const mostHolders = 16
 
-// adopt lets a process hold those tasks of a range that need a count by its machine, whether they
+// adopt lets a process hold those tasks of a range that need a count by its witness, whether they
 // wait or others hold them. It leaves out the tasks for which except is true and, if the process has
 // no result, those with [mostHolders] holders. It returns nil if no task is left.
 func (c *Core) adopt(
 	now time.Duration, p queens.Process, r queens.Range, except func(p queens.Process, task uint64) bool,
 ) *hold {
 	return c.queue.hold(now, p, r, func(task uint64) bool {
-		counted := c.state.Counter(task) == p.Machine
+		counted := c.state.Counter(task).Witness() == p.Machine.Witness()
 		if counted || !c.judge.need(task).byWorker() || except(p, task) {
 			return false
 		}
@@ -88,10 +92,10 @@ func (c *Core) adopt(
 	})
 }
 
-// machineHolds reports whether another process of the same machine holds a task, and is not overdue.
-func (c *Core) machineHolds(p queens.Process, task uint64) bool {
+// witnessHolds reports whether another process of the same witness holds a task, and is not overdue.
+func (c *Core) witnessHolds(p queens.Process, task uint64) bool {
 	return slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool {
-		return h.holder.Machine == p.Machine && h.holder != p && !h.overdue()
+		return h.holder.Machine.Witness() == p.Machine.Witness() && h.holder != p && !h.overdue()
 	})
 }
 
@@ -105,14 +109,14 @@ func (c *Core) release(h *hold, lost bool) {
 		c.numbers.lost++
 	}
 	for _, task := range c.queue.release(h, lost) {
-		c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counter(task))
+		c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counter(task).Witness())
 		c.changed = true
 	}
 }
 
 // give hands out ranges to a worker, if its kept request asks for work.
 func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
-	if c.over != nil || now < c.clock.handOut || !w.wants() || c.state.Banned(w.process.Machine) {
+	if c.over != nil || now < c.clock.handOut || !w.wants() || !c.accepts(w.process.Machine) {
 		return nil
 	}
 	if c.allDone() && !c.awaitsChecks() || c.hoards(w) {
@@ -153,9 +157,9 @@ func (c *Core) mostChunks(w *worker) int {
 }
 
 // waitsFor reports whether a task waits that a machine may count.
-func (c *Core) waitsFor(machine string) bool {
-	_, _, found := c.queue.lowest(machine)
-	return found && !c.state.Banned(machine)
+func (c *Core) waitsFor(machine queens.Machine) bool {
+	_, _, found := c.queue.lowest(machine.Witness())
+	return found && c.accepts(machine)
 }
 
 // answer answers the kept request of a worker, if there is one.
@@ -164,7 +168,7 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 		return
 	}
 	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks, Origin: w.request.Origin}
-	if c.state.Banned(w.process.Machine) {
+	if !c.accepts(w.process.Machine) {
 		reply.Refused = c.refusal(w.process.Machine)
 	}
 	c.fleet.keep(w, false)
@@ -172,16 +176,37 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 	c.out.Replies = append(c.out.Replies, reply)
 }
 
-// refusal says why nothing is accepted from a banned machine.
-func (c *Core) refusal(machine string) string {
-	bans := c.state.Bans()
-	b := bans[slices.IndexFunc(bans, func(b queens.Ban) bool { return b.Machine == machine })]
-	return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory",
-		machine, b.Count, b.Task, b.Recount)
+// accepts reports whether counts of a machine are accepted. A banned machine's are not. Nor are
+// those of an invited user that says that it is on the coordinator's machine: the user is another
+// witness than that machine, and the two would confirm each other.
+func (c *Core) accepts(m queens.Machine) bool {
+	return !c.state.Banned(m) && !(queens.IsInvited(m.User) && m.Name == c.options.Machine)
 }
 
-// advise sets the notice that the redundancy needs another machine, while searchers are idle and every present machine has
-// counted all tasks that wait. It logs the notice at most every 10 minutes.
+// refusal says why nothing is accepted from a machine.
+func (c *Core) refusal(m queens.Machine) string {
+	bans := c.state.Bans()
+	i := slices.IndexFunc(bans, func(b queens.Ban) bool { return b.Machine == m })
+	switch {
+	case i >= 0:
+		b := bans[i]
+		return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory",
+			b.Shown(), b.Count, b.Task, b.Recount)
+	case c.state.UserBanned(m.User):
+		return userBan(m.User)
+	}
+	return fmt.Sprintf("machine %s is the coordinator's, so user %s would confirm its counts: there, use join.token; "+
+		"elsewhere, give another name with --machine", m.Name, m.User)
+}
+
+// userBan says that a user is banned.
+func userBan(user string) string {
+	return fmt.Sprintf("user %s is banned, with all its machines: three of them counted wrong", user)
+}
+
+// advise sets the notice that the redundancy needs another witness, while searchers are idle and
+// every present witness has counted all tasks that wait. It logs the notice at most every 10
+// minutes.
 func (c *Core) advise(now time.Duration) {
 	c.notice = ""
 	redundancy := c.state.Header().Redundancy
@@ -191,7 +216,8 @@ func (c *Core) advise(now time.Duration) {
 	if slices.ContainsFunc(c.fleet.machines(), c.waitsFor) {
 		return
 	}
-	c.notice = fmt.Sprintf("a redundancy of %d needs another machine: every machine here has counted all that waits", redundancy)
+	c.notice = fmt.Sprintf("a redundancy of %d needs another witness, a machine or an invited user: "+
+		"those here have counted all that waits", redundancy)
 	if now-c.clock.advised >= adviseEvery {
 		c.clock.advised = now
 		c.line(true, "%s", c.notice)

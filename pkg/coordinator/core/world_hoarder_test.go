@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // hoarder takes work and does not do it, to stop the run or to delay it. It acts once a second.
@@ -56,9 +57,9 @@ func (w *world) hoard(does conduct) {
 // invent adds a name.
 func (h *hoarder) invent() {
 	i := len(h.names)
-	name := queens.Process{Machine: "hoarder", Name: fmt.Sprint("hoarder", i)}
+	name := queens.Process{Machine: testkit.Machine("hoarder"), Name: fmt.Sprint("hoarder", i)}
 	if h.does == inventsOwners {
-		name.Machine = name.Name
+		name.Machine = testkit.Machine(name.Name)
 	}
 	h.names = append(h.names, name)
 }
@@ -95,7 +96,7 @@ func (h *hoarder) ask(name queens.Process) {
 		request.Held = h.list(name)
 	}
 	w.send(func() {
-		w.host.receive(name, request.Number, func() { again := request; w.host.core.WorkRequested(w.now, &again) })
+		w.host.receive(name, order{0, request.Number}, func() { again := request; w.host.core.WorkRequested(w.now, &again) })
 	})
 }
 
@@ -143,7 +144,7 @@ func (h *hoarder) deliver(name queens.Process) {
 	for _, r := range results {
 		d.Results = append(d.Results, CheckedResult{Result: r})
 	}
-	w.send(func() { w.host.receive(name, 0, func() { again := *d; w.host.core.Delivered(w.now, &again) }) })
+	w.send(func() { w.host.receive(name, order{}, func() { again := *d; w.host.core.Delivered(w.now, &again) }) })
 }
 
 // delivers reports whether the hoarder delivers a chunk now, its i-th one.

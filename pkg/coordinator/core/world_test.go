@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math/big"
@@ -59,12 +60,14 @@ type setup struct {
 	kernels    []string
 	dying      map[string]bool // kernels with which the child process of a recount dies
 	wrong      string          // the way to recount that is wrong on the first machine, or ""
+	hostile    bool            // requests come in the names of other processes
 	end        time.Duration   // when faults end
 }
 
 // machine is a computer with worker processes.
 type machine struct {
 	name      string
+	user      string // empty: queens.WorkerUser
 	kernel    string
 	processes int
 	searchers int
@@ -73,6 +76,11 @@ type machine struct {
 	lies      lie
 	offset    uint64        // what the machine adds to a count when it lies
 	from      time.Duration // when its processes start
+}
+
+// id returns the machine as it is known to the coordinator.
+func (m *machine) id() queens.Machine {
+	return queens.Machine{User: cmp.Or(m.user, queens.WorkerUser), Name: m.name}
 }
 
 // lie is the way in which a machine counts wrong.
@@ -117,13 +125,22 @@ func (e *events) Pop() any {
 
 // heard says when the coordinator last heard from a process.
 type heard struct {
-	at     time.Duration
-	number uint64 // number of the last request
+	at   time.Duration
+	last order // of the last request
+}
+
+// order says when a request of a process was sent.
+type order struct{ connection, number uint64 }
+
+// isAfter reports whether a request may come after another one. Numbers of different connections do
+// not compare.
+func (o order) isAfter(other order) bool {
+	return o.connection != other.connection || o.number > other.number
 }
 
 // fact is a count for which a worker has a receipt.
 type fact struct {
-	machine     string
+	machine     queens.Machine
 	task, count uint64
 }
 
@@ -175,6 +192,9 @@ func newWorld(s setup, f faults, trace func(string, ...any)) *world {
 		}
 	}
 	w.home = s.machines[0].name
+	if s.hostile {
+		w.after(0, w.impersonate)
+	}
 	w.after(0, w.startHost)
 	return w
 }

@@ -16,6 +16,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 func main() {
@@ -42,9 +43,9 @@ func dispute(path, folder string) (run string, err error) {
 		return "", err
 	}
 	honest := *results[1]
-	honest.Machine, honest.Counts = "honest", slices.Clone(honest.Counts)
+	honest.Machine, honest.Counts = testkit.Machine("honest"), slices.Clone(honest.Counts)
 	for i, r := range results {
-		if r.Machine = "liar"; i == 1 || i == len(results)-1 {
+		if r.Machine = testkit.Machine("liar"); i == 1 || i == len(results)-1 {
 			r.Counts[0] += 1000
 		}
 	}

@@ -40,7 +40,10 @@ func main() {
 	options.Wait, options.Log = true, log
 	b, err := bus.Connect(options)
 	if err == nil {
-		cfg := worker.Config{Process: worker.NewProcess(*machine), Version: "devel", Kernel: k, Threads: *threads, Log: log}
+		on := queens.Machine{User: cmp.Or(options.User, queens.WorkerUser), Name: *machine}
+		cfg := worker.Config{
+			Process: worker.NewProcess(on), Version: "devel", Kernel: k, Threads: *threads, Log: log,
+		}
 		cfg.SelfTest = func(context.Context) error { return nil } // it would find the lies
 		err = worker.New(cfg, b).Run(context.Background())
 	}
