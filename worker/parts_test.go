@@ -14,6 +14,7 @@ import (
 
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 	"nqueens/pkg/worker"
 )
 
@@ -50,7 +51,7 @@ func fails(first, last int64, err error) func(number int64) error {
 }
 
 func newTeam(log *strings.Builder, parts ...part) *team {
-	config := worker.Config{Process: worker.NewProcess("m"), Log: zerolog.New(zerolog.SyncWriter(log))}
+	config := worker.Config{Process: worker.NewProcess(testkit.Machine("m")), Log: zerolog.New(zerolog.SyncWriter(log))}
 	return &team{parts: parts, transport: nobody{}, config: config}
 }
 
