@@ -129,7 +129,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
 	// An empty request, as a person may send it, also gets the snapshot.
-	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":8`) {
+	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":9`) {
 		t.Errorf("an empty status request: %v", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestAnnouncements(t *testing.T) {
 	heard := make(chan queens.Announcement, 1)
 	stop := must(b.Announcements(func(a queens.Announcement) { heard <- a }))(t)
 	raw := connectRaw(t, server)
-	for _, data := range []string{"\x08\x09\x12\x01r", "\x08\x09\x12\x01r", "garbage"} {
+	for _, data := range []string{"\x08\x0a\x12\x01r", "\x08\x0a\x12\x01r", "garbage"} {
 		if err := raw.Publish("nq.run", []byte(data)); err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestAnnouncements(t *testing.T) {
 	stop()
 	n := 0
 	for range len(log) {
-		n += strings.Count(<-log, "protocol version 9, this program version 8")
+		n += strings.Count(<-log, "protocol version 10, this program version 9")
 	}
 	if n != 1 {
 		t.Errorf("the other version is logged %d times", n)
@@ -180,7 +180,7 @@ func TestOtherVersion(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
 	raw := connectRaw(t, server)
-	must(raw.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }))(t)
+	must(raw.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 10}) }))(t)
 	if err := raw.Flush(); err != nil {
 		t.Fatal(err)
 	}

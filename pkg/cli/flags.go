@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"runtime"
@@ -149,6 +150,24 @@ func Duration(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 			return fmt.Errorf("must be a time such as 90s, 5m, 12h or 30d, not %.80q", text)
 		}
 		*p = time.Duration(int64(d) * times)
+		return nil
+	})
+}
+
+// Bytes registers a flag for a size in bytes, by default 0. The size may have a unit, such as 2GB.
+func Bytes(flags *pflag.FlagSet, p *uint64, name, usage string) {
+	Checked(flags, name, "0", usage, func(text string) error {
+		number, unit := strings.TrimRight(text, "kMGTB"), uint64(1)
+		for i, letter := range []string{"B", "kB", "MB", "GB", "TB"} {
+			if text == number+letter {
+				unit = uint64(math.Pow10(3 * i))
+			}
+		}
+		size, err := strconv.ParseUint(number, 10, 64)
+		if err != nil || text != number && unit == 1 && text != number+"B" || size > math.MaxInt64/unit {
+			return fmt.Errorf("must be a size such as 500MB or 2GB, not %.80q", text)
+		}
+		*p = size * unit
 		return nil
 	})
 }

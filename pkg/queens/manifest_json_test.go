@@ -11,7 +11,7 @@ import (
 )
 
 // sampleManifest is a stored manifest with every field except "placed".
-const sampleManifest = `{"splitter":2,"n":4,"symmetry":"mirror","tasks":5,` +
+const sampleManifest = `{"splitter":2,"method":"prefixes","n":4,"symmetry":"mirror","tasks":5,` +
 	`"hash":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",` +
 	`"classes":[{"weight":4,"allow":[3,15,15,15],"depth":2,"batch":1,"first":0},` +
 	`{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":16384,"first":3}]}`
@@ -22,7 +22,7 @@ func TestManifestIsPinned(t *testing.T) {
 	if err := json.Unmarshal([]byte(sampleManifest), &m); err != nil {
 		t.Fatal(err)
 	}
-	want := queens.Manifest{SplitVersion: 2, N: 4, Symmetry: queens.Mirror, Tasks: 5}
+	want := queens.Manifest{SplitVersion: 2, Method: queens.Prefixes, N: 4, Symmetry: queens.Mirror, Tasks: 5}
 	for i := range want.Hash {
 		want.Hash[i] = byte(i)
 	}
@@ -138,7 +138,7 @@ func FuzzManifest(f *testing.F) {
 // randomManifest returns a valid manifest, though not one that package split makes.
 func randomManifest(rng *rand.Rand) queens.Manifest {
 	n := 1 + rng.IntN(queens.MaxN)
-	m := queens.Manifest{SplitVersion: rng.IntN(3), N: n, Symmetry: queens.Full}
+	m := queens.Manifest{SplitVersion: rng.IntN(3), Method: queens.Prefixes, N: n, Symmetry: queens.Full}
 	for range 1 + rng.IntN(8) {
 		m.Classes = append(m.Classes, queens.ClassPlan{
 			Class: queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), Weight: 1 << rng.IntN(4)},

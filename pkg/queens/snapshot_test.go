@@ -20,7 +20,7 @@ func TestSnapshotValidate(t *testing.T) {
 	// snapshot changes a valid snapshot, and returns the error of Validate.
 	snapshot := func(change func(s *queens.Snapshot)) error {
 		s := &queens.Snapshot{
-			Run: "n8-a", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
+			Run: "n8-a", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
 			WorkerList: []queens.Worker{{Machine: "m", Process: "p"}, {Machine: "m", Process: "q", Rate: 1e100, Threads: 4}},
 			Banned:     []queens.Ban{{Machine: "a"}, {Machine: "b"}},
 		}

@@ -76,7 +76,7 @@ func (s *story) run(words []string) {
 
 // testManifest returns a manifest whose classes have the given numbers of tasks.
 func testManifest(n int, classes []uint64) queens.Manifest {
-	m := queens.Manifest{N: n, Symmetry: queens.Full}
+	m := queens.Manifest{Method: queens.Prefixes, N: n, Symmetry: queens.Full}
 	for i, tasks := range classes {
 		m.Classes = append(m.Classes, queens.ClassPlan{
 			Class: queens.Class{Board: queens.FullBoard(n), Weight: 1 << (i % 4)}, Depth: 2, Batch: 1, First: m.Tasks,
