@@ -40,6 +40,36 @@ func TestManifestIsPinned(t *testing.T) {
 	}
 }
 
+// sampleHalves is a stored manifest of a count by the method halves.
+const sampleHalves = `{"splitter":5,"method":"halves","n":4,"symmetry":"full","tasks":2,` +
+	`"hash":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",` +
+	`"classes":[{"weight":1,"allow":[15,15,15,15],"depth":0,"batch":3,"first":0}]}`
+
+// A manifest of the method halves has one class, the full board, of weight 1, and nothing that only
+// prefixes have.
+func TestManifestOfHalves(t *testing.T) {
+	with := func(before, after string) error {
+		if !strings.Contains(sampleHalves, before) {
+			t.Fatalf("%s is not in %s", before, sampleHalves)
+		}
+		return json.Unmarshal([]byte(strings.Replace(sampleHalves, before, after, 1)), new(queens.Manifest))
+	}
+	checkAll(t, []validity{
+		{"plain", with(`"n":4`, `"n":4`), ""},
+		{"no method", with(`"method":"halves",`, ``), "no method"},
+		{"another method", with(`"halves"`, `"\u001b[2J"`), "no method"},
+		{"prefixes", with(`"halves"`, `"prefixes"`), "prefixes of 0 rows"},
+		{"another symmetry", with(`"full"`, `"mirror"`), "symmetry"},
+		{"a placed queen", with(`"full"`, `"none","placed":[[0,2]]`), "symmetry"},
+		{"two classes", with(`"first":0}`, `"first":0},{"weight":1,"allow":[15,15,15,15],"depth":0,"batch":3,"first":2}`), "2 classes"},
+		{"a weight of 2", with(`"weight":1`, `"weight":2`), "of weight 1"},
+		{"a square less", with(`[15,15,15,15]`, `[7,15,15,15]`), "the full board"},
+		{"a depth", with(`"depth":0`, `"depth":2`), "prefixes of 2 rows"},
+		{"no row set a task", with(`"batch":3`, `"batch":0`), "0 row sets"},
+		{"too many row sets a task", with(`"batch":3`, `"batch":16385`), "16385 row sets"},
+	})
+}
+
 // Encoding and decoding does not change a manifest.
 func TestManifestsRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
@@ -113,6 +143,7 @@ func manyRows(n int) string {
 // decoded.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(sampleManifest))
+	f.Add([]byte(sampleHalves))
 	f.Add([]byte(manyRows(33)))
 	f.Add([]byte(strings.Replace(sampleManifest, `"mirror"`, `"none","placed":[[0,2],[3,1]]`, 1)))
 	f.Add([]byte(strings.Replace(sampleManifest, `"tasks"`, `"placed":[],"tasks"`, 1)))

@@ -86,6 +86,14 @@ func testManifest(n int, classes []uint64) queens.Manifest {
 	return m
 }
 
+// halvesManifest returns a manifest of a count by the method halves with the given number of tasks.
+func halvesManifest(n int, tasks uint64) queens.Manifest {
+	return queens.Manifest{
+		Method: queens.Halves, N: n, Symmetry: queens.Full, Tasks: tasks,
+		Classes: []queens.ClassPlan{{Class: queens.Class{Board: queens.FullBoard(n), Weight: 1}, Batch: 1}},
+	}
+}
+
 // testShares returns the shares for equal tasks: for each class, the part of the work that one of its tasks is.
 func testShares(m *queens.Manifest) []float64 {
 	shares := make([]float64, len(m.Classes))
