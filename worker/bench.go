@@ -48,6 +48,9 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 			}
 			start := time.Now()
 			if queens.Method(method) == queens.Halves { // on the processor
+				if queens.Symmetry(symmetry) != queens.Full {
+					return cli.Usagef("--method %s uses all symmetries: leave out --symmetry %s", queens.Halves, symmetry)
+				}
 				k, counters = kernel.Reference(), search.threads
 			}
 			job := count.Job{
@@ -78,7 +81,7 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 	}
 	flags := cmd.Flags()
 	search.register(cmd)
-	cli.Enum(flags, &method, "method", string(queens.Prefixes), "count by this method", string(queens.Prefixes), string(queens.Halves))
+	cli.Method(flags, &method, "count by this method")
 	cli.Symmetry(flags, &symmetry, "count with all eight images of a board, with mirror images or with none")
 	flags.BoolVar(&asJSON, "json", false, "print the result as a JSON object")
 	return cmd
