@@ -2,6 +2,7 @@ package count
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -131,10 +132,11 @@ func (s *setSearcher) prepare(n int) (err error) {
 	}
 	s.counter, s.n = nil, 0 // its memory is free before another counter takes more
 	cfg := halves.Config{N: n, Kernel: s.by, Memory: s.memory}
-	if s.counter, err = halves.NewCounter(cfg); err == nil {
-		s.n = n
+	if s.counter, err = halves.NewCounter(cfg); err != nil {
+		return fmt.Errorf("%w on a thread: give more memory, or fewer threads", err)
 	}
-	return err
+	s.n = n
+	return nil
 }
 
 // ByDepthFirst counts a task of the method halves by the other method: see [halves.Recount]. It

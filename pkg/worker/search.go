@@ -1,10 +1,13 @@
 package worker
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"nqueens/pkg/count"
+	"nqueens/pkg/halves"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/worker/core"
 )
@@ -49,6 +52,7 @@ func (w *Worker) search(s *count.Searcher, i int, l load) ([]queens.Result, erro
 			tasks = append(tasks, c.Task(int(k)))
 		}
 	}
+	w.sayMemory(tasks)
 	counts, err := s.Count(l.ctx, tasks, &w.pulses[i])
 	var results []queens.Result
 	for j := range l.Chunks {
@@ -59,6 +63,21 @@ func (w *Worker) search(s *count.Searcher, i int, l load) ([]queens.Result, erro
 		}
 	}
 	return results, err
+}
+
+// sayMemory logs how much memory the worker takes for row sets of a board, when it gets the first ones.
+func (w *Worker) sayMemory(tasks []queens.Task) {
+	if len(tasks) == 0 || tasks[0].Method() != queens.Halves {
+		return
+	}
+	n := tasks[0].Board.N
+	if w.rowSetsOf.Swap(int64(n)) == int64(n) {
+		return
+	}
+	most := cmp.Or(w.cfg.Memory, uint64(len(w.loads))*halves.Memory(n))
+	text := fmt.Sprintf("row sets of n = %d take at most %s of memory on %s",
+		n, humanize.Bytes(most), humanize.Plural(len(w.loads), "thread"))
+	w.cfg.Log.Info().Int("n", n).Uint64("memory", most).Str(humanize.LogField, text).Msg("memory")
 }
 
 // result makes the result of a chunk from its first tasks and their counts.

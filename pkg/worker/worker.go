@@ -72,6 +72,7 @@ type Worker struct {
 	transport Transport
 	began     time.Time
 	pulses    []atomic.Uint64
+	rowSetsOf atomic.Int64       // side of the board whose memory was logged last
 	loads     []chan load        // by searcher
 	messages  context.Context    // ends when the worker may end
 	leave     context.CancelFunc // ends it
