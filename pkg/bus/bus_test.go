@@ -185,7 +185,7 @@ func TestOtherVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	var version *VersionError
-	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != 9 {
+	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != 10 {
 		t.Errorf("error %v", err)
 	}
 	serve(t, a, &someReply, func(from queens.Process, _ FromWorker) {

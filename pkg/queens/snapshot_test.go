@@ -127,7 +127,7 @@ func TestDisclaim(t *testing.T) {
 		{"placed", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(93), Placed: []queens.Square{{Row: 0, Column: 3}}}, true},
 	} {
 		s := c.s
-		s.Run, s.Symmetry, s.Tasks, s.State = "n8-a", queens.None, 9, cmp.Or(s.State, queens.Running)
+		s.Run, s.Method, s.Symmetry, s.Tasks, s.State = "n8-a", queens.Prefixes, queens.None, 9, cmp.Or(s.State, queens.Running)
 		if s.Disclaim(); (s.Solutions != nil) != c.shown || (s.Notice == "") != c.shown || s.Validate() != nil {
 			t.Errorf("%s: %v %q, %v", c.about, s.Solutions, s.Notice, s.Validate())
 		}

@@ -30,7 +30,7 @@ func TestMethodOfRun(t *testing.T) {
 	byHalves.Method, byPrefixes.Method = queens.Halves, queens.Prefixes
 	halves, r, err := p.count(t.Context(), byHalves)
 	p.check(r, err)
-	if any, r, err := p.count(t.Context(), eight); err != nil || any.Name() != halves.Name() || r.Method != queens.Halves {
+	if found, r, err := p.count(t.Context(), eight); err != nil || found.Name() != halves.Name() || r.Method != queens.Halves {
 		t.Errorf("a count by any method: %+v, %v", r, err)
 	}
 	prefixes, r, err := p.count(t.Context(), byPrefixes)

@@ -109,7 +109,7 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	planning := time.AfterFunc(slowAfter, func() { cfg.Log.Info().Int("n", job.N).Msg("splitting the board into tasks") })
 	defer planning.Stop()
 	what := queens.Manifest{
-		Method: cmp.Or(job.Method, job.fastest(cfg.Halves)), N: job.N, Symmetry: job.Symmetry, Placed: job.Placed,
+		Method: cmp.Or(job.Method, job.fastest(cfg.Kernel.Name)), N: job.N, Symmetry: job.Symmetry, Placed: job.Placed,
 	}
 	m, index, err := split.New(ctx, what, job.Depth)
 	if err != nil {
