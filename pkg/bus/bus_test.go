@@ -214,7 +214,8 @@ func TestAnnouncements(t *testing.T) {
 	heard := make(chan queens.Announcement, 1)
 	stop := must(b.Announcements(func(a queens.Announcement) { heard <- a }))(t)
 	raw := connectRaw(t, server)
-	for _, data := range []string{"\x08\x09\x12\x01r", "\x08\x09\x12\x01r", "garbage"} {
+	other := string([]byte{1 << 3, Protocol + 1}) + "\x12\x01r"
+	for _, data := range []string{other, other, "garbage"} {
 		if err := raw.Publish("nq.run", []byte(data)); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,7 @@ func TestAnnouncements(t *testing.T) {
 	stop()
 	n := 0
 	for range len(log) {
-		n += strings.Count(<-log, fmt.Sprintf("protocol version 9, this program version %d", Protocol))
+		n += strings.Count(<-log, fmt.Sprintf("protocol version %d, this program version %d", Protocol+1, Protocol))
 	}
 	if n != 1 {
 		t.Errorf("the other version is logged %d times", n)
@@ -252,12 +253,12 @@ func TestOtherVersion(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
 	raw := connectRaw(t, server)
-	must(raw.Subscribe("nq.work.other.*.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }))(t)
+	must(raw.Subscribe("nq.work.other.*.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, Protocol + 1}) }))(t)
 	if err := raw.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	var version *VersionError
-	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != 9 {
+	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != Protocol+1 {
 		t.Errorf("error %v", err)
 	}
 	serve(t, a, &someReply, func(from queens.Process, _ FromWorker) {
