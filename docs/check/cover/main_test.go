@@ -57,6 +57,7 @@ func TestRowSets(t *testing.T) {
 		"a task is missing":        second,
 		"the last task is missing": first,
 		"a row set comes twice":    strings.Replace(lines, "[3,1]", "[2,2]", 1),
+		"one in place of another":  strings.Replace(lines, "[3,1]", "[0,1]", 1),
 		"a row set too many":       strings.Replace(lines, "[3,1]", "[3,2]", 1),
 		"a row set is missing":     strings.Replace(lines, "[0,3]", "[1,2]", 1),
 		"a task has none":          strings.Replace(lines, "[3,1]", "[3,0]", 1),
