@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -38,7 +37,7 @@ random, which takes about two seconds.`,
 				return err
 			}
 			e, err := estimate.Run(cmd.Context(), estimate.Job{
-				N: n, Kernel: k, Threads: threads, Cores: min(threads, runtime.GOMAXPROCS(0)),
+				N: n, Kernel: k, Threads: threads, Cores: min(threads, cli.Cores()),
 			})
 			if err != nil {
 				return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"time"
 
@@ -43,7 +42,7 @@ another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount an
 			if r := store.Inspect(name); r.Active != nil && r.IsUnfinished() {
 				return fmt.Errorf("%w: follow it with coordinator watch, and verify it when it has ended", r.Active)
 			}
-			s := audit.Sample{Share: share, Threads: runtime.GOMAXPROCS(0), OnProgress: logRecount(app)}
+			s := audit.Sample{Share: share, Threads: cli.Cores(), OnProgress: logRecount(app)}
 			v, err := audit.Verify(cmd.Context(), store.Ledger(name), s)
 			if v.Run == "" {
 				return err
@@ -95,7 +94,9 @@ func logRecount(app *cli.App) func(done, of uint64) {
 			logged = time.Now()
 		case !app.NoProgress && time.Since(logged) >= 10*time.Second:
 			logged = time.Now()
-			app.Log.Info().Uint64("recounted", done).Uint64("of", of).Msg("verifying")
+			text := humanize.Int(done) + " of " + humanize.Plural(of, "task") + " recounted"
+			app.Log.Info().Uint64("recounted", done).Uint64("of", of).
+				Str(humanize.LogField, text).Msg("verifying")
 		}
 	}
 }

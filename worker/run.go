@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -74,7 +73,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		process.Name, machine, humanize.Plural(threads, "thread"), k.Name)
 	app.Log.Info().Str("version", cli.Version()).Str("machine", machine).Str("process", process.Name).Str("kernel", k.Name).
 		Int("threads", threads).Str(humanize.LogField, text).Msg("worker starts")
-	if cores := runtime.GOMAXPROCS(0); threads > cores {
+	if cores := cli.Cores(); threads > cores {
 		app.Log.Warn().Int("threads", threads).Int("cores", cores).
 			Msg("more threads than this machine has cores: they take turns, and the worker is not faster")
 	}

@@ -15,7 +15,7 @@ const DefaultPort = "4222"
 // Keys writes the files of a server that is not embedded: nats.conf, its certificate, and a token file for each user. hosts are
 // the names or addresses under which clients reach the server, with a port or without. If renew is false, existing passwords
 // and an existing certificate stay valid, and the token files get the new addresses. If it is true, all passwords and the
-// certificate are made again, and old tokens no longer work. Keys returns the paths of the token files and of nats.conf.
+// certificate are made again, and old tokens no longer work. Keys returns the paths of all files that it has written or kept.
 func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	pair, err := certificate(dir, renew)
 	if err != nil {
@@ -40,7 +40,7 @@ func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 		paths = append(paths, path)
 	}
 	conf := filepath.Join(dir, "nats.conf")
-	return append(paths, conf), durable.Write(conf, []byte(config(servers[0], passwords)))
+	return append(paths, filepath.Join(dir, certificateFile), conf), durable.Write(conf, []byte(config(servers[0], passwords)))
 }
 
 // HostPort adds the port to a host that has none.
