@@ -127,6 +127,6 @@ func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options 
 	if options, err = o.server.Connection("nqueens worker " + process.Machine); err != nil {
 		return options, cli.Usagef("%w", err)
 	}
-	options.Wait, options.Log = true, log
+	options.Wait, options.Log, options.Process = true, log, process
 	return options, nil
 }

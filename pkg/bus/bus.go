@@ -37,6 +37,9 @@ type Options struct {
 	TLSCA string
 	// Name is the name of the connection in the server's reports.
 	Name string
+	// Process is the worker of the connection, if it has one. Coordinators of another version get a
+	// message in its name, so that their logs say why the worker does not take part.
+	Process queens.Process
 	// If Wait is set, the connection keeps trying when no server can be reached at first.
 	Wait bool
 	Log  zerolog.Logger
@@ -151,13 +154,21 @@ func (o *Options) credentials() (options []nats.Option, err error) {
 
 // warnOnce logs a warning if none with the same key was logged before. After 1000 warnings it logs no more.
 func (b *Bus) warnOnce(key string, err error, message string) {
+	if b.isFirst(key) {
+		b.options.Log.Warn().Err(err).Msg(message)
+	}
+}
+
+// isFirst reports whether it was not called with this key before. After 1000 keys it returns false.
+func (b *Bus) isFirst(key string) bool {
 	const most = 1000
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.said) < most && !b.said[key] {
+	first := len(b.said) < most && !b.said[key]
+	if first {
 		b.said[key] = true
-		b.options.Log.Warn().Err(err).Msg(message)
 	}
+	return first
 }
 
 // Wait returns nil when ctx ends, and an error when the connection is of no use any more: the server refuses the credentials,

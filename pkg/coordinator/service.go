@@ -193,7 +193,8 @@ func (s *Coordinator) receive(at *station, m bus.Message) {
 	switch {
 	case err != nil:
 		<-s.room
-		s.warn.Warn().Err(err).Str("machine", m.From.Machine).Msg("a message of a worker can't be read")
+		s.warn.Warn().Err(err).Str("machine", m.From.Machine).Str("process", m.From.Name).
+			Msg("a message of a worker can't be read, and the worker takes no part")
 	case message.Request != nil:
 		request := at.request(m.From, *message.Request, m.Reply)
 		s.inputs.put(func(now time.Duration) { <-s.room; s.core.WorkRequested(now, request) })

@@ -60,6 +60,7 @@ type Worker struct {
 	messages  context.Context    // ends when the worker may end
 	leave     context.CancelFunc // ends it
 	calls     sync.WaitGroup     // of messages
+	failures  failures
 
 	mu    sync.Mutex
 	core  *core.Core
@@ -181,12 +182,14 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 			c.Request.Version, c.Request.Kernel = w.cfg.Version, w.cfg.Kernel.Name
 			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
-				reply, _ := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
+				reply, err := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
+				w.noteFailure(err)
 				w.input(func(to *core.Core, now time.Duration) { to.Replied(now, c.Run, c.Request.Number, reply) })
 			})
 		case core.Deliver:
 			w.calls.Go(func() {
-				reply, _ := w.transport.Deliver(w.messages, c.Run, w.cfg.Process, &c.Delivery)
+				reply, err := w.transport.Deliver(w.messages, c.Run, w.cfg.Process, &c.Delivery)
+				w.noteFailure(err)
 				w.input(func(to *core.Core, now time.Duration) { to.Receipted(now, c.Run, c.Number, reply) })
 			})
 		case core.Search:
@@ -207,6 +210,38 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 		w.leave()
 	} else if next := w.core.Next(); next != core.Never {
 		w.timer.Reset(next - now)
+	}
+}
+
+// warnEvery is the least time between two warnings about messages that got no reply.
+const warnEvery = time.Minute
+
+// failures counts the messages that got no reply since the last warning.
+type failures struct {
+	mu    sync.Mutex
+	since time.Time // of the first of them
+	count int
+}
+
+// noteFailure logs why a message got no reply, and warns once a minute while messages fail.
+func (w *Worker) noteFailure(err error) {
+	if err == nil || w.messages.Err() != nil {
+		return
+	}
+	w.cfg.Log.Debug().Err(err).Msg("a message to a coordinator got no reply")
+	f := &w.failures
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if f.count == 0 {
+		f.since = now
+	}
+	f.count++
+	if waited := now.Sub(f.since); waited >= warnEvery {
+		text := fmt.Sprintf("%s to coordinators got no reply in %v; the last: %v",
+			humanize.Plural(f.count, "message"), waited.Round(time.Second), err)
+		w.cfg.Log.Warn().Err(err).Int("messages", f.count).Str(humanize.LogField, text).Msg("no replies")
+		f.count = 0
 	}
 }
 

@@ -195,7 +195,7 @@ func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *q
 			r.delivered.notBefore = now + refreshAfter
 		} else {
 			for i, receipt := range reply.Receipts {
-				if !receipt.Recorded {
+				if !receipt.Recorded && receipt.Refused != queens.RunHasEnded {
 					c.note(r, true, "the coordinator refuses the result of "+r.results[i].Counted.String()+": "+receipt.Refused)
 				}
 			}
