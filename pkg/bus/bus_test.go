@@ -129,7 +129,7 @@ func TestRequests(t *testing.T) {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
 	// An empty request, as a person may send it, also gets the snapshot.
-	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":7`) {
+	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":8`) {
 		t.Errorf("an empty status request: %v", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestAnnouncements(t *testing.T) {
 	stop()
 	n := 0
 	for range len(log) {
-		n += strings.Count(<-log, "protocol version 9, this program version 7")
+		n += strings.Count(<-log, "protocol version 9, this program version 8")
 	}
 	if n != 1 {
 		t.Errorf("the other version is logged %d times", n)

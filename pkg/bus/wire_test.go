@@ -46,7 +46,7 @@ var (
 func someSnapshot() *queens.Snapshot {
 	return &queens.Snapshot{
 		Run: "r", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 5, Done: 2, Solutions: (*queens.Decimal)(big.NewInt(40)),
-		WorkerList: []queens.Worker{{Machine: "m", Process: "p", Threads: 2}},
+		WorkerList: []queens.Worker{{Machine: "m", Process: "p", Threads: 2}}, Live: &queens.Live{Workers: 1},
 	}
 }
 
@@ -123,7 +123,7 @@ func TestVersions(t *testing.T) {
 	for name, decode := range decoders {
 		var version *VersionError
 		if err := decode([]byte{1 << 3, Protocol + 1, 0xff}); !errors.As(err, &version) || version.Version != Protocol+1 ||
-			!strings.Contains(err.Error(), "version 8") || !strings.Contains(err.Error(), "version 7") {
+			!strings.Contains(err.Error(), "version 9") || !strings.Contains(err.Error(), "version 8") {
 			t.Errorf("%s of another version: %v", name, err)
 		}
 		for _, data := range [][]byte{nil, {0x80}, {1 << 3}, {2 << 3, Protocol}, {1<<3 | 2, 1, Protocol}} {

@@ -29,6 +29,7 @@ type Wire interface {
 	Announce(a *queens.Announcement) error
 	Announcements(hear func(queens.Announcement)) (stop func(), err error)
 	Connected() bool
+	Problem() string // why there is no connection; empty while there is one
 	MaxPayload() int // of the server, in bytes; 0 before the first connection
 }
 
@@ -262,6 +263,9 @@ func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 // snapshot makes the latest snapshot. A snapshot with a total says what confirms the total.
 func (s *Coordinator) snapshot(now time.Duration) {
 	latest := s.core.Snapshot(now)
+	if w := latest.Waits; w != nil && w.Reason == queens.NoServer {
+		w.Why = s.Wire.Problem()
+	}
 	if total := (*big.Int)(latest.Total); total != nil {
 		latest.SetTotal(total, s.State.Confirmation(total))
 	}

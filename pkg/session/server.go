@@ -4,8 +4,11 @@ import (
 	"crypto/rand"
 	"fmt"
 
+	"github.com/rs/zerolog"
+
 	"nqueens/pkg/bus"
 	"nqueens/pkg/bus/natsserver"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
 )
 
@@ -24,12 +27,16 @@ type server struct {
 func (s *Session) connect() (*server, error) {
 	if s.cfg.Server != nil {
 		options := *s.cfg.Server
-		options.Log = s.cfg.Log
+		options.Log, options.Wait = s.cfg.Log, true
 		b, err := bus.Connect(options)
 		if err != nil {
 			return nil, err
 		}
-		return &server{bus: b, worker: options, name: "server " + b.Server(), url: options.URL}, nil
+		worker := options
+		worker.Log = options.Log.Level(zerolog.ErrorLevel) // the coordinator's connection says it
+		return &server{
+			bus: b, worker: worker, name: "server " + b.Server(), url: options.URL, join: s.cfg.Join,
+		}, nil
 	}
 	v := &server{alone: s.cfg.Listen == "", name: "server in this process"}
 	config := natsserver.Config{Listen: s.cfg.Listen, Log: s.cfg.Log}
@@ -55,7 +62,7 @@ func (s *Session) connect() (*server, error) {
 			v.embedded.Stop()
 			return nil, fmt.Errorf("the join token: %w", err)
 		}
-		v.url, v.join = token.URLs(), "worker --join "+path
+		v.url, v.join = token.URLs(), humanize.Command("worker", "--join", path)
 		v.name = "server in this process, at " + s.cfg.Listen
 	}
 	options.InProcess, v.worker.InProcess = v.embedded, v.embedded
