@@ -17,6 +17,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator/core"
+	"nqueens/pkg/durable"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -325,7 +326,7 @@ func (s *Coordinator) write() {
 		}
 		err := core.Commit(s.Log, s.writes.take(math.MaxInt), s.onceOnDisk)
 		if err != nil {
-			s.tellLoop(fmt.Errorf("%w: free the disk, then resume the run", err))
+			s.tellLoop(fmt.Errorf("%w: %s, then resume the run", err, durable.Advice(err)))
 		}
 	}
 }

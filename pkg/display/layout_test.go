@@ -200,9 +200,9 @@ func FuzzLayout(f *testing.F) {
 			Run: id, N: int(number % 33), Symmetry: queens.Symmetry(name), State: queens.State(note), Placed: make([]queens.Square, kind),
 			Done: number, Tasks: number / 3, WorkDone: queens.Fraction(work), Elapsed: lasting(time.Duration(age)),
 			TimeToGo: &queens.TimeToGo{Least: lasting(time.Duration(age / 2)), Most: lasting(time.Duration(age))},
-			Live:   &queens.Live{Rate: rate, Workers: workers, Threads: int(number % 1e9), IdleThreads: int(kind)},
-			Checks: &queens.Checks{Recounting: number % 2, Disputes: uint64(kind), Banned: make([]queens.Ban, kind%3)},
-			Waits:  &queens.Wait{Reason: queens.NoServer, Why: note, Help: name},
+			Live:     &queens.Live{Rate: rate, Workers: workers, Threads: int(number % 1e9), IdleThreads: int(kind)},
+			Checks:   &queens.Checks{Recounting: number % 2, Disputes: uint64(kind), Banned: make([]queens.Ban, kind%3)},
+			Waits:    &queens.Wait{Reason: queens.NoServer, Why: note, Help: name},
 		}
 		if kind&1 == 0 {
 			s.Solutions = (*queens.Decimal)(new(big.Int).Lsh(big.NewInt(age), uint(kind)))

@@ -78,11 +78,22 @@ func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger
 		switch {
 		case errors.Is(err, fs.ErrExist): // by chance another run got the name in this second
 		case err != nil:
-			return nil, nil, fmt.Errorf("%w: %w", ErrFolder, err)
+			return nil, nil, s.notCreated(h.Run, err)
 		default:
 			return l, ledger.NewState(&h), nil
 		}
 	}
+}
+
+// notCreated removes what is left of a run that could not be created, and returns why it could not. The error wraps
+// [queens.ErrIncomplete] if there is no room: with room, the same command counts.
+func (s *Store) notCreated(run string, err error) error {
+	_ = os.RemoveAll(s.Folder(run)) // its name was free
+	err = fmt.Errorf("%w: %w: %s", ErrFolder, err, durable.Advice(err))
+	if durable.IsFull(err) {
+		err = fmt.Errorf("%w: %w", queens.ErrIncomplete, err)
+	}
+	return err
 }
 
 // Open opens the ledger of a run for writing. The error wraps [ErrNoRun], says that the name is invalid, or comes from the
