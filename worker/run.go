@@ -83,7 +83,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	}
 	defer b.Close()
 	w := worker.New(worker.Config{
-		Process: process, Version: cli.Version(), Kernel: k, Threads: threads, IdleExit: o.idle, Log: app.Log,
+		Process: process, Version: cli.Version(), Kernel: k, Threads: threads, IdleExit: o.idle, Log: app.Log, Problem: b.Problem,
 	}, b)
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
@@ -93,7 +93,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 			s := w.Stats()
 			return page.Worker{
 				Machine: process.Machine, Process: process.Name, Kernel: k.Name, Version: cli.Version(), Threads: threads,
-				Busy: s.Busy, Tasks: s.Tasks, Connected: b.Connected(),
+				Busy: s.Busy, Tasks: s.Tasks, Connected: b.Connected(), Waits: w.Waits(s),
 			}
 		})
 		if err != nil {

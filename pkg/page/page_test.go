@@ -239,13 +239,17 @@ func TestMetrics(t *testing.T) {
 
 // A worker answers with a line for people, its metrics, and its health.
 func TestWorker(t *testing.T) {
-	worker := Worker{Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234}
+	worker := Worker{
+		Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234,
+		Waits: &queens.Wait{Reason: queens.NoServer, Why: "the server is full"},
+	}
 	s, err := ListenWorker("127.0.0.1:0", func() Worker { return worker })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"":        "worker node-17/a1, kernel avx2, version v1: 8 threads, 7 busy, 1,234 tasks counted, not connected\n",
+		"":        "worker node-17/a1, kernel avx2, version v1: 8 threads, 7 busy, 1,234 tasks counted, not connected; waiting for a server: " +
+			"the server is full; what helps: start the server, or correct its address\n",
 		"healthz": "ok\n",
 		"metrics": workerMetrics(worker),
 	} {

@@ -5,14 +5,16 @@ import (
 	"net/http"
 
 	"nqueens/pkg/humanize"
+	"nqueens/pkg/queens"
 )
 
 // Worker is what the page of a worker shows.
 type Worker struct {
 	Machine, Process, Kernel, Version string
-	Threads, Busy                     int    // all threads, and the threads that search
-	Tasks                             uint64 // counted since the start
-	Connected                         bool   // to a NATS server
+	Threads, Busy                     int          // all threads, and the threads that search
+	Tasks                             uint64       // counted since the start
+	Connected                         bool         // to a NATS server
+	Waits                             *queens.Wait // nil if it searches
 }
 
 // ListenWorker opens an address for a worker. It answers / with a line for people, /metrics with the metrics, and
@@ -22,6 +24,9 @@ func ListenWorker(address string, status func() Worker) (*Server, error) {
 	routes.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		s := status()
 		connection := map[bool]string{true: "connected", false: "not connected"}[s.Connected]
+		if s.Waits != nil {
+			connection += "; " + s.Waits.Sentence()
+		}
 		text(w, "text/plain", fmt.Sprintf("worker %s/%s, kernel %s, version %s: %s, %s busy, %s counted, %s\n",
 			s.Machine, s.Process, s.Kernel, s.Version, humanize.Plural(s.Threads, "thread"), humanize.Int(s.Busy),
 			humanize.Plural(s.Tasks, "task"), connection))
@@ -42,6 +47,10 @@ func workerMetrics(s Worker) string {
 	m.add("nqueens_worker_connected", "1 while there is a connection to a NATS server, else 0.", oneIf[s.Connected])
 	m.add("nqueens_worker_threads", "Threads of the worker.", float64(s.Threads))
 	m.add("nqueens_worker_busy_threads", "Threads that search.", float64(s.Busy))
+	if s.Waits != nil {
+		m.add("nqueens_worker_waiting", "1 while the worker waits; the label says for what. Absent while it searches.", 1,
+			"for", string(s.Waits.Reason))
+	}
 	m.add("nqueens_worker_tasks_total", "Tasks that the worker counted.", float64(s.Tasks))
 	return m.String()
 }

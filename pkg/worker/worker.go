@@ -39,7 +39,9 @@ type Config struct {
 	Threads int // at least 1: they search, or serve the device of the kernel
 	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random. AtOnce is for the worker
 	// in the coordinator's process.
-	AtOnce   bool
+	AtOnce bool
+	// Problem, if it is set, returns why there is no connection to a server, or "" while there is one.
+	Problem  func() string
 	IdleExit time.Duration // ends the worker when it has held nothing for that long; 0 never does
 	Log      zerolog.Logger
 }
@@ -160,13 +162,14 @@ func (w *Worker) log(last core.Stats) core.Stats {
 	state, text := "working", fmt.Sprintf("%s in %v; %d of %s search for %s", humanize.Plural(tasks, "task"), logEvery,
 		s.Busy, humanize.Plural(w.cfg.Threads, "thread"), strings.Join(s.Runs, ", "))
 	if s.Reason != "" {
-		state, text = "idle", "idle: "+s.Reason
+		wait := w.Waits(s)
+		state, text = "idle", "idle: "+wait.Sentence()
 	}
 	if s.Results > 0 {
 		text += fmt.Sprintf("; %s without a receipt", humanize.Plural(s.Results, "result"))
 	}
 	w.cfg.Log.Info().Uint64("tasks", tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).Int("undelivered", s.Results).
-		Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, text).Msg(state)
+		Strs("runs", s.Runs).Str("for", string(s.Reason)).Str(humanize.LogField, text).Msg(state)
 	return s
 }
 
@@ -250,6 +253,19 @@ func (w *Worker) Stats() core.Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.core.Stats(time.Since(w.began))
+}
+
+// Waits returns for what a worker with these stats waits, or nil if it searches.
+func (w *Worker) Waits(s core.Stats) *queens.Wait {
+	if s.Reason == "" {
+		return nil
+	}
+	if w.cfg.Problem != nil {
+		if why := w.cfg.Problem(); why != "" {
+			return &queens.Wait{Reason: queens.NoServer, Why: why}
+		}
+	}
+	return &queens.Wait{Reason: s.Reason, Why: s.Why}
 }
 
 // NewProcess returns a process on a machine, with a random name.
