@@ -248,7 +248,7 @@ func TestWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"":        "worker node-17/a1, kernel avx2, version v1: 8 threads, 7 busy, 1,234 tasks counted, not connected; waiting for a server: " +
+		"": "worker node-17/a1, kernel avx2, version v1: 8 threads, 7 busy, 1,234 tasks counted, not connected; waiting for a server: " +
 			"the server is full; what helps: start the server, or correct its address\n",
 		"healthz": "ok\n",
 		"metrics": workerMetrics(worker),

@@ -184,7 +184,7 @@ func TestServerComesLater(t *testing.T) {
 		p.Config.Server = &bus.Options{URL: "nats://" + address}
 		stop := errors.New("stopped")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		defer cancel(nil)
+		t.Cleanup(func() { cancel(nil) })
 		waited := false
 		p.OnSnapshot = func(s *queens.Snapshot) {
 			p.last = *s
