@@ -32,7 +32,7 @@ func newCluster(t *testing.T, files ...string) *cluster {
 	c := &cluster{
 		t: t, project: fmt.Sprintf("nqtest-%s-%d", strings.ToLower(t.Name()), os.Getpid()),
 		files:     append([]string{"docker-compose.yml"}, files...),
-		variables: map[string]string{"PAGE": "127.0.0.1:0", "NQUEENS_KERNEL": "generic"},
+		variables: map[string]string{"PAGE": "127.0.0.1:0", "LINGER": "0s", "NQUEENS_KERNEL": "generic"},
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -274,14 +274,48 @@ func TestForeground(t *testing.T) {
 	})
 }
 
-// With deploy/gpu.yml, the workers are built for GPUs, and their containers get all GPUs. The test starts no container, because
-// there may be no GPU.
+// After the total, the page stays for an hour, and the next command ends it.
+func TestPageStays(t *testing.T) {
+	c := newCluster(t)
+	delete(c.variables, "LINGER")
+	c.variables["N"] = "12"
+	c.compose("up", "--build", "--detach")
+	eventually(t, "the total is in the log", func() bool { return strings.HasSuffix(c.log("coordinator"), "\n14200") })
+	if s := c.snapshot(); s.State != "complete" {
+		t.Errorf("the page says %q after the total", s.State)
+	}
+	c.compose("stop")
+	if code := c.inspect(c.containers("coordinator")[0]).State.ExitCode; code != 0 {
+		t.Errorf("a coordinator with a total exits with %d", code)
+	}
+}
+
+// With deploy/gpu.yml, the worker is built for GPUs and gets all. The test starts no container, because there may be no GPU.
 func TestGPU(t *testing.T) {
 	c := newCluster(t, "deploy/gpu.yml")
 	config := c.compose("config", "--format", "json")
-	for _, part := range []string{`"target": "worker-opencl"`, `"NQUEENS_KERNEL": "opencl:0"`, `"driver": "nvidia"`} {
+	for _, part := range []string{`"target": "worker-opencl"`, `"NQUEENS_KERNEL": "opencl"`, `"driver": "nvidia"`, `"count": -1`} {
 		if !strings.Contains(config, part) {
 			t.Errorf("%s is missing in %s", part, config)
+		}
+	}
+}
+
+// Docker's classic builder builds all images. In the other tests BuildKit builds them.
+func TestClassicBuilder(t *testing.T) {
+	c := newCluster(t)
+	c.variables["DOCKER_BUILDKIT"] = "0"
+	for _, target := range []string{"coordinator", "worker", "worker-opencl"} {
+		image := c.project + "-classic-" + target
+		c.docker("build", "--target", target, "--tag", image, "--build-arg", "VERSION=v1.2.3", "--build-arg", "COMMIT=0123456789ab",
+			"--build-arg", "OPENCL_BASE="+c.project+"-classic-worker", ".")
+		t.Cleanup(func() { c.docker("image", "rm", "--force", image) })
+		if target == "worker-opencl" {
+			continue // this base has no glibc
+		}
+		said := c.docker("run", "--rm", image, "version")
+		if !strings.Contains(said, "version v1.2.3\ncommit 0123456789ab,") {
+			t.Errorf("%s says %q", target, said)
 		}
 	}
 }

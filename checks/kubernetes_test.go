@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,16 +48,20 @@ func decode(manifest []byte) (objects []runtime.Object, err error) {
 	}
 }
 
-// manifest returns the objects of deploy/kubernetes.yaml. It also returns the templates of the pods, by the names of the
-// Deployments and Jobs that make these.
+// manifest returns the objects of deploy/kubernetes.yaml and kubernetes-gpu.yaml. It also returns the templates of the pods, by the
+// names of the Deployments and Jobs that make these.
 func manifest(t *testing.T) (objects []runtime.Object, pods map[string]*corev1.PodTemplateSpec) {
 	t.Helper()
-	text, err := os.ReadFile("../deploy/kubernetes.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if objects, err = decode(text); err != nil {
-		t.Fatal(err)
+	for _, file := range []string{"kubernetes.yaml", "kubernetes-gpu.yaml"} {
+		text, err := os.ReadFile("../deploy/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, err := decode(text)
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		objects = append(objects, decoded...)
 	}
 	pods = make(map[string]*corev1.PodTemplateSpec)
 	for _, object := range objects {
@@ -67,8 +72,8 @@ func manifest(t *testing.T) (objects []runtime.Object, pods map[string]*corev1.P
 			pods[object.Name] = &object.Spec.Template
 		}
 	}
-	if len(pods) != 3 {
-		t.Fatalf("%d kinds of pods, want nats, coordinator and worker", len(pods))
+	if len(pods) != 4 {
+		t.Fatalf("%d kinds of pods, want nats, coordinator, worker and worker-gpu", len(pods))
 	}
 	return objects, pods
 }
@@ -193,6 +198,26 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
+// A pod for a GPU gets one, and uses it. It can write only to the folder in which drivers keep compiled kernels.
+func TestGPUPod(t *testing.T) {
+	_, pods := manifest(t)
+	pod := pods["worker-gpu"].Spec
+	c := pod.Containers[0]
+	gpus := c.Resources.Limits["nvidia.com/gpu"]
+	if gpus.Value() != 1 || !slices.Contains(c.Args, "opencl") {
+		t.Errorf("it gets %v GPUs and has the arguments %q", &gpus, c.Args)
+	}
+	dockerfile, err := os.ReadFile("../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mount := c.VolumeMounts[0]
+	if pod.Volumes[0].EmptyDir == nil || mount.Name != pod.Volumes[0].Name ||
+		!strings.Contains(string(dockerfile), " CUDA_CACHE_PATH="+mount.MountPath+" ") {
+		t.Errorf("it mounts %+v, of %+v", mount, pod.Volumes[0])
+	}
+}
+
 // The example of an autoscaler scales the workers of the manifest. The test does not know KEDA's types.
 func TestAutoscale(t *testing.T) {
 	_, pods := manifest(t)
@@ -213,10 +238,14 @@ func TestAutoscale(t *testing.T) {
 // Coordinator and worker have each flag that the manifest gives them, and a flag for each variable NQUEENS_* that it sets.
 func TestPodsUseFlagsThatExist(t *testing.T) {
 	_, pods := manifest(t)
-	for name, words := range map[string][]string{"coordinator": {"count", "--help"}, "worker": {"--help"}} {
-		help := output(t, name, "--help") + output(t, name, words...) // the first has the flags of all commands
+	for name, words := range map[string][]string{
+		"coordinator": {"coordinator", "count"}, "worker": {"worker"}, "worker-gpu": {"worker"},
+	} {
+		program := words[0]
+		// The first text has the flags of all commands.
+		help := output(t, program, "--help") + output(t, program, append(words[1:], "--help")...)
 		c := pods[name].Spec.Containers[0]
-		if !strings.HasPrefix(c.Image, "nqueens-"+name) {
+		if !strings.HasPrefix(c.Image, "nqueens-"+program) {
 			t.Errorf("%s has the image %s", name, c.Image)
 		}
 		used := c.Args

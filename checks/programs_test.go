@@ -65,7 +65,7 @@ func without(environment []string) (rest []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
 		ours := strings.HasPrefix(name, "NQUEENS_") || strings.HasPrefix(name, "COMPOSE_")
-		if !ours && !slices.Contains([]string{"N", "WORKERS", "PAGE", "NATS", "UID"}, name) {
+		if !ours && !slices.Contains([]string{"N", "WORKERS", "PAGE", "LINGER", "NATS", "UID"}, name) {
 			rest = append(rest, variable)
 		}
 	}

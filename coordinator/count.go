@@ -33,8 +33,8 @@ func (o *countFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if there is one of the same count")
 	cli.Int(flags, &o.depth, "depth", 0, 0, queens.MaxN, "make a task of each way to place queens on `ROWS` rows").Hidden = true
 	cli.Heading(flags, "What to count", "symmetry")
-	cli.Int(flags, &o.redundancy, "redundancy", 1, 1, ledger.MaxRedundancy, "count each task on `R` machines, which must agree")
-	shareFlag(flags, &o.spotCheck, "spot-check", "with R = 1, let a second machine count this `SHARE` of the tasks")
+	cli.Int(flags, &o.redundancy, "redundancy", 1, 1, ledger.MaxRedundancy, "let `R` witnesses, which are invited users or else machines, count each task")
+	shareFlag(flags, &o.spotCheck, "spot-check", "with R = 1, let a second witness count this `SHARE` of the tasks")
 	cli.Heading(flags, "Trust", "redundancy")
 	o.sessionFlags.register(flags)
 }
@@ -62,7 +62,7 @@ func (o *countFlags) job(n int) (job session.Job, err error) {
 	}
 	if _, published := queens.KnownTotal(n); !published && len(job.Placed) == 0 && !o.flags.Changed("redundancy") {
 		return job, cli.Usagef("no total is published for N = %d: "+
-			"say with --redundancy how many machines must agree on each task; 2 is good, 1 trusts each machine", n)
+			"say with --redundancy how many witnesses must agree on each task; 2 is good, 1 trusts each machine", n)
 	}
 	return job, nil
 }
@@ -75,7 +75,7 @@ func countCommand(app *cli.App) *cobra.Command {
 		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks another. The same command
 resumes an interrupted count. If the count is complete, it audits the ledger and prints the total again. Without N,
 it resumes the newest unfinished run, or prints the newest total. The log says what confirms the total:
-"published", "redundant" (machines agree on every task), "sampled" (on some tasks) or "none".`,
+"published", "redundant" (two witnesses agree on every task), "sampled" (on some tasks) or "none".`,
 		Example: `  coordinator count 18
   coordinator count 8 --place 0,3
   coordinator count 20 --listen 0.0.0.0:4222
@@ -103,6 +103,7 @@ it resumes the newest unfinished run, or prints the newest total. The log says w
 		},
 	}
 	o.register(cmd.Flags())
+	cli.ShowExitCodes(cmd)
 	return cmd
 }
 
@@ -149,5 +150,6 @@ say with which workers, and what is printed.`,
 	o.registerUnique(cmd.Flags())
 	cli.Heading(cmd.Flags(), "What to count", "unique")
 	o.register(cmd.Flags())
+	cli.ShowExitCodes(cmd)
 	return cmd
 }

@@ -339,7 +339,7 @@ func (l *lab) liars(honest int, flags ...string) {
 
 func (l *lab) banned() (machines []string) {
 	for _, b := range l.run().Bans() {
-		machines = append(machines, b.Machine)
+		machines = append(machines, b.Machine.String())
 	}
 	return machines
 }

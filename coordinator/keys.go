@@ -19,8 +19,7 @@ func keysCommand() *cobra.Command {
 		Short: "Write the configuration of a NATS server, and the tokens to join it",
 		Long: `Write to DIR a configuration and a certificate for a nats-server, and the token files with which a coordinator,
 workers and watchers join it. Existing tokens stay valid, and their files get the new names. With --renew all
-tokens are made again, and the old ones no longer work. The comments of nats.conf say how to bind a machine's
-name to a user.`,
+tokens are made again, and the old ones no longer work. coordinator invite NAME --keys DIR adds a user.`,
 		Example: `  coordinator keys keys --host 192.0.2.1
   (cd keys && nats-server -c nats.conf)
   coordinator count 20 --join keys/coordinator.token

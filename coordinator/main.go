@@ -32,11 +32,11 @@ this machine with one command, or with workers on many. An interrupted count res
   coordinator runs`,
 	}
 	app := cli.NewApp(root)
-	app.Add("Count", countCommand(app), estimateCommand(), solveCommand(app))
+	app.Add("Count", countCommand(app), estimateCommand(app), solveCommand(app))
 	app.Add("Runs", runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app),
 		ledgerCommand(), reportCommand(), rmCommand(app))
 	formats := fmt.Sprintf("protocol %d, ledger format %d", bus.Protocol, ledger.Format)
-	app.Add("Others", keysCommand(), healthCommand(), recountCommand(), cli.VersionCommand(app, formats))
+	app.Add("Others", inviteCommand(), keysCommand(), healthCommand(), recountCommand(), cli.VersionCommand(app, formats))
 	return root, app
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"nqueens/pkg/cli"
 	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/join"
 	"nqueens/pkg/testkit"
@@ -16,9 +17,23 @@ func TestMain(m *testing.M) { clitest.Main(m, "coordinator", main) }
 
 func TestScripts(t *testing.T) { clitest.Scripts(t) }
 
+// TestManual makes the manual pages. scripts/release runs it.
+func TestManual(t *testing.T) {
+	root, _ := newProgram()
+	clitest.Manual(t, root)
+}
+
 func TestGeneratedFlags(t *testing.T) {
 	root, _ := newProgram()
 	testkit.Generated(t, "flags of coordinator", clitest.Flags(root, root.Commands()...))
+}
+
+func TestGeneratedExitCodes(t *testing.T) {
+	table := "| code | |\n|---|---|\n"
+	for _, c := range cli.ExitCodes() {
+		table += "| " + c.Code + " | " + c.Meaning + " |\n"
+	}
+	testkit.Generated(t, "exit codes", table)
 }
 
 // The command to resume a run has the flags that its ledger does not store, and no password.

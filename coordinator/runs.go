@@ -35,7 +35,7 @@ func runsCommand(app *cli.App) *cobra.Command {
 		SuggestFor: []string{"list", "ls", "status", "ps"},
 		Short:      "List the runs on this machine, or those on a server",
 		Long: `List the runs under --data, the newest first, each with its start, the time that it took, and its total or the
-part of its work that is done. An "interrupted" run has lost its coordinator: coordinator resume goes on with
+part of its work that is done. An "interrupted" run has lost its coordinator: the command resume goes on with
 it. With --nats or --join, list the runs whose coordinators answer on that server.`,
 		Example: `  coordinator runs
   coordinator runs n20 --json

@@ -100,7 +100,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 		return cfg, err
 	}
 	cfg.Threads, cfg.Listen, cfg.Advertise, cfg.Unique = o.workers, o.listen, o.advertise, o.unique
-	cfg.Version, cfg.Log = cli.Version(), app.Log
+	cfg.Version, cfg.Host, cfg.Log = cli.Version(), cli.HostName(o.machine), app.Log
 	cfg.Flags, cfg.Resume = o.kept(), o.resume
 	cfg.Recount, err = recounter(app)
 	return cfg, err

@@ -24,7 +24,7 @@ var layers = strings.Fields(`
 
 // apart lists packages that no package in layers imports: packages for tests, and programs that are not part of the product.
 var apart = strings.Fields(`
-	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit pkg/testkit/liar
+	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit pkg/testkit/disputed pkg/testkit/liar
 	docs/check/cover`)
 
 // only maps the beginning of an import path to the packages that may import such packages.
@@ -61,11 +61,13 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// A worker does not link the server, which is megabytes of code. Only a build with the tag opencl calls C.
+// A worker does not link the server, which is megabytes of code. No program links the generator of the manual pages. Only a build
+// with the tag opencl calls C.
 func TestLinked(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "0")
 	for command, forbidden := range map[string][]string{
-		"worker": {"nats-server", "ebitengine/purego", "runtime/cgo"}, "coordinator": {"ebitengine/purego", "runtime/cgo"},
+		"worker":      {"nats-server", "cobra/doc", "ebitengine/purego", "runtime/cgo"},
+		"coordinator": {"cobra/doc", "ebitengine/purego", "runtime/cgo"},
 	} {
 		for _, linked := range list(t, "-deps", "nqueens/"+command) {
 			for _, f := range forbidden {

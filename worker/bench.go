@@ -19,7 +19,7 @@ type benchReport struct {
 	// Seconds is the time to split the board and to search it, without the start of the process.
 	Seconds  float64         `json:"seconds"`
 	Kernel   string          `json:"kernel"`   // kernel that searched
-	Threads  int             `json:"threads"`  // threads that searched
+	Threads  int             `json:"threads"`  // threads or devices that searched
 	Symmetry queens.Symmetry `json:"symmetry"` // "full", "mirror" or "none"
 }
 
@@ -40,8 +40,12 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 			if err != nil {
 				return err
 			}
+			k, counters, err := search.together()
+			if err != nil {
+				return err
+			}
 			start := time.Now()
-			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: search.kernel, Threads: search.threadCount()}
+			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: k, Threads: counters}
 			total, err := count.Run(cmd.Context(), job)
 			if err != nil {
 				return err

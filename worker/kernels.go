@@ -26,7 +26,7 @@ func kernelsCommand(app *cli.App) *cobra.Command {
 		Short: "List the kernels that this machine can run, the fastest first",
 		Long: `List the kernels that this machine can run. A kernel is an implementation of the search; --kernel auto selects
 the first one, which is the fastest. The kernel generic runs on any machine. A worker that was built with OpenCL
-also lists the devices of this machine, which auto never selects.`,
+also lists the devices of this machine, the fastest GPU first. auto never selects them, --kernel opencl all GPUs.`,
 		Example: `  worker kernels
   worker kernels --json`,
 		Args: cobra.NoArgs,
@@ -38,6 +38,8 @@ also lists the devices of this machine, which auto never selects.`,
 			devices, err := opencl.Devices()
 			if err != nil {
 				app.Log.Warn().Err(err).Msg("no device is listed")
+			} else if err := opencl.LeftOut(); err != nil {
+				app.Log.Warn().Err(err).Msg("devices of a driver may be missing in the list")
 			}
 			for i, d := range devices {
 				list = append(list, listedKernel{Kernel: fmt.Sprint(opencl.Prefix, i), Device: d})

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -14,7 +14,6 @@ import (
 	"nqueens/pkg/durable"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
-	"nqueens/pkg/kernel"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/worker"
@@ -29,14 +28,15 @@ type runFlags struct {
 	idle    time.Duration
 }
 
-// runCommand is the command of the program itself: it runs a worker. *app is set before the command runs.
+// runCommand is the command of the program itself: it runs a worker. *app is set before the command
+// runs.
 func runCommand(app **cli.App) *cobra.Command {
 	var o runFlags
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Count for the coordinators on a NATS server",
 		Long: `Count for the coordinators on a NATS server until stopped. Without --join and --nats, the worker uses the token
-that coordinator count --listen of the same user has made. It waits until a server and a coordinator are there.
+of a coordinator that the same user has started with --listen. It waits until a server and a coordinator are there.
 On Ctrl-C or SIGTERM it delivers what is counted and gives the rest back, within two seconds. What a
 killed worker has not delivered is counted again.`,
 		Example: `  worker
@@ -44,6 +44,7 @@ killed worker has not delivered is counted again.`,
   worker --nats nats://127.0.0.1:4222 --threads 4`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), *app) },
 	}
+	cli.ShowExitCodes(cmd, "3", "4")
 	flags := cmd.Flags()
 	o.search.register(cmd)
 	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine for redundancy (default the boot id of its kernel)")
@@ -56,24 +57,34 @@ killed worker has not delivered is counted again.`,
 }
 
 func (o *runFlags) run(ctx context.Context, app *cli.App) error {
-	k, threads := o.search.kernel, o.search.threadCount()
 	machine, err := cli.MachineName(o.machine)
 	if err != nil {
 		return err
 	}
-	process := worker.NewProcess(machine)
-	options, err := o.options(process, app.Log)
+	options, err := o.options(app.Log)
 	if err != nil {
 		return err
 	}
-	if err := kernel.SelfTest(ctx, k); err != nil {
+	process := worker.NewProcess(queens.Machine{
+		User: cmp.Or(options.User, queens.WorkerUser), Name: machine,
+	})
+	options.Process = process
+	parts, note, err := o.search.parts()
+	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("worker %s on machine %s starts: %s, kernel %s",
-		process.Name, machine, humanize.Plural(threads, "thread"), k.Name)
-	app.Log.Info().Str("version", cli.Version()).Str("machine", machine).Str("process", process.Name).Str("kernel", k.Name).
-		Int("threads", threads).Str(humanize.LogField, text).Msg("worker starts")
-	if cores := cli.Cores(); threads > cores {
+	if note != "" {
+		app.Log.Warn().Msg(note)
+	}
+	config := worker.Config{
+		Process: process, Host: cli.HostName(o.machine), Version: cli.Version(), IdleExit: o.idle, Log: app.Log,
+	}
+	t := &team{parts: parts, config: config}
+	failed, err := t.test(ctx)
+	if err != nil {
+		return err
+	}
+	if threads, cores := parts[len(parts)-1].threads, cli.Cores(); threads > cores {
 		app.Log.Warn().Int("threads", threads).Int("cores", cores).
 			Msg("more threads than this machine has cores: they take turns, and the worker is not faster")
 	}
@@ -82,19 +93,15 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		return err
 	}
 	defer b.Close()
-	w := worker.New(worker.Config{
-		Process: process, Version: cli.Version(), Kernel: k, Threads: threads, IdleExit: o.idle, Log: app.Log, Problem: b.Problem,
-	}, b)
+	t.transport, t.config.Problem = b, b.Problem
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.http != "" {
 		p, err := page.ListenWorker(o.http, func() page.Worker {
-			s := w.Stats()
-			return page.Worker{
-				Machine: process.Machine, Process: process.Name, Kernel: k.Name, Version: cli.Version(), Threads: threads,
-				Busy: s.Busy, Tasks: s.Tasks, Connected: b.Connected(), Waits: w.Waits(s),
-			}
+			s := t.status()
+			s.Connected = b.Connected()
+			return s
 		})
 		if err != nil {
 			return err
@@ -104,14 +111,14 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	group.Go(func() error { return b.Wait(ctx) })
 	group.Go(func() error {
 		defer stop()
-		return w.Run(ctx)
+		return t.run(ctx, failed)
 	})
 	return group.Wait()
 }
 
-// options returns how to connect: as the flags say, or else with the token that coordinator count --listen of the same user has
-// made.
-func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options bus.Options, err error) {
+// options returns how to connect: as the flags say, or else with the token that coordinator count
+// --listen of the same user has made.
+func (o *runFlags) options(log zerolog.Logger) (options bus.Options, err error) {
 	if !o.server.IsSet() {
 		state, err := durable.StateFolder()
 		if err != nil {
@@ -120,13 +127,14 @@ func (o *runFlags) options(process queens.Process, log zerolog.Logger) (options 
 		path, there := join.Own(state)
 		if !there {
 			return options, cli.Usagef("there is no token %s: "+
-				"start coordinator count N --listen on this machine, or name a server with --join FILE or --nats URL", path)
+				"start %s count N --listen on this machine, or name a server with --join FILE or --nats URL",
+				path, humanize.Program("coordinator"))
 		}
 		o.server.Join = path
 	}
-	if options, err = o.server.Connection("nqueens worker " + process.Machine); err != nil {
+	if options, err = o.server.Connection("nqueens worker"); err != nil {
 		return options, cli.Usagef("%w", err)
 	}
-	options.Wait, options.Log, options.Process = true, log, process
+	options.Wait, options.Log = true, log
 	return options, nil
 }

@@ -15,38 +15,70 @@ import (
 // searchFlags are the flags of every command that counts.
 type searchFlags struct {
 	threads int
-	kernel  kernel.Kernel
+	asked   func() bool // reports whether --threads was given
+	name    string      // of the kernel
 }
 
 func (o *searchFlags) register(cmd *cobra.Command) {
-	cli.Threads(cmd.Flags(), &o.threads, "threads", 1, cli.MaxThreads, "count on `T` threads")
-	cli.Checked(cmd.Flags(), "kernel", kernel.Auto,
-		"search with this `KERNEL`: auto is the fastest of the processor, worker kernels lists all", o.setKernel)
-	names := cobra.FixedCompletions(kernel.Names(), cobra.ShellCompDirectiveNoFileComp)
+	flags := cmd.Flags()
+	cli.Threads(flags, &o.threads, "threads", 1, cli.MaxThreads, "count on `T` threads")
+	o.asked = func() bool { return flags.Changed("threads") }
+	cli.Checked(flags, "kernel", kernel.Auto,
+		"search with this `KERNEL`: auto is the fastest of the processor, opencl all GPUs, the command kernels lists all", o.setKernel)
+	names := cobra.FixedCompletions(append(kernel.Names(), opencl.All), cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("kernel", names) // fails only for unknown flags
 }
 
-// setKernel sets the kernel that has the given name. It loads no driver: a device that does not exist is an error only when its
-// kernel runs.
-func (o *searchFlags) setKernel(name string) (err error) {
+// setKernel sets the name of the kernel. It loads no driver: a device that does not exist is an
+// error only when its kernel runs.
+func (o *searchFlags) setKernel(name string) error {
 	switch {
-	case strings.HasPrefix(name, opencl.Prefix):
-		if o.kernel, err = opencl.Kernel(name); err != nil {
+	case opencl.Selects(name):
+		if err := opencl.Validate(name); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-	case slices.Contains(kernel.Names(), name):
-		o.kernel, err = kernel.Choose(name)
-	default:
-		err = fmt.Errorf("must be one of %s, or a device such as %s0, not %q",
-			strings.Join(kernel.Names(), ", "), opencl.Prefix, name)
+	case !slices.Contains(kernel.Names(), name):
+		return fmt.Errorf("must be one of %s, %s for all GPUs, or a device such as %s0, not %q",
+			strings.Join(kernel.Names(), ", "), opencl.All, opencl.Prefix, name)
 	}
-	return err
+	o.name = name
+	return nil
 }
 
-// threadCount returns the number of threads to count with: the value of --threads, but 1 for a device.
-func (o *searchFlags) threadCount() int {
-	if strings.HasPrefix(o.kernel.Name, opencl.Prefix) {
-		return 1
+// parts returns what a worker searches with: the devices that --kernel names, and the processor if --kernel names its kernel or
+// --threads was given. note is for the log, if it is not empty.
+func (o *searchFlags) parts() (parts []part, note string, err error) {
+	processor := o.name
+	if opencl.Selects(o.name) {
+		devices, n, err := opencl.Kernels(o.name)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, k := range devices {
+			parts = append(parts, part{kernel: k, threads: 1, device: true})
+		}
+		if note = n; !o.asked() {
+			return parts, note, nil
+		}
+		processor = kernel.Auto
 	}
-	return o.threads
+	k, err := kernel.Choose(processor)
+	return append(parts, part{kernel: k, threads: o.threads}), note, err
+}
+
+// together returns a kernel that counts with all devices that --kernel names, or with the threads
+// of the processor, and the number of its counters.
+func (o *searchFlags) together() (k kernel.Kernel, counters int, err error) {
+	if !opencl.Selects(o.name) {
+		k, err = kernel.Choose(o.name)
+		return k, o.threads, err
+	}
+	devices, _, err := opencl.Kernels(o.name)
+	if err != nil {
+		return kernel.Kernel{}, 0, err
+	}
+	if len(devices) == 1 {
+		return devices[0], 1, nil
+	}
+	return opencl.Together(o.name, devices), len(devices), nil
 }

@@ -17,16 +17,26 @@ func taskCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task [FILE]",
 		Short: "Count exported tasks again",
-		Long: `Count tasks again that coordinator ledger has exported. They are read from FILE, or from standard input if FILE
-is - or missing. Print a JSON line for each task, in the same order, with its count, and whether it equals the
-exported count. Exit 3 says that a count differs.`,
+		Long: `Count tasks again that the coordinator's command ledger has exported. They are read from FILE, or from standard
+input if FILE is - or missing. Print a JSON line for each task, in the same order, with its count, and whether it
+equals the exported count. Exit 3 says that a count differs.`,
 		Example: `  coordinator ledger n14-20261120-153012-ab12 | worker task --kernel generic
   worker task n14.jsonl
   grep '"task":17,' n14.jsonl | worker task`,
 		Args: cli.Arguments(0, 1, "one argument, the file to read, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := kernel.SelfTest(cmd.Context(), search.kernel); err != nil {
+			k, counters, err := search.together()
+			if err != nil {
 				return err
+			}
+			tests := 1
+			if k.AtOnce > 0 { // each counter is on another device
+				tests = counters
+			}
+			for range tests {
+				if err := kernel.SelfTest(cmd.Context(), k); err != nil {
+					return err
+				}
 			}
 			name, in := "standard input", cmd.InOrStdin()
 			if len(args) > 0 && args[0] != "-" {
@@ -37,8 +47,7 @@ exported count. Exit 3 says that a count differs.`,
 				defer func() { _ = file.Close() }() // read only: nothing is lost
 				name, in = args[0], file
 			}
-			err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), search.kernel, search.threadCount())
-			if err != nil {
+			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), k, counters); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
+	"nqueens/pkg/testkit"
 )
 
 var at = time.UnixMilli(1e12).UTC()
@@ -51,7 +53,7 @@ func countRun(t *testing.T, s queens.Symmetry, placed ...queens.Square) *counted
 		}
 		if task.ID%3 == 0 || m.ClassOf(task.ID) != m.ClassOf(task.ID-1) {
 			c.results, hashes = append(c.results, &ledger.Result{
-				Machine: "a", Process: "p", Kernel: "generic", Range: queens.Range{First: task.ID}, Searched: 3 * time.Second, At: at,
+				Machine: testkit.Machine("a"), Process: "p", Kernel: "generic", Range: queens.Range{First: task.ID}, Searched: 3 * time.Second, At: at,
 			}), nil
 		}
 		hashes = append(hashes, task.Hash())
@@ -120,6 +122,13 @@ func TestTotal(t *testing.T) {
 		"recounts that differ": {func(c *counted) records {
 			return records{c.wrong(), c.recount("avx2", 5), c.recount("generic", 0)}
 		}, queens.ErrIncomplete},
+		"the same wrong search twice": {func(c *counted) records {
+			again := c.recount("avx2", 5)
+			again.Machine = "d"
+			third := c.recount("generic", 0)
+			third.Deeper = true
+			return records{c.wrong(), c.recount("avx2", 5), again, c.recount("generic", 0), third}
+		}, nil},
 		"two of three recounts": {func(c *counted) records {
 			third := c.recount("generic", 0)
 			third.Machine, third.Deeper = "d", true
@@ -140,7 +149,7 @@ func TestTotal(t *testing.T) {
 // wrong returns the first result as machine "b" would give it, with another count of the first task.
 func (c *counted) wrong() *ledger.Result {
 	r := *c.results[0]
-	r.Machine, r.Kernel, r.Counts = "b", "avx512", slices.Clone(r.Counts)
+	r.Machine, r.Kernel, r.Counts = testkit.Machine("b"), "avx512", slices.Clone(r.Counts)
 	r.Counts[0] += 3
 	return &r
 }
@@ -232,6 +241,32 @@ func TestSampleSize(t *testing.T) {
 	}
 }
 
+// Each task can be in a sample, and samples differ. A task is in none of 64 samples of half the tasks with a probability of 2^-64.
+func TestSampleIsDrawn(t *testing.T) {
+	run := countRun(t, queens.Full)
+	for _, r := range run.results {
+		for i := range r.Counts {
+			r.Counts[i] += 7 // so that a recount names the task
+		}
+	}
+	path := run.write(t)
+	s, in, samples := sample, map[uint64]int{}, map[string]bool{}
+	s.Share = 0.5
+	for range 64 {
+		v, err := audit.Verify(t.Context(), path, s)
+		if !errors.Is(err, queens.ErrContradiction) || v.Differing != v.Recounted {
+			t.Fatal(err)
+		}
+		for _, d := range v.Differences {
+			in[d.Task]++
+		}
+		samples[fmt.Sprint(v.Differences)] = true
+	}
+	if tasks := run.header.Manifest.Tasks; uint64(len(in)) != tasks || tasks < 10 || len(samples) < 8 {
+		t.Errorf("%d of %d tasks are in a sample; %d samples differ", len(in), tasks, len(samples))
+	}
+}
+
 // An export has every task once, as the split makes it, with its count, machine and kernel. A task that is not done has
 // none of these.
 func TestExport(t *testing.T) {
@@ -256,13 +291,13 @@ func TestExport(t *testing.T) {
 			t.Fatalf("%+v %v", line, err)
 		}
 		if missing.Contains(queens.Range{First: task.ID, Tasks: 1}) {
-			if line.Count != nil || line.Machine != "" {
+			if line.Count != nil || line.User+line.Machine != "" {
 				t.Errorf("%+v", line)
 			}
 			continue
 		}
 		one, err := count.One(t.Context(), kernel.Reference(), &task)
-		isBy := line.Machine == "a" && line.Kernel == "generic" && line.Seconds > 0
+		isBy := line.User == "worker" && line.Machine == "a" && line.Kernel == "generic" && line.Seconds > 0
 		if err != nil || line.Count == nil || *line.Count != one.Count || !isBy {
 			t.Errorf("%+v, of %v, want %d, %v", line, verdict, one.Count, err)
 		}
@@ -270,7 +305,9 @@ func TestExport(t *testing.T) {
 	if err := lines.Decode(new(queens.ExportedTask)); !errors.Is(err, io.EOF) {
 		t.Error("the export has more lines than tasks")
 	}
-	ban := func(machine string) *ledger.Ban { return &ledger.Ban{Ban: queens.Ban{Machine: machine}, At: at} }
+	ban := func(machine string) *ledger.Ban {
+		return &ledger.Ban{Ban: queens.Ban{Machine: testkit.Machine(machine)}, At: at}
+	}
 	path = run.write(t, run.wrong(), run.recount("avx2", 0), ban("a"), ban("home")) // the verdict holds
 	if err := audit.Export(t.Context(), path, &out); err != nil {
 		t.Fatal(err)
@@ -286,7 +323,7 @@ func TestSurvey(t *testing.T) {
 	run := countRun(t, queens.Full)
 	running := run.mark(queens.Running, 40)
 	running.Wall = time.Second
-	ban := &ledger.Ban{Ban: queens.Ban{Machine: "b"}, At: at}
+	ban := &ledger.Ban{Ban: queens.Ban{Machine: testkit.Machine("b")}, At: at}
 	path := run.write(t, running, run.wrong(), run.recount("avx2", 0), ban, run.mark(queens.Stopped, 92))
 	s, _, err := ledger.Load(path)
 	if err != nil {

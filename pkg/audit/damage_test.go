@@ -8,16 +8,19 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
 	"nqueens/pkg/audit"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// A life is a random log of a run: machines that are honest, wrong at random, or liars in agreement; recounts, bans, spot checks
-// and several starts. It has what a coordinator writes: bans and disputes are with the records from which they follow.
+// A life is a random log of a run: machines that are honest, wrong at random, or liars in
+// agreement; recounts, bans, spot checks and several starts. It has what a coordinator writes: bans
+// and disputes are with the records from which they follow.
 type life struct {
 	*counted
 	rng    *rand.Rand
@@ -51,7 +54,8 @@ func newLife(t *testing.T, run *counted, seed uint64) *life {
 	return l
 }
 
-// step writes what a coordinator may write next. Of ten steps with a dispute, the given number settle it.
+// step writes what a coordinator may write next. Of ten steps with a dispute, the given number
+// settle it.
 func (l *life) step(t *testing.T, recounts int) {
 	unsettled := l.state.Unsettled()
 	switch x := l.rng.IntN(20); {
@@ -63,17 +67,17 @@ func (l *life) step(t *testing.T, recounts int) {
 		l.write(t, l.recountOf(unsettled[l.rng.IntN(len(unsettled))]))
 	default:
 		machine := string(rune('a' + l.rng.IntN(6)))
-		if first := l.rng.IntN(len(l.results)); !l.state.Banned(machine) {
+		if first := l.rng.IntN(len(l.results)); !l.state.Banned(testkit.Machine(machine)) {
 			l.write(t, l.resultOf(machine, first))
 		}
 	}
 }
 
-// resultOf returns a result of a machine for one of the ranges of the run. Machines a and b are honest, c and d tell the same lies
-// about a fifth of the tasks, e is wrong at random and f always.
+// resultOf returns a result of a machine for one of the ranges of the run. Machines a and b are
+// honest, c and d tell the same lies about a fifth of the tasks, e is wrong at random and f always.
 func (l *life) resultOf(machine string, number int) *ledger.Result {
 	r := *l.results[number]
-	r.Machine, r.Process, r.Counts = machine, "p"+machine, nil
+	r.Machine, r.Process, r.Counts = testkit.Machine(machine), "p"+machine, nil
 	for task := r.First; task < r.End(); task++ {
 		count := l.truth[task]
 		switch machine {
@@ -112,7 +116,7 @@ func (l *life) write(t *testing.T, r ledger.Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records := append(c.Disputes, r)
+	records := slices.Concat(c.Disputes, []ledger.Record{r})
 	for _, b := range c.Banned {
 		ban := &ledger.Ban{Ban: b, At: at}
 		if _, err := l.state.Apply(ban); err != nil {
@@ -152,15 +156,16 @@ func (l *life) settled(t *testing.T, s *ledger.State) {
 	}
 }
 
-// complete lets honest machines count the tasks that are not done, and no others, until every task is done.
+// complete lets honest machines count the tasks that are not done, and no others, until every task
+// is done.
 func (l *life) complete(t *testing.T) {
 	t.Helper()
 	l.settled(t, l.state)
-	for _, machine := range []string{"x", "y", "z"} {
+	for _, machine := range []string{"u", "v", "w", "x", "y", "z"} { // a ban may undo tasks
 		for id, task := range l.index.All() {
 			if !l.state.Task(id).Done {
 				l.write(t, &ledger.Result{
-					Machine: machine, Process: "p", Kernel: "generic", Range: queens.Range{First: id, Tasks: 1},
+					Machine: testkit.Machine(machine), Process: "p", Kernel: "generic", Range: queens.Range{First: id, Tasks: 1},
 					Hash: queens.HashOfRange([]uint64{task.Hash()}), Counts: []uint64{l.truth[id]}, At: at,
 				})
 				l.settled(t, l.state)
@@ -172,7 +177,8 @@ func (l *life) complete(t *testing.T) {
 	}
 }
 
-// outcomes says of each task what the log says when all disputes are settled: "right", "wrong" or "open".
+// outcomes says of each task what the log says when all disputes are settled: "right", "wrong" or
+// "open".
 func (l *life) outcomes(t *testing.T, s *ledger.State) (all []string) {
 	t.Helper()
 	of := &life{counted: l.counted, rng: l.rng, truth: l.truth, ends: []int{0, 0}}
@@ -187,9 +193,10 @@ func (l *life) outcomes(t *testing.T, s *ledger.State) (all []string) {
 	return all
 }
 
-// Damage never makes a wrong total. If one byte of a log is damaged anywhere, with or without a torn write at its end, an honest
-// coordinator with honest workers continues, and counts every task right that the undamaged log counts right or leaves open, or the
-// log is refused. At the end, the two routes give the same total.
+// Damage never makes a wrong total. If one byte of a log is damaged anywhere, with or without a
+// torn write at its end, an honest coordinator with honest workers continues, and counts every task
+// right that the undamaged log counts right or leaves open, or the log is refused. At the end, the
+// two routes give the same total.
 func TestDamage(t *testing.T) {
 	lives := 2000
 	if text := os.Getenv("NQUEENS_TEST_LOGS"); text != "" {

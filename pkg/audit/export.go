@@ -37,7 +37,7 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 			weight := m.Classes[m.ClassOf(task.ID)].Weight
 			line := queens.ExportedTask{Task: task.ID, Weight: weight, Board: task.Board, Prefixes: task.Prefixes}
 			if c, done := countOf(s, task.ID); done {
-				line.Count, line.Machine, line.Kernel = &c.Count, c.Machine, c.Kernel
+				line.Count, line.User, line.Machine, line.Kernel = &c.Count, c.Machine.User, c.Machine.Name, c.Kernel
 				line.Seconds = math.Round(float64(seconds[task.ID])*1e6) / 1e6
 			}
 			if err := encoder.Encode(line); err != nil {

@@ -116,8 +116,8 @@ func countAgain(ctx context.Context, s *ledger.State, index *split.Index, task u
 	var kernels []string
 	for _, c := range s.Counts(task) {
 		kernels = append(kernels, c.Kernel)
-		if c.Count == d.Count && !c.Recount && !slices.Contains(d.Machines, c.Machine) {
-			d.Machines = append(d.Machines, c.Machine)
+		if c.Count == d.Count && !c.Recount && !slices.Contains(d.Machines, c.Machine.String()) {
+			d.Machines = append(d.Machines, c.Machine.String())
 		}
 	}
 	again, err := count.One(ctx, kernel.Differing(kernels...), &tasks[0])

@@ -3,8 +3,10 @@ package bus
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/url"
@@ -27,7 +29,9 @@ type Options struct {
 	URL string
 	// InProcess, if not nil, is a server in this process; URL, TLS and TLSCA are ignored then.
 	InProcess nats.InProcessConnProvider
-	// If User is not empty, the client logs in with User and Password, and gets its replies on _INBOX.<User>.
+	// User is the NATS user; empty means [queens.WorkerUser]. The subjects of its messages have
+	// this name, and it gets its replies on _INBOX.<User>. If Password is not empty, the client
+	// logs in with both.
 	User, Password string
 	// Creds and NKey are paths of credential files made by NATS's own tools, or empty.
 	Creds, NKey string
@@ -50,13 +54,16 @@ type Options struct {
 type Bus struct {
 	options Options
 	conn    *nats.Conn
-	found   atomic.Bool             // a server has accepted the connection
-	first   chan struct{}           // closed then
-	usable  context.Context         // ends when the connection is of no use any more
-	refuse  context.CancelCauseFunc // ends it, with the reason
-	mu      sync.Mutex
-	said    map[string]bool // what was logged once
-	problem string          // why there is no connection; empty while there is one
+	found   atomic.Bool   // a server has accepted the connection
+	first   chan struct{} // closed then
+	// connection is a random number, made again whenever a server accepts the connection: see
+	// [queens.WorkRequest].
+	connection atomic.Uint64
+	usable     context.Context         // ends when the connection is of no use any more
+	refuse     context.CancelCauseFunc // ends it, with the reason
+	mu         sync.Mutex
+	said       map[string]bool // what was logged once
+	problem    string          // why there is no connection; empty while there is one
 }
 
 // A connection counts as lost when the server has not answered two pings.
@@ -73,6 +80,7 @@ const minPayload = 128 << 10
 // The error wraps [queens.ErrNoConnection].
 func Connect(o Options) (*Bus, error) {
 	b := &Bus{options: o, said: make(map[string]bool), first: make(chan struct{})}
+	b.connection.Store(randomNumber())
 	b.usable, b.refuse = context.WithCancelCause(context.Background())
 	options, err := o.credentials()
 	if err != nil {
@@ -144,6 +152,7 @@ func (b *Bus) Problem() string {
 
 // connected logs a new connection, and makes [Bus.Wait] return an error if the server's max_payload is too small.
 func (b *Bus) connected(c *nats.Conn) {
+	b.connection.Store(randomNumber())
 	level, text := zerolog.DebugLevel, "connected"
 	b.mu.Lock()
 	if b.problem != "" {
@@ -163,6 +172,14 @@ func (b *Bus) connected(c *nats.Conn) {
 	}
 }
 
+// randomNumber returns a random number other than 0. It comes from the system, so that a clone of
+// this process has another.
+func randomNumber() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return max(1, binary.LittleEndian.Uint64(b[:]))
+}
+
 // credentials returns the NATS options by which client and server authenticate to each other.
 func (o *Options) credentials() (options []nats.Option, err error) {
 	switch {
@@ -173,9 +190,10 @@ func (o *Options) credentials() (options []nats.Option, err error) {
 	case o.TLSCA != "":
 		options = append(options, nats.RootCAs(o.TLSCA))
 	}
+	options = append(options, nats.CustomInboxPrefix(inbox(o.user())))
 	switch {
-	case o.User != "":
-		options = append(options, nats.UserInfo(o.User, o.Password), nats.CustomInboxPrefix("_INBOX."+o.User))
+	case o.Password != "":
+		options = append(options, nats.UserInfo(o.user(), o.Password))
 	case o.Creds != "":
 		options = append(options, nats.UserCredentials(o.Creds))
 	case o.NKey != "":
@@ -250,6 +268,11 @@ func (b *Bus) flush(timeout time.Duration) {
 	}
 }
 
+// User returns the name of the NATS user of the connection.
+func (b *Bus) User() string { return b.options.user() }
+
+func (o *Options) user() string { return cmp.Or(o.User, queens.WorkerUser) }
+
 // Connected reports whether the server can be reached.
 func (b *Bus) Connected() bool { return b.conn.IsConnected() }
 
@@ -277,9 +300,15 @@ var userinfo = regexp.MustCompile(`([^,]*?://)?[^,]*@`)
 // Redact hides users, passwords and tokens in a list of addresses, even if they are not valid URLs.
 func Redact(addresses string) string { return userinfo.ReplaceAllString(addresses, "${1}***@") }
 
+// isUnknown reports whether an error says that the server does not know the user or its password,
+// or knows them no longer.
+func isUnknown(err error) bool {
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthRevoked)
+}
+
 // isRefusal reports whether an error says that a server was reached and that trying again is of no use.
 func isRefusal(err error) bool {
-	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrNkeysNotSupported) ||
+	return isUnknown(err) || errors.Is(err, nats.ErrNkeysNotSupported) ||
 		errors.Is(err, nats.ErrSecureConnWanted) || errors.Is(err, nats.ErrSecureConnRequired) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError)) ||
 		errors.As(err, new(tls.RecordHeaderError)) || err != nil && strings.Contains(err.Error(), "remote error: tls:")
@@ -291,9 +320,10 @@ func (o *Options) explain(err error) error {
 	switch {
 	case errors.As(err, new(*url.Error)): // its text quotes the address, and so a password in it
 		return fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222", queens.ErrNoConnection, o.servers())
-	case errors.Is(err, nats.ErrAuthorization) && o.User != "":
-		hint = "the server does not know the token: copy join.token of its coordinator again"
-	case errors.Is(err, nats.ErrAuthorization):
+	case isUnknown(err) && o.Password != "":
+		return fmt.Errorf("%w: the server %s refuses this token: it may have been removed; ask for a new invitation, "+
+			"or copy the token of your own server again", queens.ErrNoConnection, o.servers())
+	case isUnknown(err):
 		hint = "the server asks for a token or other credentials: see --join, --creds and --nkey"
 	case errors.As(err, new(x509.UnknownAuthorityError)):
 		hint = "name the authority of the server's certificate with --tls-ca"

@@ -18,7 +18,7 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-var process = queens.Process{Machine: "m-1", Name: "p_1"}
+var process = queens.Process{Machine: queens.Machine{User: queens.WorkerUser, Name: "m-1"}, Name: "p_1"}
 
 // must returns a function that returns the value, or ends the test with the error.
 func must[T any](value T, err error) func(*testing.T) T {
@@ -60,7 +60,7 @@ func connect(t *testing.T, o Options) *Bus {
 // connectRaw returns a NATS client without a Bus.
 func connectRaw(t *testing.T, server *natsserver.Server) *nats.Conn {
 	t.Helper()
-	c := must(nats.Connect("", nats.InProcessServer(server)))(t)
+	c := must(nats.Connect("", nats.InProcessServer(server), nats.CustomInboxPrefix(inbox(queens.WorkerUser))))(t)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -129,8 +129,80 @@ func TestRequests(t *testing.T) {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
 	// An empty request, as a person may send it, also gets the snapshot.
-	if m, err := connectRaw(t, server).Request("nq.status.r", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), `"protocol":8`) {
+	if m, err := connectRaw(t, server).Request("nq.status.r.worker", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), fmt.Sprintf(`"protocol":%d`, Protocol)) {
 		t.Errorf("an empty status request: %v", err)
+	}
+}
+
+// A coordinator replies only to inboxes of the user in the subject. It may publish on all subjects
+// of the program, so a reply elsewhere would speak in its name. It hears no worker of its own user
+// on the wire, and no invalid name.
+func TestRepliesStayWithTheUser(t *testing.T) {
+	server := startServer(t, natsserver.Config{})
+	b, raw := connect(t, Options{InProcess: server}), connectRaw(t, server)
+	defer must(b.ServeWork("r", func(m Message) {
+		if err := m.Reply([]byte("reply")); err != nil {
+			t.Error(err)
+		}
+	}))(t)()
+	defer must(b.ServeStatus("r", someSnapshot))(t)()
+	heard := make(chan string, 100)
+	for _, subject := range []string{"nq.run", "_INBOX.>", "elsewhere"} {
+		must(raw.Subscribe(subject, func(m *nats.Msg) { heard <- m.Subject }))(t)
+	}
+	const work, status = "nq.work.r.alice.m.p", "nq.status.r.alice"
+	for subject, replies := range map[string][]string{
+		work:                        {"nq.run", "elsewhere", "_INBOX.bob.x", "_INBOX.alice", "_INBOX.alice.", "_INBOX.alicex.y", "_INBOX.alice.>", "_INBOX.alice.*"},
+		status:                      {"nq.run", "elsewhere", "_INBOX.bob.x", "_INBOX.alice.*.x"},
+		"nq.work.r.coordinator.m.p": {"_INBOX.coordinator.x"},
+		"nq.work.r.Alice.m.p":       {"_INBOX.Alice.x"},
+	} {
+		for _, reply := range replies {
+			if err := raw.PublishRequest(subject, reply, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i, subject := range []string{work, status} { // these come last, and both are answered
+		if err := raw.PublishRequest(subject, fmt.Sprint("_INBOX.alice.good", i), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := 0
+	for subject := range heard {
+		if !strings.HasPrefix(subject, "_INBOX.alice.good") {
+			t.Errorf("a reply on %s", subject)
+		}
+		if good++; good == 2 {
+			break
+		}
+	}
+}
+
+// A connection has a number of its own after each reconnection, so that a request is not taken for
+// an older one.
+func TestConnectionsAreNumbered(t *testing.T) {
+	address := testkit.Address(t)
+	first := startServer(t, natsserver.Config{Listen: address})
+	a, b := connect(t, Options{URL: "nats://" + address}), connect(t, Options{URL: "nats://" + address})
+	connections := make(chan uint64, 10)
+	serve(t, a, &someReply, func(_ queens.Process, m FromWorker) { connections <- m.Request.Connection })
+	ask := func() uint64 {
+		for {
+			if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err == nil {
+				return <-connections
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	one, two := ask(), ask()
+	first.Stop()
+	for a.Connected() || b.Connected() {
+		time.Sleep(time.Millisecond)
+	}
+	startServer(t, natsserver.Config{Listen: address})
+	if three := ask(); one != two || one == three || one*three == 0 {
+		t.Errorf("connections %d, %d and, after a reconnection, %d", one, two, three)
 	}
 }
 
@@ -144,7 +216,8 @@ func TestAnnouncements(t *testing.T) {
 	stop := must(b.Announcements(func(a queens.Announcement) { heard <- a }))(t)
 	raw := connectRaw(t, server)
 	told := must(raw.SubscribeSync("nq.work.>"))(t)
-	for _, data := range []string{"\x08\x09\x12\x01r", "\x08\x09\x12\x01r", "garbage"} {
+	other := string([]byte{1 << 3, Protocol + 1}) + "\x12\x01r"
+	for _, data := range []string{other, other, "garbage"} {
 		if err := raw.Publish("nq.run", []byte(data)); err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +231,7 @@ func TestAnnouncements(t *testing.T) {
 	stop()
 	n := 0
 	for range len(log) {
-		n += strings.Count(<-log, "protocol version 9, this program version 8")
+		n += strings.Count(<-log, fmt.Sprintf("protocol version %d, this program version %d", Protocol+1, Protocol))
 	}
 	if n != 1 {
 		t.Errorf("the other version is logged %d times", n)
@@ -196,12 +269,12 @@ func TestOtherVersion(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
 	raw := connectRaw(t, server)
-	must(raw.Subscribe("nq.work.other.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, 9}) }))(t)
+	must(raw.Subscribe("nq.work.other.*.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, Protocol + 1}) }))(t)
 	if err := raw.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	var version *VersionError
-	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != 9 {
+	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != Protocol+1 {
 		t.Errorf("error %v", err)
 	}
 	serve(t, a, &someReply, func(from queens.Process, _ FromWorker) {
@@ -209,7 +282,7 @@ func TestOtherVersion(t *testing.T) {
 			t.Errorf("a message from %v", from)
 		}
 	})
-	if _, err := raw.Request("nq.work.r.m.not$valid", nil, 100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
+	if _, err := raw.Request("nq.work.r.worker.m.not$valid", nil, 100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
 		t.Errorf("a process without a valid name: %v", err)
 	}
 	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil {
@@ -292,10 +365,10 @@ func TestServerIsReplaced(t *testing.T) {
 // may.
 func TestToken(t *testing.T) {
 	access := `authorization { users: [ { user: coordinator, password: secret1 }
-		{ user: worker, password: secret2, permissions: { publish: ["nq.work.*.*.*"], subscribe: ["nq.run", "_INBOX.worker.>"] } } ] }`
+		{ user: worker, password: secret2, permissions: { publish: ["nq.work.*.worker.*.*"], subscribe: ["nq.run", "_INBOX.worker.>"] } } ] }`
 	server := startServer(t, natsserver.Config{Listen: "127.0.0.1:0", Authorization: access})
 	err := refusal(t, Options{URL: server.URL(), Wait: true, User: "worker", Password: "old", Log: zerolog.Nop()})
-	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "join.token") || strings.Contains(err.Error(), "old") {
+	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "refuses this token") || strings.Contains(err.Error(), "old") {
 		t.Errorf("a wrong password: %v", err)
 	}
 	a := connect(t, Options{InProcess: server, User: "coordinator", Password: "secret1"})
@@ -325,8 +398,9 @@ func TestJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := startServer(t, natsserver.Config{Listen: anywhere, TLS: config, Authorization: fmt.Sprintf(
-		"authorization { users: [ { user: %s, password: %s, permissions: %s } ] }", token.User, token.Password, join.Permissions(token.User))})
+	server := startServer(t, natsserver.Config{
+		Listen: anywhere, TLS: config, Authorization: join.Passwords{token.User: token.Password}.Authorization(),
+	})
 	token = must(join.Load(must(token.Publish(data, server.Addresses("127.0.0.1")))(t)))(t)
 	log := make(lines, 100)
 	worker := connect(t, Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS(), Log: zerolog.New(log)})

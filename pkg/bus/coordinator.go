@@ -17,24 +17,38 @@ type Message struct {
 	Reply func(data []byte) error
 }
 
-// ServeWork calls handle, one call at a time, with the messages of all workers for a run, until stop is called. The last call
-// may still run when stop returns. Messages may come twice and in any order. At most 500,000 messages, of 64 MiB together,
-// wait; more are dropped, and their senders send them again.
+// ServeWork calls handle, one call at a time, with the messages of all workers for a run, until
+// stop is called. The last call may still run when stop returns. Messages may come twice and in any
+// order. It drops a message whose reply would not go to an inbox of its user. At most 500,000
+// messages, of 64 MiB together, wait; more are dropped, and their senders send them again.
 func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err error) {
-	return b.subscribe(workSubjects(run), func(m *nats.Msg) {
-		from, err := processOf(m.Subject)
-		if err != nil || m.Reply == "" {
-			b.warnOnce(m.Subject, err, "a message of a worker has no valid sender; more of its kind are not logged")
+	everybody := queens.Process{Machine: queens.Machine{User: "*", Name: "*"}, Name: "*"}
+	return b.subscribe(workSubject(run, everybody), func(m *nats.Msg) {
+		from, err := senderOf(m.Subject)
+		if err == nil {
+			err = checkReply(from.Machine.User, m.Reply)
+		}
+		if err != nil {
+			b.warnOnce(m.Subject, err, "a message of a worker is dropped; more of its kind are not logged")
 			return
 		}
 		handle(Message{From: from, Data: m.Data, Reply: m.Respond})
 	})
 }
 
-// ServeStatus answers requests for the snapshot of a run, until stop is called. It ignores what a request contains, so
-// that a person can ask with the tools of NATS.
+// ServeStatus answers requests for the snapshot of a run, until stop is called. It ignores what a
+// request contains, so that a person can ask with the tools of NATS. It drops a request whose reply
+// would not go to an inbox of its user.
 func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop func(), err error) {
-	return b.subscribe(statusSubject(run), func(m *nats.Msg) {
+	return b.subscribe(statusSubject(run, "*"), func(m *nats.Msg) {
+		user, err := askerOf(m.Subject)
+		if err == nil {
+			err = checkReply(user, m.Reply)
+		}
+		if err != nil {
+			b.warnOnce(m.Subject, err, "a status request is dropped; more of its kind are not logged")
+			return
+		}
 		data, err := encodeSnapshot(snapshot())
 		if err == nil {
 			err = m.Respond(data)

@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/join"
+	"nqueens/pkg/queens"
 )
 
 // Flags are the command-line flags that name the NATS server.
 type Flags struct {
-	Options        // URL, Creds, NKey and TLSCA
+	Options        // URL, User, Creds, NKey and TLSCA
 	Join    string // file of a token
 }
 
@@ -28,6 +29,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Join, "join", "", "token `FILE` with the address, the password and the certificate of the server")
 	flags.StringVar(&f.Creds, "creds", "", "`FILE` with NATS credentials")
 	flags.StringVar(&f.NKey, "nkey", "", "`FILE` with the key of a NATS user")
+	flags.StringVar(&f.User, "user", "", "`NAME` of the NATS user, if --nats has no token (default worker)")
 	flags.StringVar(&f.TLSCA, "tls-ca", "", "`FILE` with the certificate of the authority that signed the server's")
 }
 
@@ -42,6 +44,14 @@ func (f *Flags) Connection(name string) (Options, error) {
 	for address := range strings.SplitSeq(o.URL, ",") {
 		if scheme, _, found := strings.Cut(address, "://"); found && scheme != "nats" && scheme != "tls" {
 			return o, fmt.Errorf("--nats %s: the URL of a server begins with nats:// or tls://", address)
+		}
+	}
+	if o.User != "" && f.Join != "" {
+		return o, errors.New("--user and --join exclude each other: a token has its user")
+	}
+	if o.User != "" {
+		if err := queens.ValidateUser(o.User); err != nil {
+			return o, fmt.Errorf("--user: %w", err)
 		}
 	}
 	if o.Creds != "" && o.NKey != "" || f.Join != "" && (o.Creds != "" || o.NKey != "" || o.TLSCA != "") {

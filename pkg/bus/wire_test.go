@@ -2,6 +2,7 @@ package bus
 
 import (
 	"errors"
+	"fmt"
 	"math/big"
 	"reflect"
 	"slices"
@@ -14,12 +15,13 @@ import (
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // These messages have every field set. The decoders return what was encoded.
 var (
 	someRequest = queens.WorkRequest{
-		Number: 3, Version: "v1", Kernel: "avx2", Threads: 8, Searchers: 2, Want: 4,
+		Number: 3, Connection: 5, Host: "laptop", Version: "v1", Kernel: "avx2", Threads: 8, Searchers: 2, Want: 4,
 		Held: []queens.Held{{Range: queens.Range{First: 5, Tasks: 2}, Ticket: queens.Ticket{1, 2}, Searched: time.Second}, {Range: queens.Range{Tasks: 1}}},
 	}
 	someDelivery = queens.Delivery{Results: []queens.Result{{
@@ -46,7 +48,7 @@ var (
 func someSnapshot() *queens.Snapshot {
 	return &queens.Snapshot{
 		Run: "r", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 5, Done: 2, Solutions: (*queens.Decimal)(big.NewInt(40)),
-		WorkerList: []queens.Worker{{Machine: "m", Process: "p", Threads: 2}}, Live: &queens.Live{Workers: 1},
+		WorkerList: []queens.Worker{{Machine: testkit.Machine("m"), Process: "p", Threads: 2}}, Live: &queens.Live{Workers: 1},
 	}
 }
 
@@ -77,7 +79,7 @@ func roundTrip[M, D any](t *testing.T, m M, want D, encode func(M) ([]byte, erro
 func TestLongSnapshot(t *testing.T) {
 	s := someSnapshot()
 	for range queens.MaxSnapshotBytes / 100 {
-		s.WorkerList = append(s.WorkerList, queens.Worker{Machine: strings.Repeat("m", 60), Process: "p"})
+		s.WorkerList = append(s.WorkerList, queens.Worker{Machine: testkit.Machine(strings.Repeat("m", 60)), Process: "p"})
 	}
 	data, err := encodeSnapshot(s)
 	if err != nil || len(data) > queens.MaxSnapshotBytes {
@@ -123,7 +125,7 @@ func TestVersions(t *testing.T) {
 	for name, decode := range decoders {
 		var version *VersionError
 		if err := decode([]byte{1 << 3, Protocol + 1, 0xff}); !errors.As(err, &version) || version.Version != Protocol+1 ||
-			!strings.Contains(err.Error(), "version 9") || !strings.Contains(err.Error(), "version 8") {
+			!strings.Contains(err.Error(), fmt.Sprint("version ", Protocol+1)) || !strings.Contains(err.Error(), fmt.Sprint("version ", Protocol)) {
 			t.Errorf("%s of another version: %v", name, err)
 		}
 		for _, data := range [][]byte{nil, {0x80}, {1 << 3}, {2 << 3, Protocol}, {1<<3 | 2, 1, Protocol}} {
@@ -146,7 +148,7 @@ func TestVersions(t *testing.T) {
 // The decoders refuse messages that no program of this version sends.
 func TestRefused(t *testing.T) {
 	request := func(change func(*nqueensv1.WorkRequest)) error {
-		m := &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1, Held: []*nqueensv1.Held{{Tasks: 1, Ticket: make([]byte, 16)}}}
+		m := &nqueensv1.WorkRequest{Number: 1, Connection: 1, Threads: 1, Searchers: 1, Held: []*nqueensv1.Held{{Tasks: 1, Ticket: make([]byte, 16)}}}
 		change(m)
 		data, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: m})
 		_, err := DecodeFromWorker(data)
@@ -169,7 +171,7 @@ func TestRefused(t *testing.T) {
 	if err := errors.Join(request(func(*nqueensv1.WorkRequest) {}), result(func(*nqueensv1.Result) {}), chunk(func(*nqueensv1.Chunk) {})); err != nil {
 		t.Fatal(err)
 	}
-	both, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1}, Delivery: &nqueensv1.Delivery{
+	both, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: &nqueensv1.WorkRequest{Number: 1, Connection: 1, Threads: 1, Searchers: 1}, Delivery: &nqueensv1.Delivery{
 		Results: []*nqueensv1.Result{{First: 5, Tasks: 1, Ticket: make([]byte, 16), Counted: 5, Counts: []uint64{1}, Kernel: "k"}},
 	}})
 	_, errBoth := DecodeFromWorker(both)
@@ -178,6 +180,8 @@ func TestRefused(t *testing.T) {
 	for name, err := range map[string]error{
 		"a request and a delivery": errBoth, "neither": errNeither, "an unknown field": errUnknown,
 		"no number":         request(func(m *nqueensv1.WorkRequest) { m.Number = 0 }),
+		"no connection":     request(func(m *nqueensv1.WorkRequest) { m.Connection = 0 }),
+		"a control host":    request(func(m *nqueensv1.WorkRequest) { m.Host = "\x1b" }),
 		"no threads":        request(func(m *nqueensv1.WorkRequest) { m.Threads = 0 }),
 		"too many wanted":   request(func(m *nqueensv1.WorkRequest) { m.Want = maxThreads + 1 }),
 		"leaving with work": request(func(m *nqueensv1.WorkRequest) { m.Leaving = true }),
@@ -223,7 +227,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	request := func(r queens.WorkRequest) error {
-		r.Number = 1
+		r.Number, r.Connection = 1, 1
 		data, _ := EncodeRequest(&r)
 		_, err := DecodeFromWorker(data)
 		return err
@@ -288,7 +292,7 @@ func TestBounds(t *testing.T) {
 	if exact := strings.Repeat("x", maxText); encodeText(exact) != exact {
 		t.Error("a text of the greatest length is cut")
 	}
-	long := queens.WorkRequest{Threads: 1, Searchers: 1, Number: 1, Kernel: "k", Held: make([]queens.Held, MaxFromWorker/22-4)}
+	long := queens.WorkRequest{Threads: 1, Searchers: 1, Number: 1, Connection: 1, Kernel: "k", Held: make([]queens.Held, MaxFromWorker/22-4)}
 	for i := range long.Held {
 		long.Held[i].Tasks = 1
 	}
@@ -313,10 +317,10 @@ func TestRefusedAnywhere(t *testing.T) {
 	unknown := []byte{15 << 3, 1}
 	held := &nqueensv1.Held{Tasks: 1, Ticket: make([]byte, 16)}
 	held.ProtoReflect().SetUnknown(unknown)
-	inside := &nqueensv1.WorkRequest{Number: 1, Threads: 1, Searchers: 1}
+	inside := &nqueensv1.WorkRequest{Number: 1, Connection: 1, Threads: 1, Searchers: 1}
 	inside.ProtoReflect().SetUnknown(unknown)
 	plain := &nqueensv1.Held{Tasks: 1, Ticket: make([]byte, 16)}
-	for _, request := range []*nqueensv1.WorkRequest{inside, {Number: 1, Threads: 1, Searchers: 1, Held: []*nqueensv1.Held{plain, held, plain}}} {
+	for _, request := range []*nqueensv1.WorkRequest{inside, {Number: 1, Connection: 1, Threads: 1, Searchers: 1, Held: []*nqueensv1.Held{plain, held, plain}}} {
 		data, _ := proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: request})
 		if _, err := DecodeFromWorker(data); err == nil {
 			t.Errorf("%v is accepted", request)

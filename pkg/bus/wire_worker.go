@@ -36,7 +36,7 @@ func DecodeFromWorker(data []byte) (FromWorker, error) {
 // EncodeRequest encodes a work request.
 func EncodeRequest(r *queens.WorkRequest) ([]byte, error) {
 	m := &nqueensv1.WorkRequest{
-		Number: r.Number, Version: queens.SanitizeName(r.Version), Kernel: r.Kernel, Threads: uint32(r.Threads),
+		Number: r.Number, Connection: r.Connection, Host: queens.CleanHost(r.Host), Version: queens.SanitizeName(r.Version), Kernel: r.Kernel, Threads: uint32(r.Threads),
 		Searchers: uint32(r.Searchers), Want: uint32(r.Want), Leaving: r.Leaving,
 	}
 	for _, h := range r.Held {
@@ -47,7 +47,7 @@ func EncodeRequest(r *queens.WorkRequest) ([]byte, error) {
 
 func (d *decoder) request(m *nqueensv1.WorkRequest) *queens.WorkRequest {
 	r := &queens.WorkRequest{
-		Number: m.GetNumber(), Version: d.name("a version", m.GetVersion()), Kernel: d.name("a kernel", m.GetKernel()),
+		Number: m.GetNumber(), Connection: m.GetConnection(), Host: m.GetHost(), Version: d.name("a version", m.GetVersion()), Kernel: d.name("a kernel", m.GetKernel()),
 		Threads: int(m.GetThreads()), Searchers: int(m.GetSearchers()), Want: int(m.GetWant()), Leaving: m.GetLeaving(),
 		Held: make([]queens.Held, len(m.GetHeld())),
 	}
@@ -56,7 +56,8 @@ func (d *decoder) request(m *nqueensv1.WorkRequest) *queens.WorkRequest {
 			Range: d.tasks(h.GetFirst(), h.GetTasks()), Ticket: d.ticket(h.GetTicket()), Searched: d.duration(h.GetSearched()),
 		}
 	}
-	d.check(r.Number > 0, "a work request without a number")
+	d.valid(queens.ValidateHost(r.Host))
+	d.check(r.Number > 0 && r.Connection != 0, "a work request without a number or a connection")
 	d.check(max(r.Threads, r.Searchers, r.Want) <= maxThreads && min(r.Threads, r.Searchers) > 0,
 		"a worker with %d threads and %d searchers that wants %d chunks", r.Threads, r.Searchers, r.Want)
 	d.check(!r.Leaving || r.Want == 0 && len(r.Held) == 0, "a worker leaves, and holds or wants work")

@@ -17,12 +17,15 @@ const requestTimeout = 7 * time.Second
 // ErrNoCoordinator says that no coordinator of the run is connected to the server.
 var ErrNoCoordinator = errors.New("no coordinator of the run answers")
 
-// RequestWork sends a work request and waits for the reply, for up to 7 s. The error wraps [ErrNoCoordinator] if nobody
-// receives requests for the run, and a [VersionError] if the coordinator has another version.
+// RequestWork sends a work request, with the present connection in it, and waits for the reply, for
+// up to 7 s. The error wraps [ErrNoCoordinator] if nobody receives requests for the run, and a
+// [VersionError] if the coordinator has another version.
 func (b *Bus) RequestWork(
 	ctx context.Context, run string, from queens.Process, r *queens.WorkRequest,
 ) (reply *queens.WorkReply, err error) {
-	return request(ctx, b, workSubject(run, from), r, EncodeRequest, DecodeWorkReply)
+	sent := *r
+	sent.Connection = b.connection.Load()
+	return request(ctx, b, workSubject(run, from), &sent, EncodeRequest, DecodeWorkReply)
 }
 
 // Deliver sends results and waits for the receipts, for up to 7 s. Its errors are like those of [Bus.RequestWork].
@@ -35,7 +38,7 @@ func (b *Bus) Deliver(ctx context.Context, run string, from queens.Process, d *q
 func (b *Bus) Status(ctx context.Context, run string) (*queens.Snapshot, error) {
 	empty := func(*struct{}) ([]byte, error) { return nil, nil }
 	decode := func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot(run, data) }
-	return request(ctx, b, statusSubject(run), nil, empty, decode)
+	return request(ctx, b, statusSubject(run, b.User()), nil, empty, decode)
 }
 
 // request encodes and sends a request, and decodes its reply.

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 )
 
@@ -63,6 +64,7 @@ func NewApp(root *cobra.Command) *App {
 	}
 	cobra.EnableCommandSorting = false // commands and flags stand in the order in which they were added
 	cobra.AddTemplateFunc("flagsOf", flagsOf)
+	cobra.AddTemplateFunc("exitCodesOf", ExitCodesOf)
 	root.SetHelpTemplate(help)
 	return a
 }
@@ -76,22 +78,12 @@ func (e usageError) Unwrap() error { return e.error }
 // that has another code.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Exit codes; docs/reference.md has their meanings.
-const (
-	exitDone          = 0
-	exitFailed        = 1
-	exitUsage         = 2
-	exitContradiction = 3
-	exitIncomplete    = 4
-	exitNoConnection  = 5
-	exitSignal        = 128 // plus the number of the signal
-)
-
 // Main runs the command line and returns the exit code. It reports a usage error as a plain line, and other errors in the
 // log. It reports nothing if a signal is the only cause, or if nobody reads stdout any more, as with `| head`.
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
+	Rename(a.root, humanize.Program)
 	cmd, err := a.root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
@@ -111,21 +103,4 @@ func (a *App) Main() int {
 		a.Log.Error().Int("exit", code).Msg(text)
 	}
 	return code
-}
-
-func (a *App) exitCode(err error) int {
-	var signal Signal
-	switch {
-	case errors.Is(err, queens.ErrContradiction):
-		return exitContradiction
-	case errors.As(err, &signal):
-		return exitSignal + int(signal.Signal)
-	case errors.Is(err, queens.ErrIncomplete):
-		return exitIncomplete
-	case errors.Is(err, queens.ErrNoConnection):
-		return exitNoConnection
-	case errors.As(err, new(usageError)), !a.started:
-		return exitUsage
-	}
-	return exitFailed
 }

@@ -47,6 +47,10 @@ Examples:
 Flags of all commands: see {{.Root.Name}} --help.
 {{- else -}}
 Variables set flags too: NQUEENS_LOG_LEVEL sets --log-level.
+{{- end}}{{with exitCodesOf .}}
+
+Exit codes:
+{{.}}
 {{- end}}
 `
 
@@ -74,9 +78,10 @@ func flagsOf(cmd *cobra.Command) string {
 	return text
 }
 
-// version is set by the linker if the build has no repository that says the version: -ldflags "-X
-// nqueens/pkg/cli.version=v1.2.3".
-var version string
+// The linker sets version and commit if the build has no repository that says them:
+//
+//	-ldflags "-X nqueens/pkg/cli.version=v1.2.3 -X nqueens/pkg/cli.commit=0123456789ab"
+var version, commit string
 
 // Version returns the version of this program: the one that the linker set, or else the version of its module, or else
 // "devel".
@@ -87,17 +92,34 @@ func Version() string {
 	return cmp.Or(version, "devel")
 }
 
+// Commit returns the first digits of the commit from which this program was built: the one that the linker set, or else the
+// one that the go command found, or else "unknown".
+func Commit() string {
+	const digits = 12
+	if commit != "" {
+		return commit
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" && len(s.Value) >= digits {
+				return s.Value[:digits]
+			}
+		}
+	}
+	return "unknown"
+}
+
 // VersionCommand adds the flag --version to the program, and returns the command version. Both print the version of the
-// program, and the formats that it reads and writes.
+// program, its commit, and the formats that it reads and writes.
 func VersionCommand(app *App, formats string) *cobra.Command {
 	system := runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
-	text := fmt.Sprintf("%s version %s\n%s, %s\n", app.root.Name(), Version(), system, formats)
+	text := fmt.Sprintf(" version %s\ncommit %s, %s, %s\n", Version(), Commit(), system, formats)
 	app.root.Version = Version()
-	app.root.SetVersionTemplate(text)
+	app.root.SetVersionTemplate("{{.Name}}" + text)
 	return &cobra.Command{
 		Use: "version", Short: "Print the version of this program", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := io.WriteString(cmd.OutOrStdout(), text)
+			_, err := io.WriteString(cmd.OutOrStdout(), cmd.Root().Name()+text)
 			return err
 		},
 	}

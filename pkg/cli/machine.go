@@ -33,6 +33,13 @@ func MachineName(given string) (string, error) {
 	return name, nil
 }
 
+// HostName returns the name under which people see this machine: the one given with --machine, or
+// else the name of the host. It is empty if that can't be known.
+func HostName(given string) string {
+	name, _ := os.Hostname() // without one, people see the name of the machine
+	return queens.CleanHost(cmp.Or(given, name))
+}
+
 func machineName(boot, state string) (string, error) {
 	text, err := os.ReadFile(boot)
 	if err != nil && state != "" {

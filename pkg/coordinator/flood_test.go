@@ -11,6 +11,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // A stranger with the token who counts nothing can't make the memory of the coordinator grow without a limit.
@@ -19,8 +20,8 @@ import (
 func TestRangesAreListedOnce(t *testing.T) {
 	s := testStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
-	held, forged := queens.Held{Range: given, Ticket: s.tickets.of("a", given)}, queens.Held{Range: other}
-	r := s.request(queens.Process{Machine: "a"}, queens.WorkRequest{Held: []queens.Held{held, forged, held, forged, held}}, nil)
+	held, forged := queens.Held{Range: given, Ticket: s.tickets.of(testkit.Machine("a"), given)}, queens.Held{Range: other}
+	r := s.request(queens.Process{Machine: testkit.Machine("a")}, queens.WorkRequest{Held: []queens.Held{held, forged, held, forged, held}}, nil)
 	if len(r.Held) != 1 || len(r.Invalid) != 1 {
 		t.Errorf("%d held, %d invalid", len(r.Held), len(r.Invalid))
 	}

@@ -27,7 +27,7 @@ func newStation(h *ledger.Header, index *split.Index) *station {
 }
 
 // request checks the tickets of a work request. A chunk that is listed several times stays in the list once.
-func (s *station) request(from queens.Process, r queens.WorkRequest, origin any) *core.Request {
+func (s *station) request(from queens.Process, r queens.WorkRequest, origin sender) *core.Request {
 	checked := &core.Request{From: from, WorkRequest: r, Origin: origin}
 	listed := make(map[queens.Range]bool, len(r.Held))
 	checked.Held = slices.DeleteFunc(checked.Held, func(h queens.Held) bool {
@@ -57,7 +57,7 @@ func (s *station) validRange(r queens.Range) error {
 }
 
 // delivery checks the tickets and hashes of results.
-func (s *station) delivery(from queens.Process, d queens.Delivery, origin any) *core.Delivery {
+func (s *station) delivery(from queens.Process, d queens.Delivery, origin sender) *core.Delivery {
 	checked := &core.Delivery{From: from, Origin: origin}
 	for _, r := range d.Results {
 		refused := ""
@@ -70,12 +70,12 @@ func (s *station) delivery(from queens.Process, d queens.Delivery, origin any) *
 }
 
 // check returns what is wrong with the ticket, hash, ranges or number of counts of a result.
-func (s *station) check(machine string, r *queens.Result) error {
+func (s *station) check(machine queens.Machine, r *queens.Result) error {
 	switch {
 	case s.validRange(r.Range) != nil:
 		return s.validRange(r.Range)
 	case !s.tickets.proves(machine, r.Range, r.Ticket):
-		return fmt.Errorf("tasks %v were not handed out to machine %s by this run", r.Range, machine)
+		return fmt.Errorf("tasks %v were not handed out to machine %s of user %s by this run", r.Range, machine.Name, machine.User)
 	case r.Counted.Tasks == 0 || !r.Range.Contains(r.Counted) || uint64(len(r.Counts)) != r.Counted.Tasks:
 		return fmt.Errorf("%d counts for tasks %v of the chunk %v", len(r.Counts), r.Counted, r.Range)
 	}

@@ -77,20 +77,21 @@ const (
 // the core.
 type Coordinator struct {
 	Config
-	core   *core.Core
-	start  time.Time
-	warn   zerolog.Logger                    // see warner
-	inputs *mailbox[func(now time.Duration)] // each gives an input to the core
-	jobs   *mailbox[func(*station)]
-	writes *mailbox[*core.Commands]
-	onDisk chan error    // has an error of the ledger, or nil when the end is on disk
-	room   chan struct{} // has an element for each message of a worker that is being handled
-	latest atomic.Pointer[queens.Snapshot]
-	group  sync.WaitGroup
-	ctx    context.Context // of all goroutines
-	cancel func()
-	stops  []func() // end the subscriptions
-	end    *core.End
+	core     *core.Core
+	start    time.Time
+	warn     zerolog.Logger                    // see warner
+	inputs   *mailbox[func(now time.Duration)] // each gives an input to the core
+	jobs     *mailbox[func(*station)]
+	writes   *mailbox[*core.Commands]
+	onDisk   chan error    // has an error of the ledger, or nil when the end is on disk
+	room     chan struct{} // has an element for each message of a worker that is being handled
+	latest   atomic.Pointer[queens.Snapshot]
+	group    sync.WaitGroup
+	ctx      context.Context // of all goroutines
+	cancel   func()
+	stops    []func() // end the subscriptions
+	listener listener // the worker of this process
+	end      *core.End
 }
 
 // Start makes the coordinator of a run, and begins to take messages. It records the start of the run. If it returns an error,
@@ -131,9 +132,9 @@ func (s *Coordinator) Run(ctx context.Context) (core.End, error) {
 const lingerTime = 5 * time.Second
 
 // Linger may be called after [Coordinator.Run]. If the run has ended and workers of other processes are present, it goes on
-// answering for 5 s, or until ctx ends. The parameter own is the name of this process's worker.
-func (s *Coordinator) Linger(ctx context.Context, own string) {
-	isOther := func(w queens.Worker) bool { return w.Process != own }
+// answering for 5 s, or until ctx ends.
+func (s *Coordinator) Linger(ctx context.Context) {
+	isOther := func(w queens.Worker) bool { return w.User != queens.CoordinatorUser }
 	if s.end == nil || !s.end.State.Ended() || !slices.ContainsFunc(s.latest.Load().WorkerList, isOther) {
 		return
 	}
@@ -195,13 +196,13 @@ func (s *Coordinator) receive(at *station, m bus.Message) {
 	switch {
 	case err != nil:
 		<-s.room
-		s.warn.Warn().Err(err).Str("machine", m.From.Machine).Str("process", m.From.Name).
+		s.warn.Warn().Err(err).Str("machine", m.From.Machine.Name).Str("process", m.From.Name).
 			Msg("a message of a worker can't be read, and the worker takes no part")
 	case message.Request != nil:
-		request := at.request(m.From, *message.Request, m.Reply)
+		request := at.request(m.From, *message.Request, remote(m.Reply))
 		s.inputs.put(func(now time.Duration) { <-s.room; s.core.WorkRequested(now, request) })
 	default:
-		delivery := at.delivery(m.From, *message.Delivery, m.Reply)
+		delivery := at.delivery(m.From, *message.Delivery, remote(m.Reply))
 		s.inputs.put(func(now time.Duration) { <-s.room; s.core.Delivered(now, delivery) })
 	}
 }
@@ -296,7 +297,7 @@ func (s *Coordinator) execute() error {
 	for _, r := range c.Replies {
 		s.jobs.put(func(at *station) {
 			reply := at.reply(s.Options.Instance, &r)
-			s.answer(r.Origin)(bus.EncodeWorkReply(&reply))
+			s.sent(r.Origin.(sender).sendReply(&reply))
 		})
 	}
 	if r := c.Recount; r != nil {
@@ -308,6 +309,7 @@ func (s *Coordinator) execute() error {
 	}
 	if c.Announce {
 		a := s.core.Announcement()
+		s.listener.tell(a)
 		if err := s.Wire.Announce(&a); err != nil {
 			s.Logger.Debug().Err(err).Msg("the announcement could not be published")
 		}
@@ -336,7 +338,7 @@ func (s *Coordinator) onceOnDisk(c *core.OnDisk) {
 	for _, r := range c.Receipts {
 		s.jobs.put(func(*station) {
 			reply := queens.DeliveryReply{Instance: s.Options.Instance, Receipts: r.Receipts}
-			s.answer(r.Origin)(bus.EncodeDeliveryReply(&reply))
+			s.sent(r.Origin.(sender).sendReceipts(&reply))
 		})
 	}
 	if c.Total {
@@ -358,14 +360,9 @@ func (s *Coordinator) tellLoop(err error) {
 	}
 }
 
-// answer returns a function that sends an encoded reply to the origin of a message, if the reply could be encoded.
-func (s *Coordinator) answer(origin any) func(message []byte, err error) {
-	return func(message []byte, err error) {
-		if err == nil {
-			err = origin.(func([]byte) error)(message)
-		}
-		if err != nil { // the worker asks again
-			s.Logger.Debug().Err(err).Msg("a reply could not be sent")
-		}
+// sent logs why a reply could not be sent. The worker asks again.
+func (s *Coordinator) sent(err error) {
+	if err != nil {
+		s.Logger.Debug().Err(err).Msg("a reply could not be sent")
 	}
 }

@@ -21,10 +21,12 @@ func newTickets(h *ledger.Header) *tickets {
 	return &tickets{run: h.Run, mac: hmac.New(sha256.New, h.Secret[:])}
 }
 
-// of returns the ticket of a range for a machine: the first 128 bits of HMAC-SHA256 (RFC 2104) under the secret of the run.
-func (t *tickets) of(machine string, r queens.Range) (ticket queens.Ticket) {
+// of returns the ticket of a range for a machine of a user: the first 128 bits of HMAC-SHA256 (RFC
+// 2104) under the secret of the run.
+func (t *tickets) of(machine queens.Machine, r queens.Range) (ticket queens.Ticket) {
 	t.buf = append(append(append(t.buf[:0], "ticket "...), t.run...), ' ')
-	t.buf = append(append(t.buf, machine...), ' ')
+	t.buf = append(append(t.buf, machine.User...), ' ')
+	t.buf = append(append(t.buf, machine.Name...), ' ')
 	t.buf = binary.BigEndian.AppendUint64(t.buf, r.First)
 	t.buf = binary.BigEndian.AppendUint64(t.buf, r.Tasks)
 	t.mac.Reset()
@@ -34,7 +36,7 @@ func (t *tickets) of(machine string, r queens.Range) (ticket queens.Ticket) {
 }
 
 // proves reports whether a ticket is that of a range for a machine.
-func (t *tickets) proves(machine string, r queens.Range, ticket queens.Ticket) bool {
+func (t *tickets) proves(machine queens.Machine, r queens.Range, ticket queens.Ticket) bool {
 	want := t.of(machine, r)
 	return hmac.Equal(want[:], ticket[:])
 }

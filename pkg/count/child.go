@@ -191,7 +191,8 @@ func (r *Recount) Run(ctx context.Context, pulse *atomic.Uint64) (total uint64, 
 	if r.Deeper {
 		prefixes = deeper(&r.Board, prefixes)
 	}
-	threads := max(1, min(runtime.GOMAXPROCS(0), len(prefixes)))
+	// One core is left to the coordinator.
+	threads := max(1, min(runtime.GOMAXPROCS(0)-1, len(prefixes)))
 	parts := func(yield func(int, queens.Task) bool) {
 		for part := range slices.Chunk(prefixes, max(1, (len(prefixes)+threads-1)/threads)) {
 			if !yield(0, queens.Task{Board: r.Board, Prefixes: part}) {

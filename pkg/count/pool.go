@@ -27,7 +27,7 @@ func Each[Key any](
 			c := <-counters
 			defer func() { counters <- c }()
 			var err error
-			if b.counts, err = kernel.CountTasks(ctx, c, &b.board, b.prefixes, pulse); err != nil {
+			if b.counts, err = kernel.CountTasks(ctx, c, b.tasks, pulse); err != nil {
 				stop(err) // ends the other searches
 			}
 			return b, err
@@ -54,32 +54,28 @@ func withCounters(k kernel.Kernel, n int, counters chan kernel.Counter, use func
 	})
 }
 
-// batch holds consecutive tasks of one board.
+// batch holds consecutive tasks.
 type batch[Key any] struct {
-	board    queens.Board
-	keys     []Key
-	prefixes [][]queens.Prefix
-	counts   []queens.TaskCount
+	keys   []Key
+	tasks  []queens.Task
+	counts []queens.TaskCount
 }
 
 // batches yields batches of tasks. A batch has at most as many tasks as the kernel counts at once.
 func batches[Key any](k kernel.Kernel, tasks iter.Seq2[Key, queens.Task]) iter.Seq[batch[Key]] {
 	return func(yield func(batch[Key]) bool) {
 		var b batch[Key]
-		flush := func() (more bool) {
-			more = len(b.keys) == 0 || yield(b)
-			b = batch[Key]{}
-			return more
-		}
 		for key, task := range tasks {
-			if b.board != task.Board && !flush() {
-				return
-			}
-			b.board, b.keys, b.prefixes = task.Board, append(b.keys, key), append(b.prefixes, task.Prefixes)
-			if len(b.keys) >= k.AtOnce && !flush() {
-				return
+			b.keys, b.tasks = append(b.keys, key), append(b.tasks, task)
+			if len(b.keys) >= k.AtOnce {
+				if !yield(b) {
+					return
+				}
+				b = batch[Key]{}
 			}
 		}
-		flush()
+		if len(b.keys) > 0 {
+			yield(b)
+		}
 	}
 }

@@ -30,6 +30,9 @@ func layout(s *queens.Snapshot, width, height int, color bool) []line {
 	for _, b := range s.Bans() {
 		lines = append(lines, line{{narrow(report.BanText(&b)), alarm}})
 	}
+	if text := s.NoTotal(); text != "" {
+		lines = append(lines, line{{text, notice}})
+	}
 	if s.Waits != nil {
 		lines = append(lines, waitRow(s))
 	}
@@ -113,8 +116,12 @@ func barOf(share float64, done bool, width int, color bool) line {
 
 // resultsRow has the solutions found so far, the rate, the disputes and the tasks.
 func resultsRow(s *queens.Snapshot, width int) line {
+	found := line{{"no total", alarm}}
+	if s.Solutions != nil {
+		found = line{{humanize.Big((*big.Int)(s.Solutions)), bold}, {" solutions", plain}}
+	}
 	segments := []segment{
-		{0, line{{humanize.Big((*big.Int)(s.Solutions)), bold}, {" solutions", plain}}},
+		{0, found},
 		{3, line{{humanize.Int(s.Done) + " of " + humanize.Plural(s.Tasks, "task"), plain}}},
 	}
 	if s.Live != nil && s.Rate > 0 {
@@ -172,7 +179,6 @@ func workerRow(w *queens.Worker, room int) []segment {
 	if w.Rate > 0 {
 		rate = line{{humanize.Rate(w.Rate), plain}}
 	}
-	process := "/" + narrow(w.Process)
 	if w.Held == 0 {
 		held, age = nil, line{{"idle", faint}}
 	}
@@ -180,7 +186,7 @@ func workerRow(w *queens.Worker, room int) []segment {
 		age = line{{"silent for " + humanize.Clock(w.LastSeen.Duration), notice}}
 	}
 	return []segment{
-		{0, append(line{{narrow(w.Machine), plain}}.fit(max(6, room-len(process))), span{process, plain}).fit(room)},
+		{0, line{{narrow(w.Label), plain}}.fit(room)},
 		{3, line{{humanize.Plural(w.Threads, "thread"), faint}}},
 		{4, line{{narrow(w.Kernel), faint}}.fit(16)},
 		{2, rate},

@@ -36,14 +36,14 @@ func underWay() *queens.Snapshot {
 		Elapsed: lasting(20 * time.Second), TimeToGo: &queens.TimeToGo{Least: lasting(48 * time.Second), Most: lasting(65 * time.Second)},
 		Live: &queens.Live{Rate: 206435540, Machines: 4, Workers: 4, Threads: 20, IdleThreads: 1}, At: now,
 		WorkerList: []queens.Worker{
-			{Machine: "attic", Process: "3f02", Kernel: "generic", Threads: 1, Held: 0},
-			{Machine: "node-17", Process: "a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, Longest: lasting(2 * time.Second)},
+			{Machine: testkit.Machine("attic"), Label: "attic/3f02", Process: "3f02", Kernel: "generic", Threads: 1, Held: 0},
+			{Machine: testkit.Machine("node-17"), Label: "node-17/a1b2", Process: "a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, Longest: lasting(2 * time.Second)},
 			{
-				Machine: "node-18", Process: "0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8,
+				Machine: testkit.Machine("node-18"), Label: "node-18/0c9d", Process: "0c9d", Kernel: "avx512", Threads: 8, Rate: 9.87e8, Held: 8,
 				Longest: lasting(1500 * time.Millisecond),
 			},
 			{
-				Machine: "6b1e9c2a-8f0d-4a53-9d0e-1f2a3b4c5d6e", Process: "77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1,
+				Machine: testkit.Machine("6b1e9c2a-8f0d-4a53-9d0e-1f2a3b4c5d6e"), Label: "6b1e9c2a-8f0d-4a53-9d0e-1f2a3b4c5d6e/77aa", Process: "77aa", Kernel: "avx2", Threads: 3, Rate: 2.5e6, Held: 1,
 				Longest: lasting(95 * time.Second),
 			},
 		},
@@ -56,7 +56,7 @@ func troubled() *queens.Snapshot {
 	s := underWay()
 	s.Disputes, s.Recounts, s.Placed = 1, 1, make([]queens.Square, 2)
 	s.Waits = &queens.Wait{Reason: queens.NoServer, Since: now.Add(-12 * time.Second), Why: "nothing listens there"}
-	s.Banned = []queens.Ban{{Machine: "basement", Task: 1234, Count: 5678, Recount: 5680}}
+	s.Banned = []queens.Ban{{Machine: testkit.Machine("basement"), Task: 1234, Count: 5678, Recount: 5680}}
 	s.WorkerList[0].LastSeen.Duration = 12 * time.Second
 	return s
 }
@@ -76,7 +76,7 @@ func crowd(workers int) *queens.Snapshot {
 	s.Machines, s.Workers, s.Threads, s.WorkerList = workers, workers, 64*workers, nil
 	for i := range min(workers, queens.MaxWorkers) {
 		s.WorkerList = append(s.WorkerList, queens.Worker{
-			Machine: fmt.Sprintf("node-%04d", i), Process: "x", Kernel: "avx512", Threads: 64, Rate: 8e9, Held: 64,
+			Label: fmt.Sprintf("node-%04d", i), Process: "x", Kernel: "avx512", Threads: 64, Rate: 8e9, Held: 64,
 			Longest: lasting(time.Second),
 		})
 	}
@@ -209,7 +209,7 @@ func FuzzLayout(f *testing.F) {
 		}
 		for i := range min(workers, queens.MaxWorkers) {
 			s.WorkerList = append(s.WorkerList, queens.Worker{
-				Machine: name[min(i, len(name)):], Process: id, Kernel: id, Threads: i * i, Rate: rate / float64(i),
+				Label: name[min(i, len(name)):] + "/" + id, Process: id, Kernel: id, Threads: i * i, Rate: rate / float64(i),
 				Held: uint64(i % 3), Longest: lasting(time.Duration(age / int64(i+1))),
 			})
 		}

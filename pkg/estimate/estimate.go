@@ -1,6 +1,7 @@
-// Package estimate predicts how long a count will take. Random probes of the search tree give its number of nodes. A sample
-// of the tasks, counted with the kernel of the count, gives the time per node. The package starts no server and writes
-// nothing. docs/observe.md explains the estimated ranges.
+// Package estimate predicts how long a count will take. Random probes of the search tree give its
+// number of nodes. A sample of the tasks, counted with the kernel of the count, gives the time per
+// node. The package starts no server and writes nothing. docs/observe.md explains the estimated
+// ranges.
 package estimate
 
 import (
@@ -18,12 +19,15 @@ import (
 type Job struct {
 	N      int
 	Kernel kernel.Kernel
-	// Threads is the number of threads of the count, at least 1. The estimate assumes that these threads run on cores like
-	// those of this machine.
+	// Threads is the number of threads of the count, at least 1. The estimate assumes that these
+	// threads run on cores like those of this machine. If the kernel runs on devices, Threads and
+	// Cores are numbers of devices.
 	Threads int
-	// Cores is the number of threads of the estimate itself, at least 1. It should be the number of this machine's cores, so
-	// that all are busy during the sample, as during a count.
+	// Cores is the number of threads of the estimate itself, at least 1. It should be the number of
+	// this machine's cores, so that all are busy during the sample, as during a count.
 	Cores int
+	// Fleets are the numbers of threads for which the estimate gives the time.
+	Fleets []int
 }
 
 // Range is an estimate. The true value is most likely about Mid, and rarely outside Low to High.
@@ -38,9 +42,6 @@ type Fleet struct {
 	Threads int     `json:"threads"`
 	Seconds float64 `json:"seconds"`
 }
-
-// fleets are the numbers of threads for which an estimate gives the time.
-var fleets = []int{16, 64, 256, 1024}
 
 // Estimate says what a count with full symmetry and tasks of the default size is expected to take.
 type Estimate struct {
@@ -60,8 +61,8 @@ const variation = 0.15
 // aside is the time, in seconds, in which the command does not search: its start and its end.
 var aside = Range{0.03, 0.06, 0.1}
 
-// Run makes the estimate. It takes about two seconds, or less if the count itself takes less. If ctx ends, Run returns
-// context.Cause(ctx).
+// Run makes the estimate. It takes about two seconds, or less if the count itself takes less. If
+// ctx ends, Run returns context.Cause(ctx).
 func Run(ctx context.Context, job Job) (*Estimate, error) {
 	if job.Threads < 1 || job.Cores < 1 {
 		return nil, fmt.Errorf("a sample on %d threads for %d threads: both must be at least 1", job.Cores, job.Threads)
@@ -71,7 +72,11 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 		return nil, err
 	}
 	s := newSampler(split.PlanSizes(classes))
-	perNode, deviation, err := s.measure(ctx, job.Kernel, job.Cores)
+	measure := s.measure
+	if job.Kernel.AtOnce > 0 {
+		measure = s.measureDevices
+	}
+	perNode, deviation, err := measure(ctx, job.Kernel, job.Cores)
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +88,15 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 	}
 	low, mid, high := e.wall(core/spread, job.Threads), e.wall(core, job.Threads), e.wall(core*spread, job.Threads)
 	e.Seconds = Range{aside.Low + low, aside.Mid + mid, aside.High + high}
-	for _, threads := range fleets {
+	for _, threads := range job.Fleets {
 		e.Fleets = append(e.Fleets, Fleet{threads, aside.Mid + e.wall(core, threads)})
 	}
 	return e, nil
 }
 
-// wall returns the time of the search on the given number of threads. The parameter core is the time that one core would
-// take, in seconds. At the end, a thread waits for the last tasks of the others, about as long as a task takes.
+// wall returns the time of the search on the given number of threads. The parameter core is the
+// time that one core would take, in seconds. At the end, a thread waits for the last tasks of the
+// others, about as long as a task takes.
 func (e *Estimate) wall(core float64, threads int) float64 {
 	wait := core / math.Max(e.Tasks, 1)
 	return core/float64(threads) + wait*float64(threads-1)/float64(threads)

@@ -19,19 +19,20 @@ import (
 )
 
 const (
-	// treeProbes is the number of random probes of each class. starts is the number of random probes of each class that look
-	// for prefixes with which runs of the [sampler] may begin.
+	// treeProbes is the number of random probes of each class. starts is the number of random
+	// probes of each class that look for prefixes with which runs of the [sampler] may begin.
 	treeProbes = 1 << 14
 	starts     = 1 << 9
-	// runNodes is about the greatest number of nodes of a run. Up to n = 22, a whole task has no more.
+	// runNodes is about the greatest number of nodes of a run. Up to n = 22, a whole task has no
+	// more.
 	runNodes = 1.5e9
-	// The sample has at least minRuns runs for each thread. After these, runs begin until the budget of time is spent or
-	// there are mostRuns runs.
+	// The sample has at least minRuns runs for each thread. After these, runs begin until the
+	// budget of time is spent or there are mostRuns runs.
 	budget   = 1200 * time.Millisecond
 	minRuns  = 4
 	mostRuns = 256
-	// The number of nodes of a run is estimated from that of random subtrees, each of about subtreeNodes nodes: the standard
-	// error is about 4%.
+	// The number of nodes of a run is estimated from that of random subtrees, each of about
+	// subtreeNodes nodes: the standard error is about 4%.
 	subtrees     = 100
 	subtreeNodes = 1000
 )
@@ -42,16 +43,16 @@ type stratum struct {
 	profile split.Profile
 	share   float64 // the share of this class in the nodes of all classes
 	tasks   float64
-	// Each path has the columns of the queens of a prefix with which a run may begin. A prefix that a random probe finds
-	// represents a number of prefixes: the product of the numbers of choices on the way to it. products[i] is the sum of
-	// these products for paths[:i+1].
+	// Each path has the columns of the queens of a prefix with which a run may begin. A prefix that
+	// a random probe finds represents a number of prefixes: the product of the numbers of choices
+	// on the way to it. products[i] is the sum of these products for paths[:i+1].
 	paths    [][]byte
 	products []float64
 }
 
-// sampler makes the runs of a sample. Here a run is a task, or a part of a task that would take too long. A run has
-// consecutive prefixes, because a kernel shares work among them. Runs are evenly spread over the estimated work of all
-// classes, and over each class.
+// sampler makes the runs of a sample. Here a run is a task, or a part of a task that would take too
+// long. A run has consecutive prefixes, because a kernel shares work among them. Runs are evenly
+// spread over the estimated work of all classes, and over each class.
 //
 // References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29 (1975),
 // 121-136; [Cochran] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6, on estimates of a ratio.
@@ -110,8 +111,9 @@ func (c *stratum) findPaths(source *rand.PCG) {
 	}
 }
 
-// run returns the class and the prefixes of the run with the given number. There are no prefixes if the probes found none.
-// The position of a run in the work is its number times the golden ratio, modulo 1: such positions are evenly spread.
+// run returns the class and the prefixes of the run with the given number. There are no prefixes if
+// the probes found none. The position of a run in the work is its number times the golden ratio,
+// modulo 1: such positions are evenly spread.
 func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	_, position := math.Modf(float64(number) * math.Phi)
 	for i := range s.strata {
@@ -128,8 +130,8 @@ func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	return c, split.Batch(&c.plan, c.paths[min(at, last)])
 }
 
-// measure counts runs on the given number of threads. It returns the time of a node in seconds, and the relative standard
-// error of this time.
+// measure counts runs on the given number of threads. It returns the time of a node in seconds, and
+// the relative standard error of this time.
 func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (perNode, deviation float64, err error) {
 	type observation struct{ seconds, nodes, stands float64 }
 	var all []observation
@@ -155,8 +157,39 @@ func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (pe
 	return seconds / nodes, math.Sqrt(squares * n / max(n-1, 1)), nil
 }
 
-// runs yields runs with their numbers: all with a number below the parameter least, and later ones until the deadline, up
-// to mostRuns.
+// deviceDeviation is the relative standard error of the time of a node on a device. The times of
+// single runs, which would give it, are unknown.
+const deviceDeviation = 0.05
+
+// measureDevices does what measure does, on devices that count many tasks at once. A sample that is
+// too small leaves them idle for most of its time. So each sample is eight times as large as the
+// one before, until one takes half of the budget, or has mostRuns runs for each device. The last
+// one gives the time of a node.
+func (s *sampler) measureDevices(
+	ctx context.Context, k kernel.Kernel, devices int,
+) (perNode, deviation float64, err error) {
+	for each := minRuns; ; each *= 8 {
+		k.AtOnce = each
+		var seconds, nodes float64
+		runs := s.runs(time.Time{}, uint64(each*devices))
+		add := func(number uint64, counted queens.TaskCount) error {
+			c, prefixes := s.run(number)
+			seconds += counted.Elapsed.Seconds()
+			nodes += c.estimateNodes(prefixes, rand.NewPCG(1, number))
+			return nil
+		}
+		err := count.Each(ctx, k, devices, new(atomic.Uint64), runs, add)
+		if err != nil || nodes == 0 {
+			return 0, 0, err
+		}
+		if seconds >= budget.Seconds()/2*float64(devices) || each >= mostRuns {
+			return seconds / nodes, deviceDeviation, nil
+		}
+	}
+}
+
+// runs yields runs with their numbers: all with a number below the parameter least, and later ones
+// until the deadline, up to mostRuns.
 func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq2[uint64, queens.Task] {
 	return func(yield func(uint64, queens.Task) bool) {
 		if s.nodes == 0 {
@@ -174,8 +207,8 @@ func (s *sampler) runs(deadline time.Time, least uint64) iter.Seq2[uint64, queen
 	}
 }
 
-// estimateNodes estimates the number of nodes below the prefixes of a run, including the prefixes. Random probes choose
-// subtrees, and the nodes of these subtrees are counted.
+// estimateNodes estimates the number of nodes below the prefixes of a run, including the prefixes.
+// Random probes choose subtrees, and the nodes of these subtrees are counted.
 func (c *stratum) estimateNodes(run []queens.Prefix, source *rand.PCG) float64 {
 	b := &c.plan.Board
 	depth := c.profile.Depth(c.plan.Depth, b.N, subtreeNodes)

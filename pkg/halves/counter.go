@@ -13,8 +13,9 @@ import (
 type Config struct {
 	N      int // side of the board, 1 to [queens.MaxN]
 	Kernel Kernel
-	// Memory is the greatest number of bytes that the Counter allocates, at least [LeastMemory]. With less memory, a Counter
-	// cuts longer lists of half-boards into parts, which takes longer. The zero value stands for [Memory].
+	// Memory is the greatest number of bytes that the Counter allocates, at least [LeastMemory].
+	// With less memory, a Counter cuts longer lists of half-boards into parts, which takes longer.
+	// The zero value stands for [Memory].
 	Memory uint64
 }
 
@@ -23,28 +24,30 @@ func (c Config) Validate() error {
 	if err := queens.ValidateN(c.N); err != nil {
 		return err
 	}
-	if c.Kernel.count == nil {
+	if c.Kernel.build == nil {
 		return fmt.Errorf("a counter of halves needs a kernel of this package")
 	}
 	if least := LeastMemory(c.N); c.Memory != 0 && c.Memory < least {
-		return fmt.Errorf("a counter of halves of a board of side %d needs at least %d bytes of memory, not %d",
-			c.N, least, c.Memory)
+		return fmt.Errorf("a counter of halves of a board of side %d needs at least %d bytes of memory, "+
+			"not %d", c.N, least, c.Memory)
 	}
 	return nil
 }
 
-// Memory returns the number of bytes that a [Counter] of a board of side n allocates if it is not told to take less. It is about
-// 25 MB for n = 24. Above that it doubles with each n, up to 1.7 GB from n = 30 on.
+// Memory returns the number of bytes that a [Counter] of a board of side n allocates if it is not
+// told to take less. It is about 25 MB for n = 24. Above that it doubles with each n, up to 1.7 GB
+// from n = 30 on.
 func Memory(n int) uint64 {
-	const smallest, largest = 1 << 16, 1 << 26
-	return memory(n, min(smallest<<max(0, n-20), largest))
+	const smallest, largest = 1 << 18, 1 << 26
+	return memory(n, min(smallest<<max(0, n-22), largest))
 }
 
-// LeastMemory returns the least number of bytes with which a [Counter] of a board of side n can count.
-func LeastMemory(n int) uint64 { return memory(n, leastMasks(n)) }
+// LeastMemory returns the least number of bytes with which a [Counter] of a board of side n can
+// count.
+func LeastMemory(n int) uint64 { return memory(n, leastMasks) }
 
-// leastMasks is the least capacity of a list: the first quarters on a set of rows, with 64 second ones each, must fit.
-func leastMasks(n int) int { return 64 * factorial((n-west(n))/2) }
+// leastMasks is the least capacity of a list. Parts of a list fill most of it.
+const leastMasks = 8 * roundMasks
 
 // memory returns the number of bytes of a Counter with lists of the given capacity.
 func memory(n, masks int) uint64 {
@@ -53,14 +56,15 @@ func memory(n, masks int) uint64 {
 		for i := range 4 {
 			bytes += eighthSize*fallingFactorial(columns, stripWidth(columns, i)) + 4<<columns
 		}
-		return bytes + 3*2*size*(factorial(columns/2)+factorial(columns-columns/2))
+		return bytes + 2*size*(factorial(columns/2)+factorial(columns-columns/2))
 	}
 	strip := fallingFactorial(n-west(n), stripWidth(n-west(n), 3)) * (eighthSize + size)
 	cells := 2 * 4 * (1<<depthOf(masks) + 1)
 	return uint64(3*size*masks + half(west(n)) + half(n-west(n)) + strip + cells + 1<<20)
 }
 
-// Counter counts row sets of one board by the method halves. Only one of its methods may run at a time.
+// Counter counts row sets of one board by the method halves. Only one of its methods may run at a
+// time.
 type Counter struct {
 	n     int
 	ctx   context.Context
@@ -82,7 +86,7 @@ func NewCounter(cfg Config) (*Counter, error) {
 	if limit == 0 {
 		limit = Memory(n)
 	}
-	masks := leastMasks(n)
+	masks := leastMasks
 	for more := masks / 2; more > 0; more /= 2 { // the largest lists within the limit
 		for memory(n, masks+more) <= limit {
 			masks += more
@@ -90,18 +94,18 @@ func NewCounter(cfg Config) (*Counter, error) {
 	}
 	c := &Counter{n: n}
 	c.strip.reserve(n - west(n))
-	c.west.reserve(n, west(n))
-	c.east.reserve(n, n-west(n))
+	c.west.reserve(n, west(n), cfg.Kernel)
+	c.east.reserve(n, n-west(n), cfg.Kernel)
 	c.west.poll, c.east.poll, c.sorter.poll, c.joiner.poll = c.poll, c.poll, c.poll, c.poll
 	c.sorter.scratch = make([]uint64, masks)
 	c.joiner.west.reserve(masks)
 	c.joiner.east.reserve(masks)
-	c.joiner.count = cfg.Kernel.count
+	c.joiner.kernel, c.joiner.tables = cfg.Kernel, new(tables)
 	return c, nil
 }
 
-// poll returns false if the context has ended, and else increments the pulse. It is called at least every few milliseconds.
-// Functions that it tells to stop leave wrong counts, which Count drops.
+// poll returns false if the context has ended, and else increments the pulse. It is called at least
+// every few milliseconds. Functions that it tells to stop leave wrong counts, which Count drops.
 func (c *Counter) poll() bool {
 	if c.ctx.Err() != nil {
 		return false
@@ -110,13 +114,16 @@ func (c *Counter) poll() bool {
 	return true
 }
 
-// Count returns the sum of the weighted sums of the row sets with the numbers first to first+sets-1. The sum over all [Sets] is
-// the number of solutions of the board. A Count without an error does not allocate.
+// Count returns the sum of the weighted sums of the row sets with the numbers first to
+// first+sets-1. The sum over all [Sets] is the number of solutions of the board. A Count without an
+// error does not allocate.
 //
-// While Count searches, it increments pulse, so that an observer can tell a running search from a stuck one. If ctx ends first,
-// Count returns 0 and context.Cause(ctx) within 50 ms. The only other errors are for row sets that do not exist and for a sum
-// that passes 64 bits.
-func (c *Counter) Count(ctx context.Context, first, sets uint64, pulse *atomic.Uint64) (sum uint64, err error) {
+// While Count searches, it increments pulse, so that an observer can tell a running search from a
+// stuck one. If ctx ends first, Count returns 0 and context.Cause(ctx) within 50 ms. The only other
+// errors are for row sets that do not exist and for a sum that passes 64 bits.
+func (c *Counter) Count(
+	ctx context.Context, first, sets uint64, pulse *atomic.Uint64,
+) (sum uint64, err error) {
 	if err := validate(c.n, first, sets); err != nil {
 		return 0, err
 	}
@@ -143,7 +150,7 @@ func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 	c.joiner.bits = c.order.diagonals
 	c.order.apply(&c.west)
 	c.order.apply(&c.east)
-	for long, weight := range [3]uint64{w.none, w.one, w.two} {
+	for long, weight := range [3]uint64{2: w.two, 1: w.one} {
 		if weight == 0 {
 			continue
 		}
@@ -151,19 +158,25 @@ func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 			return 0, err
 		}
 	}
-	if w.centre != 0 {
-		c.east.list(&c.strip, uint32(s), border, withCentre)
-		c.order.apply(&c.east)
-		return add(sum, w.set*w.centre, c.pairs(0))
+	if w.none == 0 && w.centre == 0 {
+		return sum, nil
 	}
-	return sum, nil
+	c.west.list(&c.strip, all&^uint32(s), 0, offDiagonals)
+	c.order.apply(&c.west)
+	if w.none != 0 {
+		return add(sum, w.set*w.none, c.pairs(0))
+	}
+	c.east.list(&c.strip, uint32(s), border, withCentre)
+	c.order.apply(&c.east)
+	return add(sum, w.set*w.centre, c.pairs(0))
 }
 
-// pairs counts the pairs of an eastern half-board and a western half-board with the given number of queens on long diagonals,
-// that do not attack each other. If a list is longer than there is memory for, it goes part by part.
+// pairs counts the pairs of an eastern half-board and a western half-board with the given number of
+// queens on long diagonals, that do not attack each other. If a list is longer than there is memory
+// for, it goes part by part.
 func (c *Counter) pairs(long int) uint64 {
 	j := &c.joiner
-	j.found = 0
+	j.found = tally{}
 	c.east.start(0)
 	for moreEast := true; moreEast; {
 		moreEast = c.fill(&j.east, &c.east)
@@ -178,7 +191,7 @@ func (c *Counter) pairs(long int) uint64 {
 			}
 		}
 	}
-	return j.found
+	return j.found.sum()
 }
 
 func (c *Counter) fill(list *sorted, h *half) (more bool) {
@@ -186,10 +199,7 @@ func (c *Counter) fill(list *sorted, h *half) (more bool) {
 	return more
 }
 
-func (c *Counter) sort(list *sorted) {
-	c.sorter.sort(list.masks, c.joiner.bits, c.joiner.depth)
-	list.from = c.sorter.cells(list.from, list.masks, c.joiner.bits, c.joiner.depth)
-}
+func (c *Counter) sort(list *sorted) { c.sorter.sort(list, c.joiner.bits, c.joiner.depth) }
 
 // depthOf returns the number of bits by which lists of the given length are sorted.
 func depthOf(length int) int { return max(1, bits.Len(uint(length))-4) }

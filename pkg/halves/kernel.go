@@ -6,20 +6,24 @@ import (
 	"strings"
 )
 
-// Kernel is an implementation of the inner loop. Kernels have the names of the kernels of package kernel that use the same
-// instructions.
+// Kernel is an implementation of the inner loops. Kernels have the names of the kernels of package
+// kernel that use the same instructions.
 type Kernel struct {
 	Name  string
-	count countFunc
+	build buildFunc
+	// The functions for each number of tables, minus 1.
+	fits   [chunks]fitFunc
+	counts [chunks]countFunc
 }
 
 // generic is plain Go. Every machine can run it.
-var generic = Kernel{"generic", countPlain}
+var generic = Kernel{"generic", buildPlain, plainFits(), plainCounts()}
 
-// Available returns the kernels that this machine's CPU can run, the fastest first.
-func Available() []Kernel { return []Kernel{generic} }
+// Available returns the kernels that this machine can run, the default first.
+func Available() []Kernel { return append(vectorKernels(), generic) }
 
-// Choose returns the kernel with the given name. The error for an unknown or unsupported name lists the kernels of this machine.
+// Choose returns the kernel with the given name. The error for an unknown or unsupported name lists
+// the kernels of this machine.
 func Choose(name string) (Kernel, error) {
 	available := Available()
 	i := slices.IndexFunc(available, func(k Kernel) bool { return k.Name == name })
@@ -30,5 +34,6 @@ func Choose(name string) (Kernel, error) {
 	for _, k := range available {
 		names = append(names, k.Name)
 	}
-	return Kernel{}, fmt.Errorf("no kernel %q for halves on this machine: it has %s", name, strings.Join(names, ", "))
+	return Kernel{}, fmt.Errorf("no kernel %q for halves on this machine: it has %s",
+		name, strings.Join(names, ", "))
 }

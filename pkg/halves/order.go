@@ -8,8 +8,8 @@ type order struct {
 	to        [64]uint8
 }
 
-// find sets the order in which the diagonals that exclude the most pairs of half-boards have the highest bits: those that are
-// in many eighths of either half.
+// find sets the order in which the diagonals that exclude the most pairs of half-boards have the
+// highest bits: those that are in many eighths of either half.
 func (o *order) find(n int, west, east *half) {
 	westCounts, eastCounts := west.countDiagonals(), east.countDiagonals()
 	var excluded [64]int

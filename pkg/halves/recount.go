@@ -9,9 +9,10 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Recount counts the same as [Counter.Count] by depth-first search: the weighted sum of the row sets first to first+sets-1 of
-// the board of side n. It takes several times as long. It increments pulse as c does. Besides the errors of c, it returns an
-// error if there is no such row set, if the sum passes 64 bits, or if counts of c can't be right.
+// Recount counts the same as [Counter.Count] by depth-first search: the weighted sum of the row
+// sets first to first+sets-1 of the board of side n. It takes several times as long. It increments
+// pulse as c does. Besides the errors of c, it returns an error if there is no such row set, if the
+// sum passes 64 bits, or if counts of c can't be right.
 func Recount(
 	ctx context.Context, c kernel.Counter, n int, first, sets uint64, pulse *atomic.Uint64,
 ) (sum uint64, err error) {
@@ -26,14 +27,16 @@ func Recount(
 	return sum, nil
 }
 
-// recountSet adds the weighted sum of a row set to sum. It counts on boards that allow western queens on both long diagonals,
-// on the main diagonal, on the other, and on none. The differences of these counts are the solutions with 2, 1 and no such
-// queens.
+// recountSet adds the weighted sum of a row set to sum. It counts on boards that allow western
+// queens on both long diagonals, on the main diagonal, on the other, and on none. The differences
+// of these counts are the solutions with 2, 1 and no such queens.
 func recountSet(
 	ctx context.Context, c kernel.Counter, n int, s RowSet, sum uint64, pulse *atomic.Uint64,
 ) (uint64, error) {
 	w := weightsOf(n, s)
-	count := func(b queens.Board) (uint64, error) { return c.Count(ctx, &b, []queens.Prefix{{}}, pulse) }
+	count := func(b queens.Board) (uint64, error) {
+		return c.Count(ctx, &b, []queens.Prefix{{}}, pulse)
+	}
 	both, err := count(turned(n, s, true, true))
 	if err != nil {
 		return 0, err
@@ -51,11 +54,13 @@ func recountSet(
 		return 0, err
 	}
 	if both < none || main < none || anti < none || both-none < main-none+(anti-none) {
-		return 0, fmt.Errorf("counts of boards with fewer and fewer squares are %d, %d and %d, %d: this machine or this build "+
-			"is broken, choose another kernel or machine", both, main, anti, none)
+		return 0, fmt.Errorf("counts of boards with fewer and fewer squares are %d, %d and %d, %d: this "+
+			"machine or this build is broken, choose another kernel or machine", both, main, anti, none)
 	}
 	one := main - none + (anti - none)
-	counts := []struct{ weight, count uint64 }{{w.two, both - none - one}, {w.one, one}, {w.none, none}}
+	counts := []struct{ weight, count uint64 }{
+		{w.two, both - none - one}, {w.one, one}, {w.none, none},
+	}
 	if w.centre != 0 {
 		centre := turned(n, s, false, false)
 		centre.Preplace(n/2, n/2)
@@ -73,10 +78,11 @@ func recountSet(
 	return sum, nil
 }
 
-// turned returns the board of side n on which queens stand in the east on the rows of the row set, and in the west on the
-// others. The board is turned by its main diagonal: its row c is column c of the board that was cut into halves. So each row
-// allows about half of the squares, and a search row by row meets few dead ends. On the squares of the main diagonal and of the
-// other long diagonal, queens may stand only in the west, and only if the parameters say so.
+// turned returns the board of side n on which queens stand in the east on the rows of the row set,
+// and in the west on the others. The board is turned by its main diagonal: its row c is column c of
+// the board that was cut into halves. So each row allows about half of the squares, and a search
+// row by row meets few dead ends. On the squares of the main diagonal and of the other long
+// diagonal, queens may stand only in the west, and only if the parameters say so.
 func turned(n int, s RowSet, mainDiagonal, antiDiagonal bool) queens.Board {
 	b := queens.FullBoard(n)
 	for column := range n {

@@ -6,16 +6,19 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A row set and its mirror image have the same weighted sum, so only one of the two has a number. The ranks of row sets follow a
-// combinatorial number system over pairs of rows: row i and its mirror image n-1-i, from the outside in. A pair has neither row,
-// both, or one. In the first pair with one row it is row i: the mirror image of the row set has the other row there. Before this
+// A row set and its mirror image have the same weighted sum, so only one of the two has a number.
+// The ranks of row sets follow a combinatorial number system over pairs of rows: row i and its
+// mirror image n-1-i, from the outside in. A pair has neither row, both, or one. In the first pair
+// with one row it is row i: the mirror image of the row set has the other row there. Before this
 // pair, mirror images are still to be left out; below it, every choice is a row set of its own.
 //
-// Consecutive ranks are similar row sets. So that each range of numbers is a fair sample, number i has the rank i·step modulo
-// the number of row sets, where step/Sets is about the golden ratio: such ranks are evenly spread.
+// Consecutive ranks are similar row sets. So that each range of numbers is a fair sample, number i
+// has the rank i·step modulo the number of row sets, where step/Sets is about the golden ratio:
+// such ranks are evenly spread.
 //
-// References: [Knuth] D. E. Knuth, "The Art of Computer Programming", volume 4A, section 7.2.1.3, on combinatorial number
-// systems, and volume 3, section 6.4, on multiplication by the golden ratio.
+// References: [Knuth] D. E. Knuth, "The Art of Computer Programming", volume 4A, section 7.2.1.3,
+// on combinatorial number systems, and volume 3, section 6.4, on multiplication by the golden
+// ratio.
 
 // choose[m][k] is the number of ways to choose k of m rows.
 var choose = func() (c [queens.MaxN + 1][queens.MaxN + 1]uint64) {
@@ -36,7 +39,8 @@ func chosen(pairs, k int) uint64 {
 	return choose[2*pairs][k]
 }
 
-// unmirrored returns the same number without mirror images: (all + those that are their own mirror image) / 2.
+// unmirrored returns the same number without mirror images: (all + those that are their own mirror
+// image) / 2.
 func unmirrored(pairs, k int) uint64 {
 	if k < 0 || k > 2*pairs {
 		return 0
@@ -48,7 +52,8 @@ func unmirrored(pairs, k int) uint64 {
 	return all / 2
 }
 
-// numbering has, for each side, the number of row sets and the step from the rank of a number to that of the next.
+// numbering has, for each side, the number of row sets and the step from the rank of a number to
+// that of the next.
 var numbering = func() (all [queens.MaxN + 1]struct{ sets, step uint64 }) {
 	for n := range all {
 		size, pairs := n-west(n), n/2
@@ -65,7 +70,8 @@ var numbering = func() (all [queens.MaxN + 1]struct{ sets, step uint64 }) {
 	return all
 }()
 
-// Sets returns the number of row sets of a board of side n, 1 to [queens.MaxN]. Mirror images are left out.
+// Sets returns the number of row sets of a board of side n, 1 to [queens.MaxN]. Mirror images are
+// left out.
 func Sets(n int) uint64 { return numbering[n].sets }
 
 // Set returns the row set with the given number, 0 to Sets(n)-1.

@@ -7,12 +7,13 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A half of the board is cut into four strips of columns. An eighth is a way to put a queen in each column of a strip, on rows
-// of the half, without attacks. Two eighths of neighboring strips make a quarter, and two quarters make a half-board, if their
-// queens stand on different rows and do not attack each other.
+// A half of the board is cut into four strips of columns. An eighth is a way to put a queen in each
+// column of a strip, on rows of the half, without attacks. Two eighths of neighboring strips make a
+// quarter, and two quarters make a half-board, if their queens stand on different rows and do not
+// attack each other.
 
-// eighth is an eighth as masks of diagonals. A diagonal is in a mask if it has squares on both sides of a border between
-// columns; see crossing.
+// eighth is an eighth as masks of diagonals. A diagonal is in a mask if it has squares on both
+// sides of a border between columns; see crossing.
 type eighth struct {
 	inner uint64 // the border in the middle of the quarter
 	clash uint64 // the border in the middle of the half
@@ -28,8 +29,8 @@ const (
 
 const eighthSize = 3 * 8 // bytes
 
-// eighths lists the eighths of a strip by their rows: those on a set of rows are all[from[set]] to all[from[set+1]-1]. A set has
-// a bit for each row of the half, from the top down.
+// eighths lists the eighths of a strip by their rows: those on a set of rows are all[from[set]] to
+// all[from[set+1]-1]. A set has a bit for each row of the half, from the top down.
 type eighths struct {
 	all  []eighth
 	from []uint32
@@ -47,9 +48,11 @@ func (e *eighths) on(set int) []eighth { return e.all[e.from[set]:e.from[set+1]]
 type squares int
 
 const (
-	anywhere     squares = iota // in the west
-	offDiagonals                // in the east: not on a long diagonal
-	withCentre                  // in the east of a board of odd side, in the centre and otherwise not on a long diagonal
+	anywhere squares = iota
+	// not on a long diagonal
+	offDiagonals
+	// in the centre of a board of odd side, and otherwise not on a long diagonal
+	withCentre
 )
 
 // allows returns the rows of a column on which queens may stand.
@@ -64,8 +67,9 @@ func (w squares) allows(n, column int) uint32 {
 	return all &^ (1<<column | 1<<(n-1-column))
 }
 
-// crossing returns the diagonals of a square that have squares both in the columns below the border and in those from it on.
-// Diagonals of equal row+column have bits 0..n-2, those of equal column-row bits n-1..2n-3.
+// crossing returns the diagonals of a square that have squares both in the columns below the border
+// and in those from it on. Diagonals of equal row+column have bits 0..n-2, those of equal
+// column-row bits n-1..2n-3.
 func crossing(n, border, row, column int) uint64 {
 	mask := uint64(0)
 	if sum := row + column - border; 0 <= sum && sum < n-1 {
@@ -116,8 +120,8 @@ func (s *strip) reserve(columns int) {
 	s.found, s.sets = make([]eighth, 0, most), make([]int, 0, most)
 }
 
-// stripWidth returns the number of columns of strip i, 0 to 3, of a half with the given number of columns. The last strip is the
-// widest.
+// stripWidth returns the number of columns of strip i, 0 to 3, of a half with the given number of
+// columns. The last strip is the widest.
 func stripWidth(columns, i int) int {
 	quarter := columns / 2
 	if i >= 2 {
@@ -129,7 +133,8 @@ func stripWidth(columns, i int) int {
 	return quarter - quarter/2
 }
 
-// fallingFactorial returns n·(n-1)·…·(n-k+1), the greatest number of ways to put queens in k columns on n rows.
+// fallingFactorial returns n·(n-1)·…·(n-k+1), the greatest number of ways to put queens in k
+// columns on n rows.
 func fallingFactorial(n, k int) int {
 	product := 1
 	for i := range k {
@@ -160,8 +165,8 @@ func (s *strip) list(e *eighths, sets int) {
 	e.from[sets] = uint32(len(e.all))
 }
 
-// place puts queens in the columns from the given one on, in every way. Rows in taken have a queen; rows in up and down are
-// attacked along a diagonal.
+// place puts queens in the columns from the given one on, in every way. Rows in taken have a queen;
+// rows in up and down are attacked along a diagonal.
 func (s *strip) place(column int, taken, up, down uint32, set int, e eighth) {
 	if column == s.high {
 		s.found, s.sets = append(s.found, e), append(s.sets, set)

@@ -20,7 +20,7 @@ func Command(program string, words ...string) string {
 
 // invocation returns the words that start a program, if the running one was called so in a folder.
 func invocation(called, folder, program string, exists func(path string) bool) []string {
-	name := named(filepath.Base(called), program)
+	name := programBeside(called, program)
 	switch {
 	case filepath.Base(called) == called: // on the PATH
 		return []string{name}
@@ -31,25 +31,12 @@ func invocation(called, folder, program string, exists func(path string) bool) [
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(folder, path)
 	}
-	if beside := filepath.Join(filepath.Dir(path), name); exists(beside) {
+	beside := filepath.Join(filepath.Dir(path), name)
+	if strings.HasSuffix(called, ".exe") {
+		beside += ".exe"
+	}
+	if exists(beside) {
 		return []string{beside}
 	}
 	return []string{name}
-}
-
-// named returns the name of a program, in the style of the running one: where nqueens-worker runs, the
-// coordinator is nqueens-coordinator.
-func named(running, program string) string {
-	for _, one := range []string{"coordinator", "worker"} {
-		style, rest, found := strings.Cut(running, one)
-		switch {
-		case found && one == program:
-			return running
-		case found && strings.HasSuffix(rest, ".exe"):
-			return style + program + ".exe"
-		case found:
-			return style + program
-		}
-	}
-	return program
 }

@@ -19,7 +19,7 @@ func TestInvocation(t *testing.T) {
 		{"nqueens-coordinator", "worker", "nqueens-worker"},
 		{"nqueens-worker-opencl", "worker", "nqueens-worker-opencl"},
 		{"nqueens-worker-opencl", "coordinator", "nqueens-coordinator"},
-		{"coordinator.exe", "worker", "worker.exe"},
+		{"coordinator.exe", "worker", "worker"},
 		{"/tmp/go-build12/b001/exe/coordinator", "worker", "go -C /here run nqueens/worker"},
 		{"another", "worker", "worker"},
 	} {

@@ -3,6 +3,8 @@ package join_test
 import (
 	"bytes"
 	"crypto/tls"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,6 +13,7 @@ import (
 	"testing"
 
 	"nqueens/pkg/join"
+	"nqueens/pkg/queens"
 )
 
 // Parse refuses a cut file, and any text that Text never returns, except with Windows line ends. No error has the password.
@@ -125,7 +128,7 @@ func TestNothingIsReplaced(t *testing.T) {
 		}
 	}
 	paths, err := join.Keys(filepath.Join(data, "keys"), []string{"192.0.2.1"}, false)
-	if err != nil || len(paths) != 5 {
+	if err != nil || len(paths) != 6 {
 		t.Fatalf("%v, %v", paths, err)
 	}
 	for _, path := range paths {
@@ -160,7 +163,7 @@ func TestKeys(t *testing.T) {
 	load := func() (tokens map[string]join.Token) {
 		tokens = make(map[string]join.Token)
 		for user, file := range map[string]string{
-			join.Coordinator: "coordinator.token", join.Worker: "join.token", join.Watcher: "watcher.token",
+			queens.CoordinatorUser: "coordinator.token", queens.WorkerUser: "join.token", queens.WatcherUser: "watcher.token",
 		} {
 			token, err := join.Load(filepath.Join(dir, file))
 			if err != nil || token.User != user {
@@ -181,14 +184,14 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	before := load()
-	if servers := before[join.Worker].Servers; !slices.Equal(servers, []string{"[2001:db8::1]:4222"}) {
+	if servers := before[queens.WorkerUser].Servers; !slices.Equal(servers, []string{"[2001:db8::1]:4222"}) {
 		t.Errorf("servers %v", servers)
 	}
 	if _, err := join.Keys(dir, []string{"192.0.2.1"}, true); err != nil {
 		t.Fatal(err)
 	}
 	after := load()
-	conf, err := os.ReadFile(filepath.Join(dir, "nats.conf"))
+	conf, err := os.ReadFile(filepath.Join(dir, "users.conf"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +200,95 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s has the old secrets after a renewal", user)
 		}
 		if !bytes.Contains(conf, []byte(after[user].Password)) || bytes.Contains(conf, []byte(before[user].Password)) {
-			t.Errorf("nats.conf does not have the password of %s", user)
+			t.Errorf("users.conf does not have the password of %s", user)
 		}
+	}
+}
+
+// An invited user has a token of its own for the same server, which only its owner can read. No
+// name is given twice, not even after its user was removed, and none that has another meaning.
+func TestInvite(t *testing.T) {
+	data := t.TempDir()
+	dir := filepath.Join(data, "join")
+	if _, err := join.Invite(dir, "alice"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a server: %v", err)
+	}
+	worker, _, _, err := listening(data, "0.0.0.0:4222", "192.0.2.1:4222")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := join.Invite(dir, "alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := join.Load(path)
+	info, failed := os.Stat(path)
+	switch {
+	case err != nil || failed != nil || info.Mode().Perm() != 0o600:
+		t.Errorf("the token: %v, %v", err, failed)
+	case token.User != "alice" || token.Password == worker.Password || len(token.Password) < 20:
+		t.Errorf("the token is %+v", token)
+	case token.URLs() != worker.URLs() || !bytes.Equal(token.Certificate, worker.Certificate):
+		t.Errorf("the token is for another server: %+v", token)
+	}
+	if _, err := join.Invite(dir, "alice"); err == nil {
+		t.Error("a user is invited twice")
+	}
+	if _, err := join.Invite(dir, "bob"); err != nil {
+		t.Error(err)
+	}
+	if _, _, _, err := listening(data, "0.0.0.0:4222", "host.example:4222"); err != nil {
+		t.Error(err)
+	}
+	again, err := join.Load(path)
+	if err != nil || again.Password != token.Password || again.URLs() != "tls://host.example:4222" {
+		t.Errorf("after a start with another address: %+v, %v", again, err)
+	}
+	if err := join.Remove(dir, "alice"); err != nil {
+		t.Error(err)
+	}
+	if _, err := join.Invite(dir, "alice"); err == nil {
+		t.Error("the name of a removed user is given again")
+	}
+	if err := token.Save(path); err != nil { // someone puts a copy back
+		t.Error(err)
+	}
+	for _, name := range []string{"", "worker", "coordinator", "watcher", "join", "a.b", "A", "-a", "a b", strings.Repeat("a", 64)} {
+		if _, err := join.Invite(dir, name); err == nil {
+			t.Errorf("user %q is invited", name)
+		}
+		if err := join.Remove(dir, name); err == nil {
+			t.Errorf("user %q is removed", name)
+		}
+	}
+	if err := join.Remove(dir, "carol"); !errors.Is(err, join.ErrNotInvited) {
+		t.Errorf("a user that was never invited is removed: %v", err)
+	}
+	bob := join.Invitation{User: "bob", Path: filepath.Join(dir, "bob.token")}
+	list, err := join.Invitations(dir)
+	if want := []join.Invitation{{User: "alice", Removed: true}, bob}; err != nil || !slices.Equal(list, want) {
+		t.Errorf("invited are %v, %v", list, err)
+	}
+	passwords, err := join.ReadPasswords(dir)
+	if _, there := passwords["alice"]; err != nil || there || len(passwords) != 2 || passwords["worker"] != worker.Password {
+		t.Errorf("%d users, error %v", len(passwords), err)
+	}
+}
+
+// A token that can't be read, or that has the name of another user's, lets nobody in. The others
+// stay valid.
+func TestDamagedInvitation(t *testing.T) {
+	dir := t.TempDir()
+	worker := join.Token{Servers: []string{"192.0.2.1:4222"}, User: queens.WorkerUser, Password: "p"}
+	other := join.Token{Servers: []string{"192.0.2.1:4222"}, User: "carol", Password: "q"}
+	damaged := filepath.Join(dir, "alice.token")
+	err := errors.Join(worker.Save(filepath.Join(dir, join.FileName)), other.Save(filepath.Join(dir, "bob.token")),
+		os.WriteFile(damaged, []byte("damaged"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	passwords, err := join.ReadPasswords(dir)
+	if len(passwords) != 1 || passwords[queens.WorkerUser] != "p" || err == nil || !strings.Contains(err.Error(), damaged) {
+		t.Errorf("%v, %v", passwords, err)
 	}
 }

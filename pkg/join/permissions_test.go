@@ -15,26 +15,31 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/join"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// startKeys starts a server with the nats.conf that Keys writes, and with one more user, for machine "m1". It listens on a
-// free port.
+// startKeys starts a server with the files that Keys and Invite write, on a free port. It has the
+// invited users alice and bob.
 func startKeys(t *testing.T) (dir, address string) {
 	t.Helper()
 	dir = t.TempDir()
 	if _, err := join.Keys(dir, []string{"127.0.0.1"}, false); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(dir) // the configuration names the certificate by a relative path
+	for _, user := range []string{"alice", "bob"} {
+		if _, err := join.Invite(dir, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := join.WriteUsers(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir) // the configuration names its other files by relative paths
 	options, err := server.ProcessConfigFile("nats.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
 	options.Host, options.Port, options.NoSigs, options.NoLog = "127.0.0.1", -1, true, true
-	options.Users = append(options.Users, &server.User{Username: "m1", Password: "secret", Permissions: &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: []string{"nq.work.*.m1.*", "nq.status.*"}}, // as the comment of nats.conf says
-		Subscribe: &server.SubjectPermission{Allow: []string{"nq.run", "_INBOX.m1.>"}},
-	}})
 	s, err := server.NewServer(options)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +52,8 @@ func startKeys(t *testing.T) (dir, address string) {
 	return dir, s.Addr().String()
 }
 
-// Each user can do everything that it needs, and nothing else.
+// Each user can do everything that it needs, and nothing else: none can speak, listen or be
+// answered as another.
 func TestPermissions(t *testing.T) {
 	dir, address := startKeys(t)
 	const can, cannot = true, false
@@ -55,41 +61,63 @@ func TestPermissions(t *testing.T) {
 		name, file           string
 		publish, subscribing map[string]bool
 	}{
-		{join.Worker, "join.token", map[string]bool{
-			"nq.work.n8-a.machine.process": can, "nq.status.n8-a": can,
-			"nq.run": cannot, "_INBOX.coordinator.x": cannot, "_INBOX.worker.x": cannot, "nq.work.n8-a.machine": cannot,
+		{queens.WorkerUser, "join.token", map[string]bool{
+			"nq.work.n8-a.worker.machine.process": can, "nq.status.n8-a.worker": can,
+			"nq.work.n8-a.alice.machine.process": cannot, "nq.work.n8-a.coordinator.machine.process": cannot,
+			"nq.status.n8-a.alice": cannot, "nq.work.n8-a.worker.machine": cannot, "nq.work.n8-a.worker.a.b.c": cannot,
+			"nq.run": cannot, "_INBOX.coordinator.x": cannot, "_INBOX.worker.x": cannot, "_INBOX.alice.x": cannot,
 			"$SYS.REQ.SERVER.PING": cannot, "$JS.API.INFO": cannot, "other": cannot,
 		}, map[string]bool{
 			"nq.run": can, "_INBOX.worker.>": can,
-			"nq.work.>": cannot, "nq.work.n8-a.machine.process": cannot, "nq.status.*": cannot, "_INBOX.coordinator.>": cannot,
-			"_INBOX.>": cannot, "_INBOX.m1.>": cannot, ">": cannot, "$SYS.>": cannot, "$JS.>": cannot,
+			"nq.work.>": cannot, "nq.work.n8-a.worker.machine.process": cannot, "nq.status.*.worker": cannot,
+			"_INBOX.coordinator.>": cannot, "_INBOX.>": cannot, "_INBOX.alice.>": cannot, "_INBOX.*.x": cannot,
+			">": cannot, "$SYS.>": cannot, "$JS.>": cannot,
 		}},
-		{"m1", "", map[string]bool{
-			"nq.work.n8-a.m1.process": can, "nq.status.n8-a": can, "nq.work.n8-a.m2.process": cannot, "nq.run": cannot,
-		}, map[string]bool{"nq.run": can, "_INBOX.m1.>": can, "_INBOX.worker.>": cannot, "_INBOX.m2.>": cannot, "nq.work.*.m1.*": cannot}},
-		{join.Watcher, "watcher.token", map[string]bool{"nq.status.n8-a": can, "nq.work.n8-a.machine.process": cannot, "nq.run": cannot},
-			map[string]bool{"nq.run": can, "_INBOX.watcher.>": can, "nq.work.>": cannot, "_INBOX.worker.>": cannot}},
-		{join.Coordinator, "coordinator.token", map[string]bool{
-			"nq.run": can, "_INBOX.worker.x": can, "_INBOX.m1.x": can, "nq.status.n8-a": can,
-			"$JS.API.INFO": cannot, "$SYS.REQ.SERVER.PING": cannot,
+		{"alice", "alice.token", map[string]bool{
+			"nq.work.n8-a.alice.machine.process": can, "nq.status.n8-a.alice": can,
+			"nq.work.n8-a.bob.machine.process": cannot, "nq.work.n8-a.worker.machine.process": cannot,
+			"nq.status.n8-a.worker": cannot, "_INBOX.bob.x": cannot, "_INBOX.alice.x": cannot, "nq.run": cannot,
 		}, map[string]bool{
-			"nq.run": can, "nq.work.n8-a.*.*": can, "nq.status.n8-a": can, "_INBOX.coordinator.>": can,
+			"nq.run": can, "_INBOX.alice.>": can,
+			"_INBOX.worker.>": cannot, "_INBOX.bob.>": cannot, "_INBOX.>": cannot, "nq.work.*.alice.*.*": cannot,
+		}},
+		{queens.WatcherUser, "watcher.token", map[string]bool{
+			"nq.status.n8-a.watcher": can,
+			"nq.status.n8-a.alice":   cannot, "nq.work.n8-a.watcher.machine.process": cannot, "nq.run": cannot,
+		}, map[string]bool{
+			"nq.run": can, "_INBOX.watcher.>": can, "nq.work.>": cannot, "_INBOX.worker.>": cannot,
+		}},
+		{queens.CoordinatorUser, "coordinator.token", map[string]bool{
+			"nq.run": can, "_INBOX.worker.x": can, "_INBOX.alice.x": can, "nq.status.n8-a.coordinator": can,
+			"nq.work.n8-a.coordinator.machine.process": cannot, "$JS.API.INFO": cannot, "$SYS.REQ.SERVER.PING": cannot,
+		}, map[string]bool{
+			"nq.run": can, "nq.work.n8-a.*.*.*": can, "nq.status.n8-a.*": can, "_INBOX.coordinator.>": can,
 			"_INBOX.worker.>": cannot, "$SYS.>": cannot,
 		}},
 	} {
-		token := tokenOf(t, dir, "join.token")
-		name, password, certificate := user.name, "secret", token.TLS()
-		if user.file != "" {
-			password = tokenOf(t, dir, user.file).Password
+		token := tokenOf(t, dir, user.file)
+		if token.User != user.name {
+			t.Errorf("%s is of the user %s", user.file, token.User)
 		}
 		for kind, subjects := range map[string]map[string]bool{"publish": user.publish, "subscribe": user.subscribing} {
 			for subject, want := range subjects {
-				if got := allowed(t, address, name, password, certificate, kind, subject); got != want {
-					t.Errorf("%s may %s %s: %v, want %v", name, kind, subject, got, want)
+				if got := allowed(t, address, user.name, token.Password, token.TLS(), kind, subject); got != want {
+					t.Errorf("%s may %s %s: %v, want %v", user.name, kind, subject, got, want)
 				}
 			}
 		}
 	}
+}
+
+// TestGeneratedPermissions keeps the table of the permissions in the documents.
+func TestGeneratedPermissions(t *testing.T) {
+	table := "| user | publishes | subscribes to |\n|---|---|---|\n"
+	for _, user := range []string{queens.CoordinatorUser, queens.WorkerUser, queens.WatcherUser} {
+		may := join.Permissions(user)
+		code := func(subjects []string) string { return "`" + strings.Join(subjects, "`, `") + "`" }
+		table += "| " + code([]string{user}) + " | " + code(may.Publish) + " | " + code(may.Subscribe) + " |\n"
+	}
+	testkit.Generated(t, "permissions", table+"\nAny other user has the permissions of `worker`, with its own name in place of that.\n")
 }
 
 func tokenOf(t *testing.T, dir, file string) join.Token {
@@ -160,7 +188,7 @@ func TestWrongTokens(t *testing.T) {
 	}
 	for name, change := range map[string]func(*join.Token){
 		"an old password":     func(token *join.Token) { token.Password = "old" },
-		"another user":        func(token *join.Token) { token.User = join.Coordinator },
+		"another user":        func(token *join.Token) { token.User = queens.CoordinatorUser },
 		"another certificate": func(token *join.Token) { token.Certificate = []byte("another") },
 		"no certificate":      func(token *join.Token) { token.Certificate = nil },
 	} {

@@ -16,13 +16,14 @@ import (
 	"time"
 
 	"nqueens/pkg/durable"
+	"nqueens/pkg/queens"
 )
 
 // Listening returns what the embedded server of a data folder needs to accept workers from other machines: a password and a
 // certificate. The first call makes them, and later calls read them. A server that listens on loopback uses no TLS.
 func Listening(data, listen string) (t Token, config *tls.Config, err error) {
 	path, _ := Own(data)
-	if t, err = loadOrMake(path, Worker, false); err != nil { // a damaged token stays: workers elsewhere may have a good copy
+	if t, err = loadOrMake(path, queens.WorkerUser, false); err != nil { // a damaged token stays: workers elsewhere may have a good copy
 		return t, nil, err
 	}
 	host, _, err := net.SplitHostPort(listen)
@@ -40,12 +41,28 @@ func Listening(data, listen string) (t Token, config *tls.Config, err error) {
 	return t, config, nil
 }
 
-// Publish writes the token file of the embedded server of a data folder, and returns its path. The addresses are those at
-// which workers reach the server.
+// Publish writes the token file of the embedded server of a data folder, and returns its path. The
+// addresses are those at which workers reach the server. The tokens of invited users get these
+// addresses and the certificate too.
 func (t *Token) Publish(data string, addresses []string) (path string, err error) {
 	path, _ = Own(data)
 	t.Servers = addresses
-	return path, t.Save(path)
+	if err := t.Save(path); err != nil {
+		return path, err
+	}
+	invitations, err := Invitations(filepath.Dir(path))
+	for _, i := range invitations {
+		if i.Removed {
+			continue
+		}
+		invited, failed := Load(i.Path)
+		if failed == nil {
+			invited.Servers, invited.Certificate = t.Servers, t.Certificate
+			failed = invited.Save(i.Path)
+		}
+		err = errors.Join(err, failed)
+	}
+	return path, err
 }
 
 // certificateFile is the name of the file with the server's certificate and private key. Clients never read that file.

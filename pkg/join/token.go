@@ -16,19 +16,12 @@ import (
 	"strings"
 
 	"nqueens/pkg/durable"
+	"nqueens/pkg/queens"
 )
 
-// FileName is the name of the token file of workers. For an embedded server, it is the only file in its folder.
+// FileName is the name of the token file of the user [queens.WorkerUser]. Beside it are those of
+// the users that were invited.
 const FileName = "join.token"
-
-// The users of a server. Each has only the permissions that it needs: see [Permissions].
-const (
-	Coordinator = "coordinator"
-	Worker      = "worker"
-	Watcher     = "watcher"
-)
-
-var users = []string{Coordinator, Worker, Watcher}
 
 // Token lets a process connect to a server.
 type Token struct {
@@ -60,7 +53,7 @@ func Parse(text []byte) (t Token, err error) {
 	if block, _ := pem.Decode(text); block != nil {
 		t.Certificate = block.Bytes
 	}
-	if err != nil || !bytes.Equal(t.Text(), text) {
+	if err != nil || queens.ValidateUser(t.User) != nil || !bytes.Equal(t.Text(), text) {
 		return Token{}, errors.New("it is not a whole token file of nqueens: copy it again")
 	}
 	return t, nil

@@ -105,6 +105,9 @@ func (p *Problem) Rows(to []Row) []Row {
 	return to
 }
 
+// Filled returns the columns of the queens on rows with a single allowed square.
+func (p *Problem) Filled() uint32 { return p.filled }
+
 // First returns the number of rows from the states' row to the first open row. If no row is open, the number means nothing.
 func (p *Problem) First() int { return bits.TrailingZeros32(p.open) - p.Depth }
 

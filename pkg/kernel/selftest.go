@@ -22,7 +22,7 @@ var selfTestSides = []struct{ n, left, gapped int }{{20, 9, 3}, {28, 12, 40}}
 // counts with counts of the reference kernel. The boards have few and many columns, few and many open rows, and rows with and
 // without gaps, so that every function of the kernel runs. On a CPU, SelfTest takes milliseconds. Workers and coordinators call
 // it before they count a run, because their machine or build may be broken although the test suite passed. The error for a
-// wrong count names the kernel, the side and both numbers. Other errors come from [Kernel.WithCounter] or [CountTasks], such as
+// wrong count wraps [ErrBroken] and names the kernel, the side and both numbers. Other errors come from [Kernel.WithCounter] or [CountTasks], such as
 // context.Cause(ctx).
 func SelfTest(ctx context.Context, k Kernel) error {
 	return k.WithCounter(func(c Counter) error {
@@ -55,12 +55,12 @@ const alone = 4
 // error if a count is wrong. Up to side SelfTestN, the board must be full, and the prefixes must be all those with some number
 // of rows.
 func compare(ctx context.Context, name string, c Counter, board *queens.Board, prefixes []queens.Prefix) error {
-	var tasks [][]queens.Prefix
+	var tasks []queens.Task
 	for i := range min(alone, len(prefixes)) {
-		tasks = append(tasks, prefixes[i:i+1])
+		tasks = append(tasks, queens.Task{Board: *board, Prefixes: prefixes[i : i+1]})
 	}
 	var pulse atomic.Uint64
-	counts, err := CountTasks(ctx, c, board, append(tasks, prefixes), &pulse)
+	counts, err := CountTasks(ctx, c, append(tasks, queens.Task{Board: *board, Prefixes: prefixes}), &pulse)
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func compare(ctx context.Context, name string, c Counter, board *queens.Board, p
 		if counts[i].Count == want {
 			return nil
 		}
-		return fmt.Errorf("kernel %s counts %d for n = %d, %s is %d: this machine or this build is broken, "+
-			"choose another kernel or machine", name, counts[i].Count, board.N, source, want)
+		return fmt.Errorf("kernel %s counts %d for n = %d, %s is %d: %w, choose another kernel or machine",
+			name, counts[i].Count, board.N, source, want, ErrBroken)
 	}
 	const byGeneric = "the count of kernel generic"
 	small := board.N <= SelfTestN

@@ -113,10 +113,11 @@ func TestSelfTestComparesTasks(t *testing.T) {
 		"mixed up": func(i int) int { return i ^ 1 },
 	} {
 		countTasks := func(
-			ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64,
+			ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64,
 		) (n int, err error) {
 			for i := range tasks {
-				if counts[i], err = reference.Count(ctx, b, tasks[min(place(i), len(tasks)-1)], pulse); err != nil {
+				task := &tasks[min(place(i), len(tasks)-1)]
+				if counts[i], err = reference.Count(ctx, &task.Board, task.Prefixes, pulse); err != nil {
 					return i, err
 				}
 			}

@@ -177,6 +177,15 @@ func TestReadLastDamaged(t *testing.T) {
 	}
 }
 
+// A mark that does not end the log says nothing about the state of the run.
+func TestReadLastTorn(t *testing.T) {
+	log, _ := encode(t, smallRun(t)...)
+	l := Last{Header: smallRun(t)[0].(*Header), State: queens.Running}
+	if l.findMark(append(log, 1, 2, 3)); l.State != queens.Running || l.Mark == nil {
+		t.Errorf("%s %+v", l.State, l.Mark)
+	}
+}
+
 // A frame that can't be read is damage if a frame of a later write is there, and the rest of a torn write if none is. A missing
 // write is damage, too.
 func TestTornOrDamaged(t *testing.T) {
@@ -246,7 +255,7 @@ func TestOtherFormat(t *testing.T) {
 	h := newHeader(t, 1)
 	log, _ := encode(t, h)
 	f := parseLast(log)
-	payload := bytes.Replace(f.payload, []byte(`"format":2`), []byte(`"format":3`), 1)
+	payload := bytes.Replace(f.payload, []byte(`"format":3`), []byte(`"format":2`), 1)
 	f.sum = checksum(payload)
 	other := f.append(append(f.append(nil, head), payload...), tail)
 	if _, _, err := foldBytes(other); !errors.Is(err, ErrFormat) || errors.Is(err, ErrDamaged) {

@@ -18,9 +18,10 @@ type facts struct {
 
 	sources  []source // by id, from 1 on
 	ids      map[source]uint32
-	machines map[string]*machine
-	records  map[string]queens.Ban // from ban records
-	bans     map[string]queens.Ban // derived from the records and the verdicts
+	machines map[queens.Machine]*machine
+	records  map[queens.Machine]queens.Ban // from ban records
+	bans     map[queens.Machine]queens.Ban // derived from the records and the verdicts
+	banned   map[string]int                // by invited user: its machines in bans
 }
 
 // fact is a count by a source.
@@ -39,32 +40,33 @@ type source struct {
 }
 
 // isLike reports whether two sources that find the same count prove no more than one of them alone. That holds for two
-// recounts by the same search, which may repeat an error, and for workers on the same machine.
+// recounts by the same search, which may repeat an error, and for workers of the same witness.
 func (s source) isLike(t source) bool {
 	if s.recount {
 		return t.recount && s.kernel == t.kernel && s.deeper == t.deeper
 	}
-	return !t.recount && s.machine == t.machine
+	return !t.recount && s.Witness() == t.Witness()
 }
 
 type machine struct {
-	name string
-	void bool // it is banned
+	queens.Machine
+	void bool // it is banned, or its user is
 }
 
 func newFacts(h *Header) facts {
 	return facts{
 		redundancy: h.Redundancy, first: make([]fact, h.Manifest.Tasks), more: make([]fact, 1), sources: make([]source, 1),
-		ids: make(map[source]uint32), machines: make(map[string]*machine), records: make(map[string]queens.Ban),
+		ids: make(map[source]uint32), machines: make(map[queens.Machine]*machine),
+		records: make(map[queens.Machine]queens.Ban),
 	}
 }
 
-// source returns the id of a source on the machine with the given name. It gives a new source the next id.
-func (f *facts) source(name string, s source) uint32 {
-	m := f.machines[name]
+// source returns the id of a source on a machine. It gives a new source the next id.
+func (f *facts) source(on queens.Machine, s source) uint32 {
+	m := f.machines[on]
 	if m == nil {
-		m = &machine{name, f.Banned(name)}
-		f.machines[name] = m
+		m = &machine{on, f.Banned(on)}
+		f.machines[on] = m
 	}
 	s.machine = m
 	id, known := f.ids[s]
@@ -97,7 +99,7 @@ func (f *facts) add(task uint64, source uint32, count uint64) bool {
 // Outcome is what the records of a task say.
 type Outcome struct {
 	Count        uint64 // valid if Done or Agree > 0
-	Agree        int    // machines, not banned, that agree on Count; 0 if counts that are not void differ without a verdict
+	Agree        int    // witnesses, not banned, that agree on Count; 0 if counts that are not void differ without a verdict
 	Done         bool
 	Verdict      bool
 	NeedsRecount bool // there is no verdict, but machines that are not banned differ, or there is a recount
@@ -121,7 +123,7 @@ func (f *facts) Task(task uint64) (o Outcome) {
 	}
 	var recounted, agreed side    // the side with the most recounts, and the last side that is not void
 	var recounts, twice, left int // sides with a recount, sides with several, and sides that are not void
-	against := false              // two machines agree on a count that no recount has
+	against := false              // two witnesses agree on a count that no recount has
 	sides := f.sides(make([]side, 0, 4), task)
 	for _, s := range sides {
 		if s.recounts > 0 {
@@ -136,9 +138,9 @@ func (f *facts) Task(task uint64) (o Outcome) {
 		if s.recounts+s.valid > 0 {
 			agreed, left = s, left+1
 		}
-		against = against || s.recounts == 0 && s.machines >= 2
+		against = against || s.recounts == 0 && s.witnesses >= 2
 	}
-	o.Verdict = twice == 1 || recounts == 1 && recounted.machines > 0 && !against
+	o.Verdict = twice == 1 || recounts == 1 && recounted.witnesses > 0 && !against
 	o.Differed = len(sides) > 1
 	if o.Verdict {
 		agreed, left = recounted, 1
@@ -166,7 +168,7 @@ func (f *facts) differs(task, count uint64) bool {
 func (f *facts) workerCounts(task uint64) (counts []WorkerCount) {
 	for c := &f.first[task]; c.source != 0; c = &f.more[c.next] {
 		if by := f.sources[c.source]; !by.recount {
-			counts = append(counts, WorkerCount{by.name, by.kernel, c.count})
+			counts = append(counts, WorkerCount{by.Machine, by.kernel, c.count})
 		}
 	}
 	return counts
@@ -176,8 +178,8 @@ func (f *facts) workerCounts(task uint64) (counts []WorkerCount) {
 type side struct {
 	count    uint64
 	recounts int // by different searches
-	machines int // banned ones included
-	valid    int // machines that are not banned
+	// witnesses counts those with a banned machine too, and valid those with another machine.
+	witnesses, valid int
 }
 
 // sides appends to a slice one side for each different count of a task.
@@ -188,60 +190,76 @@ func (f *facts) sides(sides []side, task uint64) []side {
 			i = len(sides)
 			sides = append(sides, side{count: c.count})
 		}
-		by, again := f.sources[c.source], false
+		by, again, validAgain := f.sources[c.source], false, false
 		for d := &f.first[task]; d != c; d = &f.more[d.next] {
-			again = again || d.count == c.count && by.isLike(f.sources[d.source])
+			if other := f.sources[d.source]; d.count == c.count && by.isLike(other) {
+				again, validAgain = true, validAgain || !other.void
+			}
 		}
 		s := &sides[i]
 		switch {
-		case again:
-		case by.recount:
+		case by.recount && !again:
 			s.recounts++
-		case by.void:
-			s.machines++
-		default:
-			s.machines, s.valid = s.machines+1, s.valid+1
+		case !by.recount && !again:
+			s.witnesses++
+		}
+		if !by.recount && !by.void && !validAgain {
+			s.valid++
 		}
 	}
 	return sides
 }
 
-// judge derives which machines are banned, and why. A ban record gives the reason. Without one, a machine is banned if
-// one of its counts or recounts contradicts a verdict, and the reason is the lowest task with a contradiction. Verdicts
-// do not depend on bans. judge reports whether the set of void counts has changed.
+// judge derives which machines are banned, and why, and how many machines of each invited user. A
+// ban record gives the reason. Without one, a machine is banned if one of its counts or recounts
+// contradicts a verdict, and the reason is the lowest task with a contradiction. Verdicts do not
+// depend on bans. judge reports whether the set of void counts has changed.
 func (f *facts) judge() (changed bool) {
-	f.bans = make(map[string]queens.Ban, len(f.records))
+	f.bans, f.banned = make(map[queens.Machine]queens.Ban, len(f.records)), make(map[string]int)
 	for _, task := range f.recounted {
 		o := f.Task(task)
 		for c := &f.first[task]; o.Verdict && c.source != 0; c = &f.more[c.next] {
 			if c.count != o.Count {
-				keepFirst(f.bans, queens.Ban{Machine: f.sources[c.source].name, Task: task, Count: c.count, Recount: o.Count})
+				keepFirst(f.bans, queens.Ban{Machine: f.sources[c.source].Machine, Task: task, Count: c.count, Recount: o.Count})
 			}
 		}
 	}
 	maps.Copy(f.bans, f.records)
-	for name, m := range f.machines {
+	for m := range f.bans {
+		if queens.IsInvited(m.User) {
+			f.banned[m.User]++
+		}
+	}
+	for _, m := range f.machines {
 		before := m.void
-		m.void = f.Banned(name)
+		m.void = f.Banned(m.Machine)
 		changed = changed || m.void != before
 	}
 	return changed
 }
 
 // keepFirst adds a ban. Of several bans of a machine, only the one with the lowest task is kept.
-func keepFirst(bans map[string]queens.Ban, b queens.Ban) {
+func keepFirst(bans map[queens.Machine]queens.Ban, b queens.Ban) {
 	if other, known := bans[b.Machine]; !known || compareBans(b, other) < 0 {
 		bans[b.Machine] = b
 	}
 }
 
 func compareBans(a, b queens.Ban) int {
-	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Task, b.Task),
-		cmp.Compare(a.Count, b.Count), cmp.Compare(a.Recount, b.Recount))
+	return cmp.Or(a.Machine.Compare(b.Machine), cmp.Compare(a.Task, b.Task),
+		cmp.Compare(a.Count, b.Count), cmp.Compare(a.Recount, b.Recount), cmp.Compare(a.Label, b.Label))
 }
 
-// Banned reports whether a machine is banned.
-func (f *facts) Banned(name string) bool {
-	_, banned := f.bans[name]
-	return banned
+// mostBans is the number of banned machines with which an invited user is banned. One bad memory
+// must not void a laboratory. A machine of any other user is a witness of its own, so its ban
+// suffices.
+const mostBans = 3
+
+// Banned reports whether nothing of a machine counts, because the machine or its user is banned.
+func (f *facts) Banned(m queens.Machine) bool {
+	_, banned := f.bans[m]
+	return banned || f.UserBanned(m.User)
 }
+
+// UserBanned reports whether an invited user is banned: three of its machines are.
+func (f *facts) UserBanned(user string) bool { return f.banned[user] >= mostBans }

@@ -2,26 +2,29 @@ package ledger
 
 // The fold says what follows from the records of a log. It depends on the set of records. Repeating a record changes only the
 // number of results. A [Dispute] repeats what results say. The order changes only which mark is the last one, whether it
-// ends the log, and which machine [State.Counter] names.
+// ends the log, and which machine [State.Counter] returns.
 //
-//	done(task) = it has a verdict, or R machines or more agree on it and no count differs
+//	done(task) = it has a verdict, or R witnesses or more agree on it and no count differs
 //
 // (R is the redundancy. The coordinator decides how many counts it asks for: R, and one more for a spot check.)
 //
 //  1. A count that differs opens a dispute, even if its task is done, unless the task has a verdict. A task in dispute is
 //     not done. (TestRule1)
 //  2. A verdict is a count that the coordinator's recounts have established. It depends only on the records of its task,
-//     including the records of banned machines. A recount that equals no count, or that contradicts two or more machines
+//     including the records of banned machines. A recount that equals no count, or that contradicts two or more witnesses
 //     that agree, needs an equal second recount by another search: by another kernel, or from prefixes with one row more.
 //     If recounts differ, the verdict is the only number that two different searches found. If there is no such number,
 //     there is no verdict, and the recounts ban nobody. (TestRule2)
-//  3. A machine is banned if one of its counts or recounts contradicts a verdict, or if a ban record says so. Its counts
-//     are void: they make no task done, and open no dispute. (TestRule3)
+//  3. A machine is banned if one of its counts or recounts contradicts a verdict, or if a ban record says so. An invited user
+//     is banned, with all its machines, if three of its machines are. Counts of what is banned are void: they make no task
+//     done, and open no dispute. (TestRule3)
 //  4. A run has ended if the last record of its log is a mark that says so. If the mark says complete, every task must be
 //     done too. (TestRule4)
-//  5. A task is checked if it is done and two machines agree on it, or it has a verdict. (TestRule5)
+//  5. A task is checked if it is done and two witnesses agree on it, or it has a verdict. (TestRule5)
 //
-// Two processes, or two kernels, of a machine count as one machine. (TestOneMachine)
+// [queens.Machine.Witness] says which witness a machine belongs to. A coordinator's recounts are on
+// a machine of the user [queens.CoordinatorUser]. Two processes, or two kernels, of a machine count
+// as one. (TestOneMachine)
 
 import (
 	"nqueens/pkg/queens"
@@ -118,7 +121,8 @@ func (s *State) apply(r Record) {
 			s.add(r.Task, s.source(c.Machine, source{kernel: c.Kernel}), c.Count)
 		}
 	case *Recount:
-		s.add(r.Task, s.source(r.Machine, source{kernel: r.Kernel, recount: true, deeper: r.Deeper}), r.Count)
+		on := queens.Machine{User: queens.CoordinatorUser, Name: r.Machine}
+		s.add(r.Task, s.source(on, source{kernel: r.Kernel, recount: true, deeper: r.Deeper}), r.Count)
 	case *Ban:
 		keepFirst(s.records, r.Ban)
 		s.stale = s.judge() || s.stale

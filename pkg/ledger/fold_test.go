@@ -10,6 +10,7 @@ import (
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
+	"nqueens/pkg/testkit"
 )
 
 // newHeader returns the header of a run of at least 7 tasks in two classes, of a board of side 7.
@@ -26,14 +27,15 @@ func newHeader(t testing.TB, redundancy int) *Header {
 	return &Header{Format: Format, Run: "n7-a", Manifest: m, Redundancy: redundancy, SpotCheck: 0.01, Created: time.UnixMilli(1e12).UTC()}
 }
 
-// result returns a result by "machine/kernel", or by "machine" with kernel generic.
+// result returns a result by "user/machine/kernel", by "machine/kernel", or by "machine" with
+// kernel generic.
 func result(by string, first uint64, counts ...uint64) *Result {
-	machine, kernel, named := strings.Cut(by, "/")
-	if !named {
-		kernel = "generic"
+	machine, kernel := by, "generic"
+	if slash := strings.LastIndex(by, "/"); slash >= 0 {
+		machine, kernel = by[:slash], by[slash+1:]
 	}
 	return &Result{
-		Machine: machine, Process: "p1", Kernel: kernel, Range: queens.Range{First: first, Tasks: uint64(len(counts))},
+		Machine: testkit.Machine(machine), Process: "p1", Kernel: kernel, Range: queens.Range{First: first, Tasks: uint64(len(counts))},
 		Hash: 0x123456789abcdef0, Counts: counts, Searched: time.Second, At: time.UnixMilli(1e12).UTC(),
 	}
 }
@@ -43,7 +45,7 @@ func recounted(task, count uint64, kernel string) *Recount {
 }
 
 func ban(machine string) *Ban {
-	return &Ban{Ban: queens.Ban{Machine: machine, Task: 1, Count: 1, Recount: 2}}
+	return &Ban{Ban: queens.Ban{Machine: testkit.Machine(machine), Task: 1, Count: 1, Recount: 2}}
 }
 
 func mark(s queens.State) *Mark {
@@ -102,7 +104,7 @@ func TestRule2(t *testing.T) {
 		{"two machines against two recounts", []Record{a5, b5, avx2, generic}, true, false, "[a b]"},
 		{"two unequal recounts", []Record{a5, b9, avx2, wrong}, false, true, "[]"},
 		{"the same search on another machine", []Record{a5, b6, generic, other}, false, true, "[]"},
-		{"two of three recounts", []Record{a5, b9, wrong, avx2, other}, true, false, "[a home]"},
+		{"two of three recounts", []Record{a5, b9, wrong, avx2, other}, true, false, "[coordinator/home a]"},
 		{"two against two recounts", []Record{a5, wrongToo, worse, deeper, other}, false, true, "[]"},
 		{"no count", []Record{avx2}, false, true, "[]"},
 		{"no count, two recounts", []Record{avx2, generic}, true, false, "[]"},
@@ -120,7 +122,7 @@ func TestRule2(t *testing.T) {
 // banned returns the names of the banned machines.
 func banned(s *State) (names []string) {
 	for _, b := range s.Bans() {
-		names = append(names, b.Machine)
+		names = append(names, b.Machine.String())
 	}
 	return names
 }
@@ -135,7 +137,7 @@ func TestRule3(t *testing.T) {
 	if s.NumberDone() != 1 || s.Task(0).Done || s.Task(2).Done || !s.Task(1).Done {
 		t.Error("counts of a banned machine are not void")
 	}
-	if want := []queens.Ban{{Machine: "a", Task: 1, Count: 2, Recount: 7}}; !slices.Equal(s.Bans(), want) {
+	if want := []queens.Ban{{Machine: testkit.Machine("a"), Task: 1, Count: 2, Recount: 7}}; !slices.Equal(s.Bans(), want) {
 		t.Error(s.Bans())
 	}
 	if _, err := s.Apply(result("a", 4, 4)); err != nil || s.Task(4).Done {
@@ -144,7 +146,7 @@ func TestRule3(t *testing.T) {
 	if _, err := s.Apply(result("b", 4, 5)); err != nil || !s.Task(4).Done {
 		t.Error("a void count opens a dispute")
 	}
-	if s := stateOf(t, h, result("a", 0, 1), ban("a")); s.Task(0).Done || !s.Banned("a") {
+	if s := stateOf(t, h, result("a", 0, 1), ban("a")); s.Task(0).Done || !s.Banned(testkit.Machine("a")) {
 		t.Error("a ban record bans nobody")
 	}
 }
@@ -174,12 +176,12 @@ func TestRule4(t *testing.T) {
 
 func TestRule5(t *testing.T) {
 	s := stateOf(t, newHeader(t, 1), result("a", 0, 1, 2, 3, 4), result("b", 1, 2), result("b", 2, 9), recounted(3, 4, "avx2"))
-	want := queens.Confirmation{Tasks: s.header.Manifest.Tasks, Checked: 2, Redundancy: 1, Verdicts: 1, Machines: 2}
+	want := queens.Confirmation{Tasks: s.header.Manifest.Tasks, Checked: 2, Redundancy: 1, Verdicts: 1, Machines: 2, Witnesses: 2}
 	if got := s.Confirmation(nil); s.Checked() != 2 || got != want {
 		t.Errorf("%+v", got)
 	}
 	s = stateOf(t, s.header, result("a", 0, 1, 2), result("b", 0, 1), ban("b")) // a void count confirms nothing
-	want = queens.Confirmation{Tasks: s.header.Manifest.Tasks, Redundancy: 1, Machines: 1, Banned: 1}
+	want = queens.Confirmation{Tasks: s.header.Manifest.Tasks, Redundancy: 1, Machines: 1, Witnesses: 1, Banned: 1}
 	if got := s.Confirmation(nil); got != want {
 		t.Errorf("%+v", got)
 	}
@@ -190,7 +192,7 @@ func TestRule5(t *testing.T) {
 func TestFirstBan(t *testing.T) {
 	verdicts := []Record{recounted(2, 7, "avx2"), recounted(1, 7, "avx2"), recounted(3, 7, "avx2")}
 	s := stateOf(t, newHeader(t, 1), append(verdicts, result("a", 1, 6, 5, 4), result("b", 1, 7, 7, 7), result("a", 1, 4))...)
-	if want := []queens.Ban{{Machine: "a", Task: 1, Count: 4, Recount: 7}}; !slices.Equal(s.Bans(), want) {
+	if want := []queens.Ban{{Machine: testkit.Machine("a"), Task: 1, Count: 4, Recount: 7}}; !slices.Equal(s.Bans(), want) {
 		t.Errorf("%+v, want %+v", s.Bans(), want)
 	}
 	first, later := ban("a"), ban("a")
@@ -218,6 +220,94 @@ func TestOneMachine(t *testing.T) {
 	}
 	if _, err := s.Apply(result("b", 1, 3)); err != nil || !s.Task(1).Done {
 		t.Fatalf("two machines agree and the task is not done: %v", err)
+	}
+}
+
+// An invited user is one witness, whatever machines it names, and two users are two. The
+// coordinator's own worker and a worker that names the coordinator's machine are one.
+func TestWitnesses(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		two  bool
+	}{
+		{"alice/x/avx2", "alice/y/avx2", false},
+		{"alice/x/avx2", "bob/x/avx2", true},
+		{"alice/x/avx2", "x/avx2", true},
+		{"alice/x/avx2", "alice/avx2", true}, // a machine with the name of the user
+		{"coordinator/home/avx2", "home/generic", false},
+		{"coordinator/home/avx2", "a/avx2", true},
+		{"a/avx2", "b/avx2", true},
+	} {
+		s := stateOf(t, newHeader(t, 2), result(c.a, 1, 3), result(c.b, 1, 3))
+		if o := s.Task(1); o.Done != c.two || o.Checked() != c.two {
+			t.Errorf("%s and %s agree: %+v, are two witnesses: %v", c.a, c.b, o, c.two)
+		}
+	}
+}
+
+// A confirmation says how many witnesses have proven names. The name of a machine that a user of
+// join.token gives is claimed, also if the coordinator's own worker is on that machine.
+func TestProvenWitnesses(t *testing.T) {
+	for _, c := range []struct {
+		by                          []string
+		machines, witnesses, proven int
+	}{
+		{[]string{"alice/x/avx2", "bob/x/avx2"}, 2, 2, 2},
+		{[]string{"alice/x/avx2", "alice/y/avx2", "coordinator/home/avx2"}, 3, 2, 2},
+		{[]string{"alice/x/avx2", "a/avx2", "b/avx2"}, 3, 3, 1},
+		{[]string{"coordinator/home/avx2", "home/avx2"}, 2, 1, 0},
+		{[]string{"home/avx2", "coordinator/home/avx2"}, 2, 1, 0},
+	} {
+		var records []Record
+		for _, by := range c.by {
+			records = append(records, result(by, 0, 1))
+		}
+		s := stateOf(t, newHeader(t, 1), records...)
+		got := s.Confirmation(nil)
+		if got.Machines != c.machines || got.Witnesses != c.witnesses || got.Proven != c.proven {
+			t.Errorf("%v: %+v, want %+v", c.by, got, c)
+		}
+	}
+}
+
+// A ban makes the counts of one machine of a user void. The third banned machine of an invited user
+// makes all its counts void. Machines of the same name of other users are not banned, and many bans
+// of join.token's machines ban no other one.
+func TestUserBan(t *testing.T) {
+	counts := []Record{result("alice/good/generic", 1, 5), result("bob/x/generic", 2, 5), result("worker/good/generic", 3, 5)}
+	s := stateOf(t, newHeader(t, 1), counts...)
+	for i, name := range []string{"x", "y", "z"} {
+		if s.Banned(testkit.Machine("alice/good")) || !s.Task(1).Done {
+			t.Errorf("alice is banned after %d bans", i)
+		}
+		for _, user := range []string{"alice/", "worker/", "coordinator/"} {
+			if _, err := s.Apply(ban(user + name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !s.UserBanned("alice") || !s.Banned(testkit.Machine("alice/new")) || s.Task(1).Done || s.NumberDone() != 2 {
+		t.Errorf("alice is not banned after three bans: %v, %d tasks are done", s.Bans(), s.NumberDone())
+	}
+	for _, m := range []string{"bob/x", "good", "coordinator/good"} {
+		if s.Banned(testkit.Machine(m)) {
+			t.Errorf("machine %s is banned", m)
+		}
+	}
+	if change, err := s.Apply(result("alice/late/generic", 4, 5)); err != nil || s.Task(4).Done || len(change.Banned) > 0 {
+		t.Errorf("a later count of a banned user: %+v, %v", s.Task(4), err)
+	}
+}
+
+// A void count of one machine of a user hides no count of another machine of it, in whatever order
+// they are recorded.
+func TestVoidCountOfAWitness(t *testing.T) {
+	records := []Record{result("alice/x/generic", 1, 5), result("alice/y/generic", 1, 5), result("b", 1, 5), ban("alice/x")}
+	for i := range records {
+		turned := append(slices.Clone(records[i:]), records[:i]...)
+		if s := stateOf(t, newHeader(t, 2), turned...); !s.Task(1).Done || s.Task(1).Agree != 2 {
+			t.Errorf("from record %d on: %+v", i, s.Task(1))
+		}
 	}
 }
 
@@ -278,7 +368,7 @@ func TestForeignRecords(t *testing.T) {
 	late.Done = tasks + 1
 	for _, r := range []Record{
 		result("a", tasks, 1), result("a", tasks-1, 1, 1), result("a b", 1, 1), recounted(tasks, 1, "avx2"),
-		&Ban{Ban: queens.Ban{Machine: "a", Task: tasks}}, late,
+		&Ban{Ban: queens.Ban{Machine: testkit.Machine("a"), Task: tasks}}, late,
 	} {
 		if _, err := s.Apply(r); err == nil {
 			t.Errorf("%T accepted: %+v", r, r)

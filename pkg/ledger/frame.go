@@ -6,16 +6,17 @@ import (
 	"hash/crc32"
 )
 
-// A log is a sequence of frames. A frame has a head, the payload of one record, and a tail. Head and tail are labels: each
-// says the same about the frame, in 16 bytes, so that one damaged byte leaves one of them.
+// A log is a sequence of frames. A frame has a head, the payload of one record, and a tail. Head
+// and tail are labels: each says the same about the frame, in 16 bytes, so that one damaged byte
+// leaves one of them.
 //
 //	kind and length   4 bytes, little endian: kind<<24 | length of the payload
 //	write             number of the write to which the frame belongs, from 1, modulo 2^32
 //	payload           CRC-32C of the payload
 //	checksum          CRC-32C of these 12 bytes; a tail has its complement, so that no tail is taken for a head
 //
-// A write is the frames that are written together, before one sync. The next write begins when the sync has ended. So if a
-// frame of a later write is there, the writes before it were on disk.
+// A write is the frames that are written together, before one sync. The next write begins when the
+// sync has ended. So if a frame of a later write is there, the writes before it were on disk.
 const (
 	labelSize = 16
 	// frameSize is the size of a frame without a payload.
@@ -72,8 +73,8 @@ func parseLabel(b []byte, at end) (l label, ok bool) {
 // size returns the number of bytes of the frame.
 func (l *label) size() int { return frameSize + l.length }
 
-// AppendFrame appends the frame of a record of the write with the given number. A record that is invalid or too large is an
-// error, and nothing is appended.
+// AppendFrame appends the frame of a record of the write with the given number. A record that is
+// invalid or too large is an error, and nothing is appended.
 func AppendFrame(b []byte, write uint32, r Record) ([]byte, error) {
 	payload, err := payloadOf(r)
 	if err == nil && len(payload) > maxPayload {
@@ -97,10 +98,11 @@ type frame struct {
 type condition byte
 
 const (
-	// unreadable: at most its head is there, and the payload is not as the head says. If the log was torn, its last frame is
-	// in this condition.
+	// unreadable: at most its head is there, and the payload is not as the head says. If the log
+	// was torn, its last frame is in this condition.
 	unreadable condition = iota
-	// damaged: its tail is there, so the whole frame was written, but its payload has another checksum.
+	// damaged: its tail is there, so the whole frame was written, but its payload has another
+	// checksum.
 	damaged
 	// mended: head or tail is damaged. The other one and the payload are right.
 	mended
@@ -108,7 +110,8 @@ const (
 	whole
 )
 
-// parseFrame returns the frame at the start of b, which must be the rest of a file, or at least as long as the largest frame.
+// parseFrame returns the frame at the start of b, which must be the rest of a file, or at least as
+// long as the largest frame.
 func parseFrame(b []byte) (f frame) {
 	l, hasHead := parseLabel(b, head)
 	if hasHead && l.size() > len(b) {
@@ -136,7 +139,8 @@ func parseFrame(b []byte) (f frame) {
 	return f
 }
 
-// findTail finds the tail of the frame at the start of b, whose head is damaged. The length in the tail must lead to the start.
+// findTail finds the tail of the frame at the start of b, whose head is damaged. The length in the
+// tail must lead to the start.
 func findTail(b []byte) (l label, ok bool) {
 	for length := 0; length <= maxPayload && frameSize+length <= len(b); length++ {
 		if l, ok = parseLabel(b[labelSize+length:], tail); ok && l.length == length {

@@ -13,7 +13,8 @@ import (
 	"nqueens/pkg/durable"
 )
 
-// File is the name of a log in the folder of its run. It has no suffix, because backups leave out files like *.log.
+// File is the name of a log in the folder of its run. It has no suffix, because backups leave out
+// files like *.log.
 const File = "ledger"
 
 // fileBefore is the name that a log had in the format before this one.
@@ -53,8 +54,9 @@ type diskFile struct{ *os.File }
 
 func (f diskFile) Sync() error { return durable.SyncData(f.File) }
 
-// Create creates the folder and the log of a new run, and opens the log. The folder must have the name of the run. At every
-// moment there is no folder of that name, or one with a whole log. The error wraps [fs.ErrExist] if there is a folder already.
+// Create creates the folder and the log of a new run, and opens the log. The folder must have the
+// name of the run. At every moment there is no folder of that name, or one with a whole log. The
+// error wraps [fs.ErrExist] if there is a folder already.
 func Create(path string, h Header) (*Log, error) {
 	frame, err := AppendFrame(nil, 1, &h)
 	if err == nil {
@@ -93,9 +95,10 @@ func createFolder(folder string, log []byte) error {
 	return durable.SyncFolder(parent)
 }
 
-// Open opens the log of a run for writing, and folds it. It cuts off a torn write, and returns when all that it has read is on
-// disk: the process that wrote it may have been killed before its sync. The error wraps a [LockedError] if another process
-// holds the lock, and [ErrDamaged] if the log is damaged.
+// Open opens the log of a run for writing, and folds it. It cuts off a torn write, and returns when
+// all that it has read is on disk: the process that wrote it may have been killed before its sync.
+// The error wraps a [LockedError] if another process holds the lock, and [ErrDamaged] if the log is
+// damaged.
 func Open(path string) (l *Log, state *State, notes Notes, err error) {
 	lock, err := Lock(filepath.Dir(path))
 	if err != nil {
@@ -135,8 +138,9 @@ func (l *Log) begin(n *Notes) error {
 	return l.file.Sync()
 }
 
-// Write adds records to the log, and returns when they are on disk. Without records it does nothing: what was written before
-// is on disk. After an error, which wraps [ErrFailed], nothing more is written. An invalid record gives such an error too.
+// Write adds records to the log, and returns when they are on disk. Without records it does
+// nothing: what was written before is on disk. After an error, which wraps [ErrFailed], nothing
+// more is written. An invalid record gives such an error too.
 func (l *Log) Write(records ...Record) error {
 	frames := l.buffer[:0]
 	for _, r := range records {
@@ -158,8 +162,9 @@ func (l *Log) Write(records ...Record) error {
 	return l.write(frames)
 }
 
-// write writes the frames of a write. If that fails, it truncates the file to the part that is certainly on disk, and nothing
-// more is written: after a failed sync the system may drop the data that it could not write, and may report that only once.
+// write writes the frames of a write. If that fails, it truncates the file to the part that is
+// certainly on disk, and nothing more is written: after a failed sync the system may drop the data
+// that it could not write, and may report that only once.
 func (l *Log) write(frames []byte) error {
 	if l.err != nil || len(frames) == 0 {
 		return l.err
@@ -183,12 +188,13 @@ func (l *Log) fail(err error) error {
 	return l.err
 }
 
-// Publish says where the run's server is, and with which flags the run goes on, for processes that list runs.
-// Only one goroutine at a time may call it.
+// Publish says where the run's server is, and with which flags the run goes on, for processes that
+// list runs. Only one goroutine at a time may call it.
 func (l *Log) Publish(server string, flags []string) { l.lock.publish(server, flags) }
 
-// Intact returns an error unless the log and its lock are still at their paths, and the log has all that was written. The
-// error wraps [ErrGone], or says why Intact can't tell, such as a missing permission. Any goroutine may call it.
+// Intact returns an error unless the log and its lock are still at their paths, and the log has all
+// that was written. The error wraps [ErrGone], or says why Intact can't tell, such as a missing
+// permission. Any goroutine may call it.
 func (l *Log) Intact() error {
 	size := l.size.Load()
 	type statter interface{ Stat() (fs.FileInfo, error) }
@@ -208,7 +214,8 @@ func (l *Log) Intact() error {
 	return nil
 }
 
-// Close closes the log and releases its lock. It returns the error that ended writing, or why the file could not be closed.
+// Close closes the log and releases its lock. It returns the error that ended writing, or why the
+// file could not be closed.
 func (l *Log) Close() error {
 	closed := l.file.Close()
 	return errors.Join(cmp.Or(l.err, closed), l.lock.Release())

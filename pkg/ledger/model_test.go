@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"nqueens/pkg/testkit"
 )
 
 // model implements the rules at the top of fold.go, as plainly as possible.
@@ -39,14 +42,14 @@ func newModel(redundancy int, records []Record) *model {
 				if m.counts[task] == nil {
 					m.counts[task] = make(map[modelCount]string)
 				}
-				m.counts[task][modelCount{r.Machine, r.Kernel, count}] = r.Machine
+				m.counts[task][modelCount{r.Machine.String(), r.Kernel, count}] = r.Machine.String()
 			}
 		case *Dispute:
 			for _, c := range r.Counts {
 				if m.counts[r.Task] == nil {
 					m.counts[r.Task] = make(map[modelCount]string)
 				}
-				m.counts[r.Task][modelCount{c.Machine, c.Kernel, c.Count}] = c.Machine
+				m.counts[r.Task][modelCount{c.Machine.String(), c.Kernel, c.Count}] = c.Machine.String()
 			}
 		case *Recount:
 			if m.recounts[r.Task] == nil {
@@ -54,21 +57,32 @@ func newModel(redundancy int, records []Record) *model {
 			}
 			m.recounts[r.Task][modelRecount{r.Count, r.Machine, r.Kernel, r.Deeper}] = true
 		case *Ban:
-			m.byRecord[r.Machine] = true
+			m.byRecord[r.Machine.String()] = true
 		}
 	}
 	return m
 }
 
-// machines returns the machines that found each count of a task. It leaves out banned machines unless void is set.
-func (m *model) machines(task uint64, void bool) map[uint64]map[string]bool {
+// witness returns the witness of a machine: USER/ for an invited user, and the name of the machine
+// otherwise.
+func witness(machine string) string {
+	user, name, named := strings.Cut(machine, "/")
+	if named && user != "coordinator" {
+		return user + "/"
+	}
+	return cmp.Or(name, user)
+}
+
+// witnesses returns the witnesses that found each count of a task. It leaves out banned machines
+// unless void is set.
+func (m *model) witnesses(task uint64, void bool) map[uint64]map[string]bool {
 	by := make(map[uint64]map[string]bool)
 	for f, machine := range m.counts[task] {
 		if void || !m.banned(machine) {
 			if by[f.count] == nil {
 				by[f.count] = make(map[string]bool)
 			}
-			by[f.count][machine] = true
+			by[f.count][witness(machine)] = true
 		}
 	}
 	return by
@@ -95,17 +109,31 @@ func (m *model) verdict(task uint64) (count uint64, ok bool) {
 	if ok || len(found) != 1 {
 		return count, ok
 	}
-	by := m.machines(task, true)
+	by := m.witnesses(task, true)
 	for recount := range found {
 		count, ok = recount, len(by[recount]) > 0
 	}
-	for other, machines := range by {
-		ok = ok && (other == count || len(machines) < 2)
+	for other, witnesses := range by {
+		ok = ok && (other == count || len(witnesses) < 2)
 	}
 	return count, ok
 }
 
+// banned reports whether a machine is banned, or three machines of its invited user are.
 func (m *model) banned(machine string) bool {
+	of := 0
+	for _, other := range modelMachines {
+		if user, _, named := strings.Cut(other, "/"); named && user != "coordinator" && strings.HasPrefix(machine, user+"/") {
+			if m.wrong(other) {
+				of++
+			}
+		}
+	}
+	return of >= 3 || m.wrong(machine)
+}
+
+// wrong reports whether a machine itself is banned.
+func (m *model) wrong(machine string) bool {
 	for task := range m.recounts {
 		if count, ok := m.verdict(task); ok {
 			for f, by := range m.counts[task] {
@@ -114,7 +142,7 @@ func (m *model) banned(machine string) bool {
 				}
 			}
 			for r := range m.recounts[task] {
-				if r.machine == machine && r.count != count {
+				if "coordinator/"+r.machine == machine && r.count != count {
 					return true
 				}
 			}
@@ -124,7 +152,7 @@ func (m *model) banned(machine string) bool {
 }
 
 func (m *model) outcome(task uint64) (o Outcome) {
-	valid, all, recounts := m.machines(task, false), m.machines(task, true), make(map[uint64]bool)
+	valid, all, recounts := m.witnesses(task, false), m.witnesses(task, true), make(map[uint64]bool)
 	for r := range m.recounts[task] {
 		recounts[r.count] = true
 		for _, by := range []map[uint64]map[string]bool{valid, all} {
@@ -179,33 +207,38 @@ func (m *model) check(t *testing.T, s *State) {
 	if fmt.Sprint(s.totals) != fmt.Sprint(want) || s.Solutions().Cmp(solutions) != 0 {
 		t.Fatalf("%+v of %v solutions, want %+v of %v", s.totals, s.Solutions(), want, solutions)
 	}
-	for _, machine := range []string{"a", "b", "c", "d"} {
-		if s.Banned(machine) != m.banned(machine) {
-			t.Fatalf("machine %s is banned: %v", machine, s.Banned(machine))
+	for _, machine := range modelMachines {
+		if banned := s.Banned(testkit.Machine(machine)); banned != m.banned(machine) {
+			t.Fatalf("machine %s is banned: %v", machine, banned)
 		}
 	}
 }
 
+// modelMachines are the machines of random records.
+var modelMachines = []string{"a", "b", "home", "coordinator/home", "coordinator/a", "alice/a", "alice/b", "alice/c", "alice/d", "bob/a"}
+
 // randomRecords returns records that often contradict each other.
 func randomRecords(rng *rand.Rand) (records []Record) {
 	count := func() uint64 { return 1 + uint64(max(0, rng.IntN(8)-6)) }
-	by := func() string { return string(rune('a'+rng.IntN(4))) + []string{"/avx2", "/generic"}[rng.IntN(2)] }
+	machine := func() string { return modelMachines[rng.IntN(len(modelMachines))] }
+	kernel := func() string { return []string{"avx2", "generic"}[rng.IntN(2)] }
 	for range rng.IntN(24) {
 		switch rng.IntN(9) {
 		case 8:
-			machine, kernel, _ := strings.Cut(by(), "/")
-			records = append(records, &Dispute{Task: rng.Uint64N(3), Counts: []WorkerCount{{machine, kernel, count()}, {"a", "avx2", count()}}})
+			records = append(records, &Dispute{Task: rng.Uint64N(3), Counts: []WorkerCount{
+				{testkit.Machine(machine()), kernel(), count()}, {testkit.Machine("a"), "avx2", count()},
+			}})
 		case 0, 1:
 			r := recounted(rng.Uint64N(3), count(), []string{"avx2", "generic"}[rng.IntN(2)])
-			r.Deeper, r.Machine = rng.IntN(4) == 0, by()[:1]
+			r.Deeper, r.Machine = rng.IntN(4) == 0, []string{"home", "a"}[rng.IntN(2)]
 			records = append(records, r)
 		case 2:
 			if rng.IntN(3) == 0 {
-				records = append(records, ban(by()[:1]))
+				records = append(records, ban(machine()))
 			}
 		default:
 			counts := []uint64{count(), count(), count()}
-			records = append(records, result(by(), rng.Uint64N(4), counts[:1+rng.IntN(3)]...))
+			records = append(records, result(machine()+"/"+kernel(), rng.Uint64N(4), counts[:1+rng.IntN(3)]...))
 		}
 	}
 	return records

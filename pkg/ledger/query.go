@@ -14,7 +14,7 @@ func (s *State) Header() *Header { return s.header }
 
 // Count is a recorded count or recount of a task.
 type Count struct {
-	Machine string // the coordinator's machine, for a recount
+	Machine queens.Machine // that of the coordinator, for a recount
 	Kernel  string
 	Recount bool
 	Deeper  bool // see [Recount]
@@ -26,23 +26,24 @@ type Count struct {
 func (s *State) Counts(task uint64) (counts []Count) {
 	for c := &s.first[task]; c.source != 0; c = &s.more[c.next] {
 		by := s.sources[c.source]
-		counts = append(counts, Count{by.name, by.kernel, by.recount, by.deeper, c.count, by.void})
+		counts = append(counts, Count{by.Machine, by.kernel, by.recount, by.deeper, c.count, by.void})
 	}
 	slices.SortFunc(counts, func(a, b Count) int {
-		return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Count, b.Count))
+		return cmp.Or(a.Machine.Compare(b.Machine), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Count, b.Count))
 	})
 	return counts
 }
 
-// Counter returns the name of the first machine that has counted a task and is not banned, or "" if there is none. A task that
-// needs another count by a worker has no second such machine.
-func (s *State) Counter(task uint64) string {
+// Counter returns the first machine that has counted a task and is not banned, or the zero Machine
+// if there is none. A task that needs another count by a worker has no such machine of another
+// witness.
+func (s *State) Counter(task uint64) queens.Machine {
 	for c := &s.first[task]; c.source != 0; c = &s.more[c.next] {
 		if by := s.sources[c.source]; !by.recount && !by.void {
-			return by.name
+			return by.Machine
 		}
 	}
-	return ""
+	return queens.Machine{}
 }
 
 // Unsettled returns the tasks that need a recount, in order. It looks at all tasks up to the last one that it returns.
@@ -113,7 +114,7 @@ func (s *State) Confirmation(total *big.Int) queens.Confirmation {
 		Published: queens.Compare(m.N, m.Placed, total) == queens.Match,
 		Tasks:     m.Tasks, Checked: s.totals.checked, Banned: len(s.bans),
 	}
-	in := make(map[*machine]bool)
+	in, proven := make(map[*machine]bool), make(map[queens.Witness]bool)
 	for task := range c.Tasks {
 		o := s.Task(task)
 		switch {
@@ -129,5 +130,15 @@ func (s *State) Confirmation(total *big.Int) queens.Confirmation {
 		}
 	}
 	c.Machines = len(in)
+	for m := range in {
+		isProven, known := proven[m.Witness()]
+		proven[m.Witness()] = m.User != queens.WorkerUser && (isProven || !known)
+	}
+	c.Witnesses = len(proven)
+	for _, isProven := range proven {
+		if isProven {
+			c.Proven++
+		}
+	}
 	return c
 }

@@ -22,8 +22,8 @@ type Notes struct {
 	Torn    int64   // bytes of a write at the end that was not written as a whole
 }
 
-// ErrDamaged says that a log can't be read because of damage. What is in [Notes] is not such damage. The error names file
-// and offset.
+// ErrDamaged says that a log can't be read because of damage. What is in [Notes] is not such
+// damage. The error names file and offset.
 var ErrDamaged = errors.New("damaged")
 
 // Reasons for ErrDamaged.
@@ -34,9 +34,9 @@ var (
 	errHeader = errors.New("it does not begin with one header")
 )
 
-// Load reads and folds the log of a run. It needs no lock: while another process writes, Load reads what the file had
-// when Load began. The error wraps [ErrDamaged] or [ErrFormat], comes from the file system, or says that the folder has
-// another name than the run.
+// Load reads and folds the log of a run. It needs no lock: while another process writes, Load reads
+// what the file had when Load began. The error wraps [ErrDamaged] or [ErrFormat], comes from the
+// file system, or says that the folder has another name than the run.
 func Load(path string) (s *State, n Notes, err error) {
 	err = view(path, func(log *io.SectionReader) error {
 		if s, n, err = Fold(log, path); err != nil {
@@ -47,9 +47,10 @@ func Load(path string) (s *State, n Notes, err error) {
 	return s, n, err
 }
 
-// Read calls a function with every record of a log, the header first. Read validates the records. It overwrites each result
-// with the next one, so the function must not keep a result. Read stops at an error of the function, and returns it. Other
-// errors are like those of [Load], but the folder may have any name.
+// Read calls a function with every record of a log, the header first. Read validates the records.
+// It overwrites each result with the next one, so the function must not keep a result. Read stops
+// at an error of the function, and returns it. Other errors are like those of [Load], but the
+// folder may have any name.
 func Read(path string, each func(Record) error) (err error) {
 	unread := view(path, func(log *io.SectionReader) error {
 		_, err := scan(log, path, func(r Record) bool {
@@ -64,8 +65,8 @@ func Read(path string, each func(Record) error) (err error) {
 // ErrMissing says that the folder of a run has no log.
 var ErrMissing = errors.New("its ledger is missing: copy the file " + File + " back, or remove the folder")
 
-// Missing returns why the folder of a run has no log. The error wraps [ErrFormat] if another version of the program wrote one
-// under another name, or else [ErrMissing].
+// Missing returns why the folder of a run has no log. The error wraps [ErrFormat] if another
+// version of the program wrote one under another name, or else [ErrMissing].
 func Missing(folder string) error {
 	if _, err := os.Lstat(filepath.Join(folder, fileBefore)); err == nil {
 		return fmt.Errorf("the ledger of %s is the file %s, of format 1, and this program reads format %d: %w",
@@ -97,7 +98,8 @@ func checkFolder(path string, h *Header) error {
 	return err
 }
 
-// Fold folds a log. It does not check the name of the folder. Errors call the log by the given name.
+// Fold folds a log. It does not check the name of the folder. Errors call the log by the given
+// name.
 func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 	var s *State
 	n, err := scan(log, name, func(r Record) bool {
@@ -116,7 +118,8 @@ func Fold(log *io.SectionReader, name string) (*State, Notes, error) {
 	return s, n, nil
 }
 
-// scan calls a function with each record of a log until the function returns false. Only scan and torn say what damage means.
+// scan calls a function with each record of a log until the function returns false. Only scan and
+// torn say what damage means.
 func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, err error) {
 	size := log.Size()
 	in := bufio.NewReaderSize(log, int(min(2*largest, size)))
@@ -145,9 +148,9 @@ func scan(log *io.SectionReader, name string, each func(Record) bool) (n Notes, 
 	return n, nil
 }
 
-// enter notes a frame, and returns its record. Of a result or a mark with a damaged payload it returns nil. The tasks of such
-// a result are counted again. If the result differed from other counts, a [Dispute] before it has the same counts. A mark only
-// says how far the run was.
+// enter notes a frame, and returns its record. Of a result or a mark with a damaged payload it
+// returns nil. The tasks of such a result are counted again. If the result differed from other
+// counts, a [Dispute] before it has the same counts. A mark only says how far the run was.
 func (n *Notes) enter(d *decoder, f *frame) (Record, error) {
 	isNext := n.Size > 0 && f.write == n.Write+1
 	switch {
@@ -182,9 +185,10 @@ func (n *Notes) failed(name string, err error) error {
 	return fmt.Errorf("the ledger %s is %w at offset %d: %w: %s", name, ErrDamaged, n.Size, err, hint)
 }
 
-// torn returns the number of bytes from an unreadable frame to the end of a log, if they are what is left of a write that was
-// not written as a whole. They are damage, and torn returns an error, if they have the header, are longer than the largest
-// write, have a frame of a later write, or end with a whole frame.
+// torn returns the number of bytes from an unreadable frame to the end of a log, if they are what
+// is left of a write that was not written as a whole. They are damage, and torn returns an error,
+// if they have the header, are longer than the largest write, have a frame of a later write, or end
+// with a whole frame.
 func (n *Notes) torn(log *io.SectionReader) (bytes int64, err error) {
 	left := log.Size() - n.Size
 	switch {
@@ -270,7 +274,8 @@ func (l *Last) findMark(b []byte) {
 	}
 }
 
-// take enters the mark of a frame, if it has one. The parameter ends says that the frame ends the log.
+// take enters the mark of a frame, if it has one. The parameter ends says that the frame ends the
+// log.
 func (l *Last) take(f *frame, ends bool) {
 	if f.kind != markKind || f.state == damaged {
 		return

@@ -18,7 +18,7 @@ import (
 )
 
 // Format is the version of the log that this program reads and writes. A change of a record or a frame needs another one.
-const Format = 2
+const Format = 3
 
 // ErrFormat says that a log has another format: another version of the program wrote it.
 var ErrFormat = errors.New("use the version of the program that wrote it")
@@ -52,8 +52,8 @@ type Header struct {
 	Format     int             `json:"format"`
 	Run        string          `json:"run"`
 	Manifest   queens.Manifest `json:"manifest"`
-	Redundancy int             `json:"redundancy"` // machines that must agree on each task, 1 or 2
-	SpotCheck  float64         `json:"spot_check"` // share of the tasks that one more machine counts, 0 to 1
+	Redundancy int             `json:"redundancy"` // witnesses that must agree on each task, 1 or 2
+	SpotCheck  float64         `json:"spot_check"` // share of the tasks that one more witness counts, 0 to 1
 	Secret     Secret          `json:"secret"`     // key of tickets and spot checks; in no export
 	Created    time.Time       `json:"created"`
 	Depth      int             `json:"depth"` // the depth that was asked for; 0 if the splitter chose it
@@ -72,7 +72,8 @@ type Start struct {
 
 // Result is the counts of consecutive tasks of a class, by one worker.
 type Result struct {
-	Machine, Process, Kernel string
+	Machine         queens.Machine
+	Process, Kernel string
 	queens.Range
 	Hash     uint64        // of the range: see [queens.HashOfRange]
 	Counts   []uint64      // solutions below each task
@@ -91,9 +92,9 @@ type Dispute struct {
 
 // WorkerCount is a count of one task by workers of a machine.
 type WorkerCount struct {
-	Machine string `json:"machine"`
-	Kernel  string `json:"kernel"`
-	Count   uint64 `json:"count"`
+	queens.Machine
+	Kernel string `json:"kernel"`
+	Count  uint64 `json:"count"`
 }
 
 // Recount is the coordinator's own count of a task.
@@ -114,7 +115,7 @@ type Why string
 const (
 	Disputed    Why = "dispute"      // counts differ
 	SpotCheck   Why = "spot check"   // no second machine is present
-	LostWorkers Why = "lost workers" // three workers lost the task
+	LostWorkers Why = "lost workers" // workers lost the task three times, or hold it for too long
 )
 
 // Ban says that a machine is banned. It is written with the record from which it follows, so that the ban stands even if the
@@ -148,11 +149,11 @@ func validate(r Record, tasks uint64) error {
 			return fmt.Errorf("a result of %d tasks with %d counts, searched %v, at %v",
 				r.Tasks, len(r.Counts), r.Searched, r.At)
 		}
-		return cmp.Or(r.Range.Validate(tasks), queens.ValidateMachine(r.Machine))
+		return cmp.Or(r.Range.Validate(tasks), r.Machine.Validate())
 	case *Dispute:
 		err := oneTask(r.Task)
 		for _, c := range r.Counts {
-			err = cmp.Or(err, queens.ValidateMachine(c.Machine), queens.ValidateName("a kernel", c.Kernel))
+			err = cmp.Or(err, c.Machine.Validate(), queens.ValidateName("a kernel", c.Kernel))
 		}
 		if len(r.Counts) == 0 {
 			err = cmp.Or(err, errors.New("a dispute without counts"))
@@ -164,7 +165,7 @@ func validate(r Record, tasks uint64) error {
 		}
 		return cmp.Or(oneTask(r.Task), queens.ValidateMachine(r.Machine), queens.ValidateName("a kernel", r.Kernel))
 	case *Ban:
-		return cmp.Or(oneTask(r.Task), queens.ValidateMachine(r.Machine))
+		return cmp.Or(oneTask(r.Task), r.Validate())
 	case *Mark:
 		switch {
 		case r.Solutions == nil, r.Wall < 0, !(r.Work >= 0 && r.Work <= 1), r.Done > tasks:
@@ -191,8 +192,8 @@ func (h *Header) validate() error {
 	return cmp.Or(queens.ValidateRun(h.Run), h.Manifest.Validate())
 }
 
-// MaxRedundancy is the greatest number of machines that can be asked to agree on each task. A third count would show nothing
-// that a recount does not.
+// MaxRedundancy is the greatest number of witnesses that can be asked to agree on each task. A
+// third count would show nothing that a recount does not.
 const MaxRedundancy = 2
 
 // payloadOf encodes a valid record: a result in binary, and all other records, which are rare, in JSON.
@@ -206,9 +207,10 @@ func payloadOf(r Record) ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// encode returns three names, each preceded by its length, then the hash in 8 bytes, then numbers of variable length.
+// encode returns four names, each preceded by its length, then the hash in 8 bytes, then numbers of
+// variable length.
 func (r *Result) encode() (b []byte, err error) {
-	for _, name := range []string{r.Machine, r.Process, r.Kernel} {
+	for _, name := range []string{r.Machine.User, r.Machine.Name, r.Process, r.Kernel} {
 		if err := queens.ValidateName("a name", name); err != nil {
 			return nil, err
 		}
@@ -272,7 +274,7 @@ func decodeJSON(payload []byte, r Record) error {
 
 func (d *decoder) decodeResult(b []byte) (err error) {
 	r := &d.result
-	for _, name := range []*string{&r.Machine, &r.Process, &r.Kernel} {
+	for _, name := range []*string{&r.Machine.User, &r.Machine.Name, &r.Process, &r.Kernel} {
 		if len(b) == 0 || len(b) <= int(b[0]) {
 			return errRecord
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // decode decodes a record of a log whose header is not known.
@@ -66,12 +67,12 @@ func TestInvalidRecords(t *testing.T) {
 		refused("a recount for "+string(why), ok, &Recount{Machine: "home", Why: why, At: at})
 	}
 	refused("a recount by a long kernel", false, &Recount{Machine: "home", Why: Disputed, Kernel: long, At: at})
-	refused("a dispute", true, &Dispute{Counts: []WorkerCount{{"a", "avx2", math.MaxUint64}}, At: at})
+	refused("a dispute", true, &Dispute{Counts: []WorkerCount{{testkit.Machine("a"), "avx2", math.MaxUint64}}, At: at})
 	refused("a dispute without counts", false, &Dispute{At: at})
-	refused("a dispute of nobody", false, &Dispute{Counts: []WorkerCount{{"", "avx2", 1}}, At: at})
-	refused("a dispute by a long kernel", false, &Dispute{Counts: []WorkerCount{{"a", long, 1}}, At: at})
-	refused("a dispute of no task", false, &Dispute{Task: math.MaxUint64, Counts: []WorkerCount{{"a", "avx2", 1}}, At: at})
-	refused("a ban", true, &Ban{Ban: queens.Ban{Machine: "a"}, At: at})
+	refused("a dispute of nobody", false, &Dispute{Counts: []WorkerCount{{queens.Machine{}, "avx2", 1}}, At: at})
+	refused("a dispute by a long kernel", false, &Dispute{Counts: []WorkerCount{{testkit.Machine("a"), long, 1}}, At: at})
+	refused("a dispute of no task", false, &Dispute{Task: math.MaxUint64, Counts: []WorkerCount{{testkit.Machine("a"), "avx2", 1}}, At: at})
+	refused("a ban", true, &Ban{Ban: queens.Ban{Machine: testkit.Machine("a")}, At: at})
 	refused("a ban of nobody", false, &Ban{At: at})
 	changedMark := func(name string, s queens.State, ok bool, change func(m *Mark)) {
 		t.Helper()
@@ -124,7 +125,8 @@ func TestInvalidPayloads(t *testing.T) {
 		}
 	}
 	numbers := func(name string, numbers ...uint64) (payload []byte) {
-		payload = append([]byte{byte(len(name))}, name+"\x01p\x01k12345678"...)
+		payload = append([]byte("\x06worker"), byte(len(name)))
+		payload = append(payload, name+"\x01p\x01k12345678"...)
 		for _, n := range numbers {
 			payload = binary.AppendUvarint(payload, n)
 		}
@@ -148,14 +150,14 @@ func TestInvalidPayloads(t *testing.T) {
 	}
 	for k, text := range map[kind]string{
 		startKind: `{"number":1`, headerKind: `{"format":`, 'X': `{}`,
-		banKind: `{ "machine":"a","task":0,"count":0,"recount":0,"at":"2001-09-09T01:46:40Z"}`,
+		banKind: `{ "user":"worker","machine":"a","task":0,"count":0,"recount":0,"at":"2001-09-09T01:46:40Z"}`,
 	} {
 		if refused(k, []byte(text)) == nil {
 			t.Errorf("%c %s is accepted", k, text)
 		}
 	}
-	err = refused(headerKind, []byte(`{"format":3,"other":[]}`))
-	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "format 3") {
+	err = refused(headerKind, []byte(`{"format":2,"other":[]}`))
+	if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "format 2") {
 		t.Errorf("a header of another format: %v", err)
 	}
 	var s Secret

@@ -24,6 +24,7 @@ func (s *State) Snapshot(workDone float64) queens.Snapshot {
 		Recounting: s.totals.unsettled, Recorded: s.Results(),
 		Banned: bans[:min(len(bans), queens.MaxBans)],
 	}
+	shot.Disclaim()
 	return shot
 }
 

@@ -17,11 +17,22 @@ type metrics struct{ strings.Builder }
 
 // add adds a metric with one value. It is a counter if its name ends in _total. labels are names and values in turn.
 func (m *metrics) add(name, help string, value float64, labels ...string) {
+	m.describe(name, help)
+	m.sample(name, value, labels...)
+}
+
+// describe writes what a metric is. Its samples follow.
+func (m *metrics) describe(name, help string) {
 	kind := "gauge"
 	if strings.HasSuffix(name, "_total") {
 		kind = "counter"
 	}
-	_, _ = fmt.Fprintf(m, "# HELP %s %s\n# TYPE %[1]s %[3]s\n%[1]s", name, help, kind)
+	_, _ = fmt.Fprintf(m, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, help, kind)
+}
+
+// sample writes a value of a metric, with pairs of names and values of labels.
+func (m *metrics) sample(name string, value float64, labels ...string) {
+	m.WriteString(name)
 	var pairs []string
 	for i := 0; i < len(labels); i += 2 {
 		pairs = append(pairs, labels[i]+"="+strconv.Quote(queens.Sanitize(labels[i+1])))
@@ -46,8 +57,10 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	m.add("nqueens_tasks", "Tasks of the run.", float64(s.Tasks))
 	m.add("nqueens_done_tasks", "Tasks that are done.", float64(s.Done))
 	m.add("nqueens_work_done_ratio", "Part of the estimated work that is done, 0 to 1.", float64(s.WorkDone))
-	found, _ := new(big.Float).SetInt((*big.Int)(s.Solutions)).Float64()
-	m.add("nqueens_solutions", "Solutions found so far, weighted.", found)
+	if s.Solutions != nil {
+		found, _ := new(big.Float).SetInt((*big.Int)(s.Solutions)).Float64()
+		m.add("nqueens_solutions", "Solutions found so far, weighted; absent if it can't be right.", found)
+	}
 	m.add("nqueens_elapsed_seconds", "Time for which coordinators have worked on the run.", s.Elapsed.Seconds())
 	if s.TimeToGo != nil {
 		m.add("nqueens_time_to_go_least_seconds", "Time to go, at least; absent while unknown.", s.Least.Seconds())

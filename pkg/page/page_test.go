@@ -32,12 +32,12 @@ func running() queens.Snapshot {
 		},
 		Checks: &queens.Checks{Checked: 4, Recorded: 100}, Join: "worker --join /home/a/join.token",
 		WorkerList: []queens.Worker{
-			{Machine: "node-17", Process: "a1", Kernel: "avx512", Threads: 8, Rate: 9.8e7, Tasks: 40, Held: 16, Longest: seconds(1.2)},
+			{Machine: testkit.Machine("node-17"), Label: "node-17/a1", Process: "a1", Kernel: "avx512", Threads: 8, Rate: 9.8e7, Tasks: 40, Held: 16, Longest: seconds(1.2)},
 			{
-				Machine: "node-17", Process: "b2", Kernel: "avx512", Threads: 8, Rate: 9.7e7, Tasks: 41, Held: 16, Longest: seconds(3),
+				Machine: testkit.Machine("node-17"), Label: "node-17/b2", Process: "b2", Kernel: "avx512", Threads: 8, Rate: 9.7e7, Tasks: 41, Held: 16, Longest: seconds(3),
 				LastSeen: seconds(14),
 			},
-			{Machine: "attic", Process: "c3", Kernel: "generic", Threads: 1},
+			{Machine: testkit.Machine("attic"), Label: "attic/c3", Process: "c3", Kernel: "generic", Threads: 1},
 		},
 	}
 }
@@ -47,7 +47,7 @@ func troubled() queens.Snapshot {
 	s := running()
 	s.Disputes, s.Recounts, s.Recounting, s.Refused, s.Lost = 2, 1, 1, 7, 3
 	s.Waits = &queens.Wait{Reason: queens.OtherMachine, Since: measured.Add(-time.Minute), Why: `a machine "/<b>" has counted all`}
-	s.Banned = []queens.Ban{{Machine: "basement", Task: 1234, Count: 5678, Recount: 5680}}
+	s.Banned = []queens.Ban{{Machine: testkit.Machine("basement"), Task: 1234, Count: 5678, Recount: 5680}}
 	s.Placed, s.Symmetry, s.Redundancy, s.TimeToGo, s.Workers = []queens.Square{{Row: 0, Column: 3}}, queens.None, 2, nil, 300
 	return s
 }
@@ -113,10 +113,15 @@ func TestEveryStateIsDrawn(t *testing.T) {
 			s := running()
 			s.State = state
 			change(&s)
+			s.Disclaim()
 			var b bytes.Buffer
 			err := Write(&b, &s, nil, "v1")
-			if page := b.String(); err != nil || !strings.Contains(page, "20 queens") || !strings.HasSuffix(page, "</html>\n") {
-				t.Errorf("%s: %v\n%s", state, err, b.String())
+			page, found := b.String(), "no total</dd>"
+			if state != queens.Contradicted {
+				found = ">16,130,085,116</dd>"
+			}
+			if err != nil || !strings.Contains(page, "20 queens") || !strings.HasSuffix(page, "</html>\n") || !strings.Contains(page, found) {
+				t.Errorf("%s: %v\n%s", state, err, page)
 			}
 		}
 	}
@@ -220,12 +225,13 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("metric %s is a %s", m[1], m[2])
 		}
 	}
-	s.TimeToGo, s.Remaining = nil, nil
-	if unknown := runMetrics(&s, ""); strings.Contains(unknown, "time_to_go") || strings.Contains(unknown, "remaining") {
+	s.TimeToGo, s.Remaining, s.Solutions = nil, nil, nil
+	unknown := runMetrics(&s, "")
+	if strings.Contains(unknown, "time_to_go") || strings.Contains(unknown, "remaining") || strings.Contains(unknown, "nqueens_solutions ") {
 		t.Errorf("what is unknown is not absent:\n%s", unknown)
 	}
 	s.Live, s.Checks = nil, nil
-	unknown := runMetrics(&s, "")
+	unknown = runMetrics(&s, "")
 	for _, name := range []string{"workers", "threads", "machines", "held", "waiting", "per_second", "banned", "disputes", "recorded"} {
 		if strings.Contains(unknown, name) {
 			t.Errorf("%s is unknown and exported:\n%s", name, unknown)
@@ -241,7 +247,7 @@ func TestMetrics(t *testing.T) {
 func TestWorker(t *testing.T) {
 	worker := Worker{
 		Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234,
-		Waits: &queens.Wait{Reason: queens.NoServer, Why: "the server is full"},
+		Waits: []Wait{{"avx2", queens.Wait{Reason: queens.NoServer, Why: "the server is full"}}},
 	}
 	s, err := ListenWorker("127.0.0.1:0", func() Worker { return worker })
 	if err != nil {

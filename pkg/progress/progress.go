@@ -74,6 +74,9 @@ func (m *Meter) Measure(s *queens.Snapshot) {
 // keep adds and returns the sample of a snapshot, and drops samples that are too old.
 func (m *Meter) keep(s *queens.Snapshot) sample {
 	solutions := 0.0
+	if n := len(m.samples); n > 0 { // a number without a claim is left out
+		solutions = m.samples[n-1].solutions
+	}
 	if s.Solutions != nil {
 		solutions, _ = new(big.Float).SetInt((*big.Int)(s.Solutions)).Float64()
 	}

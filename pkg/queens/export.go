@@ -22,6 +22,7 @@ type ExportedTask struct {
 	// Count is the number of solutions below the prefixes, unweighted. In JSON it is a string, because numbers in other
 	// programs may not hold it exactly. It is nil if the task is not done. Then the fields below are zero.
 	Count   *uint64 `json:"count,omitempty,string"`
+	User    string  `json:"user,omitempty"`    // whose machine made the count
 	Machine string  `json:"machine,omitempty"` // that made the count
 	Kernel  string  `json:"kernel,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"` // time of the search, divided equally among the tasks of a result

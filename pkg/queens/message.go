@@ -5,10 +5,6 @@ import "time"
 // These are the messages between a coordinator and workers. Package bus encodes and decodes them. The sender of a work
 // request or a delivery, a [Process], is in the subject of the message.
 
-// Process is a worker process: the name of its machine, and a random name made at its start. [ValidateMachine] accepts
-// both.
-type Process struct{ Machine, Name string }
-
 // Announcement is what a coordinator sends to all workers every 2 seconds, and at once when State or Work changes.
 type Announcement struct {
 	Run      string
@@ -35,16 +31,25 @@ type Held struct {
 }
 
 // WorkRequest says what a worker holds, and asks for work. The coordinator keeps at most one request of a process. A newer
-// request replaces it, and an older or repeated one changes nothing.
+// request replaces it, and an older or repeated one changes nothing: see [WorkRequest.IsAfter].
 type WorkRequest struct {
-	Number    uint64 // at least 1; grows with each request of a process
-	Version   string // of the program
-	Kernel    string
-	Threads   int // threads that search or serve a device
-	Searchers int // threads, or 1 for a device
-	Held      []Held
-	Want      int  // searchers that have no next chunk; an idle one counts twice
-	Leaving   bool // the worker ends: it holds nothing more, and wants nothing
+	Number     uint64 // at least 1; grows with each request of a process on a connection
+	Connection uint64 // random at each connection of the process to a server, never 0
+	Version    string // of the program
+	Host       string // name of the worker's host, for people: see [ValidateHost]
+	Kernel     string
+	Threads    int // threads that search or serve a device
+	Searchers  int // threads, or 1 for a device
+	Held       []Held
+	Want       int  // searchers that have no next chunk; an idle one counts twice
+	Leaving    bool // the worker ends: it holds nothing more, and wants nothing
+}
+
+// IsAfter reports whether a request comes after another one of a process of the same name. Numbers
+// compare within a connection only. A request on another connection always comes after: its sender
+// has connected again, was cloned, or is another process that uses the name.
+func (r *WorkRequest) IsAfter(other *WorkRequest) bool {
+	return r.Connection != other.Connection || r.Number > other.Number
 }
 
 // WorkReply is the answer to a [WorkRequest].

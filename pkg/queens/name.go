@@ -37,6 +37,33 @@ const (
 	machineLetters = runLetters + "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 )
 
+// MaxHostBytes is the greatest length of the name of a host, in bytes.
+const MaxHostBytes = 63
+
+// hostLetters are the characters of the names of hosts.
+const hostLetters = machineLetters + "."
+
+// ValidateHost returns an error unless a name from outside can be the name of a host: at most 63
+// letters, digits, dots, dashes and underscores. It may be empty.
+func ValidateHost(name string) error {
+	if len(name) > MaxHostBytes || strings.Trim(name, hostLetters) != "" {
+		return fmt.Errorf("host name %.80q is not up to %d of A-Z, a-z, 0-9, ., - and _", name, MaxHostBytes)
+	}
+	return nil
+}
+
+// CleanHost cuts a name to the length that [ValidateHost] accepts, and replaces other characters
+// with dashes.
+func CleanHost(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if !strings.ContainsRune(hostLetters, r) {
+			return '-'
+		}
+		return r
+	}, name)
+	return name[:min(len(name), MaxHostBytes)]
+}
+
 // MaxNameBytes is the greatest length that [ValidateName] accepts, in bytes.
 const MaxNameBytes = 128
 

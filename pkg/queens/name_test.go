@@ -62,3 +62,19 @@ func TestNames(t *testing.T) {
 		t.Errorf("error %q, want one about an owner, without the characters themselves", err)
 	}
 }
+
+// CleanHost makes a name that ValidateHost accepts, and changes no name that is valid already.
+func FuzzCleanHost(f *testing.F) {
+	for _, name := range []string{"", "laptop", "node-1.example.org", "a b/c", "\x1b[31m", strings.Repeat("é", 64)} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		clean := queens.CleanHost(name)
+		if err := queens.ValidateHost(clean); err != nil {
+			t.Error(err)
+		}
+		if isValid := queens.ValidateHost(name) == nil; isValid != (clean == name) {
+			t.Errorf("%q is valid: %v, and becomes %q", name, isValid, clean)
+		}
+	})
+}

@@ -22,11 +22,11 @@ type Snapshot struct {
 	Done      uint64   `json:"done"`      // tasks that are done
 	Tasks     uint64   `json:"tasks"`     // all tasks
 	WorkDone  Fraction `json:"percent"`   // part of the estimated work that is done; less than 100 until all tasks are done
-	Solutions *Decimal `json:"solutions"` // number of solutions found so far, weighted
+	Solutions *Decimal `json:"solutions"` // number of solutions found so far, weighted; null if it has no claim: see Disclaim
 	Elapsed   Seconds  `json:"elapsed_s"` // seconds that coordinators have worked on the run, without pauses
 
-	Redundancy int     `json:"redundancy"` // machines that must agree on each task
-	SpotCheck  float64 `json:"spot_check"` // share of the tasks that one more machine counts, 0 to 1
+	Redundancy int     `json:"redundancy"` // witnesses that must agree on each task
+	SpotCheck  float64 `json:"spot_check"` // share of the tasks that one more witness counts, 0 to 1
 
 	*Checks    // nil if only the last mark of the ledger is known
 	*Live      // nil if no coordinator has said it
@@ -87,16 +87,24 @@ type TimeToGo struct {
 
 // Ban says why a machine is banned: one of its counts or recounts contradicts a verdict.
 type Ban struct {
-	Machine string `json:"machine"`
+	Machine
+	Label   string `json:"label,omitempty"` // for people: the host, after the name of an invited user; it may be empty
 	Task    uint64 `json:"task"`
 	Count   uint64 `json:"count"`   // of the machine
 	Recount uint64 `json:"recount"` // the verdict
 }
 
+// Validate returns an error unless the names of a ban are valid.
+func (b *Ban) Validate() error { return cmp.Or(b.Machine.Validate(), ValidateName("a label", b.Label)) }
+
+// Shown returns the name of the machine for people.
+func (b *Ban) Shown() string { return cmp.Or(b.Label, b.Machine.String()) }
+
 // Worker is a worker process of a run.
 type Worker struct {
-	Machine string `json:"machine"`
-	Process string `json:"process"`
+	Machine
+	Label   string `json:"label"`   // for people: the host, after the name of an invited user; with the process if it has several
+	Process string `json:"process"` // number of the process in this run, from 1
 	Kernel  string `json:"kernel"`
 	Version string `json:"version"`
 	Threads int    `json:"threads"`
@@ -123,7 +131,7 @@ type Level string
 // The levels, from the strongest to the weakest.
 const (
 	Published   Level = "published" // it is the published total
-	Redundant   Level = "redundant" // for every task two machines agree or there is a verdict
+	Redundant   Level = "redundant" // for every task two witnesses agree or there is a verdict
 	Sampled     Level = "sampled"   // some tasks have an equal second count or a verdict: a rare wrong count may be unseen
 	Unconfirmed Level = "none"      // nothing confirms it
 )
@@ -132,10 +140,12 @@ const (
 type Confirmation struct {
 	Published  bool   `json:"published"`  // the total is the published one
 	Tasks      uint64 `json:"tasks"`      // all tasks
-	Checked    uint64 `json:"checked"`    // tasks with an equal count by a second machine, or with a verdict
-	Redundancy int    `json:"redundancy"` // least number of machines that agree on a task without a verdict; 0 if there is none
+	Checked    uint64 `json:"checked"`    // tasks with an equal count by a second witness, or with a verdict
+	Redundancy int    `json:"redundancy"` // least number of witnesses that agree on a task without a verdict; 0 if there is none
 	Verdicts   uint64 `json:"verdicts"`   // tasks with a verdict
 	Machines   int    `json:"machines"`   // machines whose counts are in the total
+	Witnesses  int    `json:"witnesses"`  // invited users, or else machines, whose counts are in the total
+	Proven     int    `json:"proven"`     // witnesses whose names the server has proven; others are names that were claimed
 	Banned     int    `json:"banned"`     // machines whose counts are void
 }
 
@@ -158,6 +168,33 @@ func (s *Snapshot) SetTotal(total *big.Int, c Confirmation) {
 	s.Confirmed = &Confirmed{Level: c.Level(), By: c}
 }
 
+// Disclaim leaves out the number of solutions if it can't be right: the run is contradicted, or the
+// number contradicts the published total. A person must not take such a number for a result.
+func (s *Snapshot) Disclaim() {
+	if s.State == Contradicted || s.isDisproved() {
+		s.Solutions = nil
+	}
+}
+
+// NoTotal says why a snapshot has no number of solutions. It returns "" if there is one.
+func (s *Snapshot) NoTotal() string {
+	if s.Solutions != nil {
+		return ""
+	}
+	return "no total: the counts contradict the published total, or each other: see the log"
+}
+
+// isDisproved reports whether the number of solutions contradicts the published total: it is greater,
+// or all tasks are done and it is another number.
+func (s *Snapshot) isDisproved() bool {
+	known, published := KnownTotal(s.N)
+	if !published || len(s.Placed) > 0 || s.Solutions == nil {
+		return false
+	}
+	order := (*big.Int)(s.Solutions).Cmp(known)
+	return order > 0 || order < 0 && s.Tasks > 0 && s.Done == s.Tasks
+}
+
 // Known returns how the total compares with the published one.
 func (s *Snapshot) Known() Comparison { return Compare(s.N, s.Placed, (*big.Int)(s.Total)) }
 
@@ -169,7 +206,7 @@ func (s *Snapshot) Validate() error {
 		err = s.WorkerList[i].validate()
 	}
 	for i := 0; err == nil && i < len(s.Bans()); i++ {
-		err = ValidateMachine(s.Banned[i].Machine)
+		err = s.Banned[i].Validate()
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot of run %.80q: %w", s.Run, err)
@@ -202,8 +239,10 @@ func (s *Snapshot) validateNumbers() error {
 		return fmt.Errorf("more tasks than %d, which the run has", s.Tasks)
 	case !(s.WorkDone >= 0 && s.WorkDone <= 1):
 		return fmt.Errorf("the part %v of the work is done, not 0 to 1", float64(s.WorkDone))
-	case s.Solutions == nil:
+	case s.Solutions == nil && s.State == Complete:
 		return errors.New("no number of solutions")
+	case s.Solutions != nil && (s.State == Contradicted || s.State != Complete && s.isDisproved()):
+		return fmt.Errorf("%w: %s solutions have no claim", ErrContradiction, s.Solutions)
 	case s.Elapsed.Duration < 0 || s.TimeToGo != nil && (s.Least.Duration < 0 || s.Most.Duration < s.Least.Duration):
 		return errors.New("negative or reversed times")
 	case s.Redundancy < 0 || len(checks.Banned) > MaxBans:
@@ -260,7 +299,7 @@ func (s *Snapshot) validateTotal() error {
 }
 
 func (w *Worker) validate() error {
-	err := cmp.Or(ValidateMachine(w.Machine), ValidateMachine(w.Process),
+	err := cmp.Or(w.Machine.Validate(), ValidateName("a label", w.Label), ValidateMachine(w.Process),
 		ValidateName("a kernel", w.Kernel), ValidateName("a version", w.Version))
 	if err == nil && (!isRate(w.Rate) || w.Threads < 0 || w.Longest.Duration < 0 || w.LastSeen.Duration < 0) {
 		err = fmt.Errorf("worker %s with a negative rate, time or number of threads", w.Process)

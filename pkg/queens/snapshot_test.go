@@ -1,6 +1,7 @@
 package queens_test
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 func decimal(n int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(n)) }
@@ -19,9 +21,9 @@ func TestSnapshotValidate(t *testing.T) {
 	// snapshot changes a valid snapshot, and returns the error of Validate.
 	snapshot := func(change func(s *queens.Snapshot)) error {
 		s := &queens.Snapshot{
-			Run: "n8-a", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(0),
-			WorkerList: []queens.Worker{{Machine: "m", Process: "p"}, {Machine: "m", Process: "q", Rate: 1e100, Threads: 4}},
-			Checks:     &queens.Checks{Banned: []queens.Ban{{Machine: "a"}, {Machine: "b"}}}, Live: new(queens.Live),
+			Run: "n8-a", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
+			WorkerList: []queens.Worker{{Machine: testkit.Machine("m"), Process: "p"}, {Machine: testkit.Machine("m"), Process: "q", Rate: 1e100, Threads: 4}},
+			Checks:     &queens.Checks{Banned: []queens.Ban{{Machine: testkit.Machine("a")}, {Machine: testkit.Machine("b")}}}, Live: new(queens.Live),
 		}
 		change(s)
 		return s.Validate()
@@ -39,7 +41,11 @@ func TestSnapshotValidate(t *testing.T) {
 	checkAll(t, []validity{
 		{"plain", snapshot(same), ""},
 		{"stopped", snapshot(func(s *queens.Snapshot) { s.State = queens.Stopped }), ""},
-		{"contradicted", snapshot(func(s *queens.Snapshot) { s.State = queens.Contradicted }), ""},
+		{"contradicted", snapshot(func(s *queens.Snapshot) { s.State, s.Solutions = queens.Contradicted, nil }), ""},
+		{"contradicted, with a number", snapshot(func(s *queens.Snapshot) { s.State = queens.Contradicted }), "no claim"},
+		{"more than is published", snapshot(func(s *queens.Snapshot) { s.Done, s.Solutions = 8, decimal(93) }), "no claim"},
+		{"less than is published", snapshot(func(s *queens.Snapshot) { s.Solutions = decimal(91) }), "no claim"},
+		{"less so far", snapshot(func(s *queens.Snapshot) { s.Done, s.Solutions = 8, decimal(91) }), ""},
 		{"no such symmetry", snapshot(func(s *queens.Snapshot) { s.Symmetry = controlName }), "no symmetry"},
 		{"no such state", snapshot(func(s *queens.Snapshot) { s.State = "lost" }), "lost"},
 		{"no side", snapshot(func(s *queens.Snapshot) { s.N = 0 }), "from 1 to 32"},
@@ -63,7 +69,8 @@ func TestSnapshotValidate(t *testing.T) {
 		{"less than no work", snapshot(func(s *queens.Snapshot) { s.WorkDone = -0.5 }), "-0.5"},
 		{"work without a number", snapshot(func(s *queens.Snapshot) { s.WorkDone = queens.Fraction(math.NaN()) }), "NaN"},
 		{"no work", snapshot(func(s *queens.Snapshot) { s.WorkDone = 0 }), ""},
-		{"no solutions", snapshot(func(s *queens.Snapshot) { s.Solutions = nil }), "solutions"},
+		{"no solutions", snapshot(func(s *queens.Snapshot) { s.Solutions = nil }), ""},
+		{"complete without solutions", complete(92, known, func(s *queens.Snapshot) { s.Solutions = nil }), "solutions"},
 		{"a negative rate", snapshot(func(s *queens.Snapshot) { s.Rate = -1 }), "rate"},
 		{"a rate beyond", snapshot(func(s *queens.Snapshot) { s.Rate = 2e100 }), "rate"},
 		{"negative work left", snapshot(func(s *queens.Snapshot) { s.Remaining = &queens.Remaining{ThreadSeconds: -1} }), "thread-seconds"},
@@ -80,23 +87,23 @@ func TestSnapshotValidate(t *testing.T) {
 		{"the longest lists", snapshot(func(s *queens.Snapshot) {
 			s.WorkerList, s.Banned = make([]queens.Worker, queens.MaxWorkers), make([]queens.Ban, queens.MaxBans)
 			for i := range s.WorkerList {
-				s.WorkerList[i].Machine, s.WorkerList[i].Process = "m", "p"
+				s.WorkerList[i].Machine, s.WorkerList[i].Process = testkit.Machine("m"), "p"
 			}
 			for i := range s.Banned {
-				s.Banned[i].Machine = "m"
+				s.Banned[i].Machine = testkit.Machine("m")
 			}
 		}), ""},
 		{"too many workers", snapshot(func(s *queens.Snapshot) {
 			s.WorkerList = make([]queens.Worker, queens.MaxWorkers+1)
 		}), "257 workers"},
 		{"too many bans", snapshot(func(s *queens.Snapshot) { s.Banned = make([]queens.Ban, queens.MaxBans+1) }), "65 bans"},
-		{"a worker without a machine", snapshot(func(s *queens.Snapshot) { s.WorkerList[1].Machine = "" }), "machine"},
+		{"a worker without a machine", snapshot(func(s *queens.Snapshot) { s.WorkerList[1].Name = "" }), "machine"},
 		{"a worker with a control kernel", snapshot(func(s *queens.Snapshot) { s.WorkerList[0].Kernel = controlName }), "kernel"},
 		{"a worker with a negative rate", snapshot(func(s *queens.Snapshot) { s.WorkerList[0].Rate = -1 }), "worker p"},
 		{"a worker of -1 threads", snapshot(func(s *queens.Snapshot) { s.WorkerList[0].Threads = -1 }), "worker p"},
 		{"a worker heard later", snapshot(func(s *queens.Snapshot) { s.WorkerList[1].LastSeen = seconds(-1) }), "worker q"},
 		{"a worker with a negative search", snapshot(func(s *queens.Snapshot) { s.WorkerList[1].Longest = seconds(-1) }), "worker q"},
-		{"a ban of nobody", snapshot(func(s *queens.Snapshot) { s.Banned[1].Machine = "" }), "machine"},
+		{"a ban of nobody", snapshot(func(s *queens.Snapshot) { s.Banned[1].Name = "" }), "machine"},
 		{"a total while running", snapshot(func(s *queens.Snapshot) { s.Total = decimal(92) }), "a total"},
 		{"complete without a total", snapshot(func(s *queens.Snapshot) { s.State = queens.Complete }), "a total"},
 		{"a total unconfirmed", complete(92, known, func(s *queens.Snapshot) { s.Confirmed = nil }), "confirms"},
@@ -113,6 +120,30 @@ func TestSnapshotValidate(t *testing.T) {
 		{"a total with placed queens", complete(18, checked, placed), ""},
 		{"it says published with placed queens", complete(92, known, placed), "published"},
 	})
+}
+
+// A number of solutions that can't be right is left out, and a notice says so. Then the snapshot is valid.
+func TestDisclaim(t *testing.T) {
+	for _, c := range []struct {
+		about string
+		s     queens.Snapshot
+		shown bool
+	}{
+		{"so far", queens.Snapshot{N: 8, Done: 8, Solutions: decimal(92)}, true},
+		{"all", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(92)}, true},
+		{"too many so far", queens.Snapshot{N: 8, Done: 8, Solutions: decimal(93)}, false},
+		{"too few", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(91)}, false},
+		{"contradicted", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(92), State: queens.Contradicted}, false},
+		{"contradicted, not published", queens.Snapshot{N: 30, Done: 9, Solutions: decimal(9), State: queens.Contradicted}, false},
+		{"not published", queens.Snapshot{N: 30, Done: 9, Solutions: decimal(9)}, true},
+		{"placed", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(93), Placed: []queens.Square{{Row: 0, Column: 3}}}, true},
+	} {
+		s := c.s
+		s.Run, s.Symmetry, s.Tasks, s.State = "n8-a", queens.None, 9, cmp.Or(s.State, queens.Running)
+		if s.Disclaim(); (s.Solutions != nil) != c.shown || (s.NoTotal() == "") != c.shown || s.Validate() != nil {
+			t.Errorf("%s: %v %q, %v", c.about, s.Solutions, s.NoTotal(), s.Validate())
+		}
+	}
 }
 
 func TestLevel(t *testing.T) {

@@ -14,10 +14,10 @@ type Reason string
 const (
 	NoServer      Reason = "no_server"        // no server accepts a connection
 	NoWorkers     Reason = "no_workers"       // of a coordinator: none is present
-	OtherMachine  Reason = "other_machine"    // of a coordinator: the present machines have counted all that waits
+	OtherMachine  Reason = "other_machine"    // of a coordinator: the present witnesses have counted all that waits
 	WorkersReport Reason = "workers_report"   // of a resumed coordinator: workers say what they hold
 	Recounting    Reason = "recounts"         // of a coordinator: it counts tasks again
-	SpotChecks    Reason = "spot_checks"      // of a coordinator: a second machine counts the last drawn tasks
+	SpotChecks    Reason = "spot_checks"      // of a coordinator: a second witness counts the last drawn tasks
 	Auditing      Reason = "audit"            // of a coordinator: it computes the total from the ledger
 	NoCoordinator Reason = "no_coordinator"   // of a worker or a watcher: none is heard
 	SilentOne     Reason = "silent"           // of a worker or a watcher: the coordinator is no longer heard
@@ -31,7 +31,7 @@ const (
 var sentences = map[Reason][2]string{
 	NoServer:      {"waiting for a server", "start the server, or correct its address"},
 	NoWorkers:     {"waiting for workers", "start a worker"},
-	OtherMachine:  {"waiting for another machine", "start a worker on another machine"},
+	OtherMachine:  {"waiting for another witness", "start a worker on another machine, or of an invited user"},
 	WorkersReport: {"waiting for workers to say what they hold", ""},
 	Recounting:    {"waiting for recounts by the coordinator", ""},
 	SpotChecks:    {"waiting for spot checks", ""},

@@ -24,7 +24,7 @@ func TestWaitSentences(t *testing.T) {
 		{queens.Wait{Reason: queens.NoWorkers, Why: "none is present", Help: "worker --join /a/join.token"},
 			"waiting for workers: none is present; what helps: worker --join /a/join.token"},
 		{queens.Wait{Reason: queens.OtherMachine, Why: "a redundancy of 2 needs another one"},
-			"waiting for another machine: a redundancy of 2 needs another one; what helps: start a worker on another machine"},
+			"waiting for another witness: a redundancy of 2 needs another one; what helps: start a worker on another machine, or of an invited user"},
 		{queens.Wait{Reason: queens.WorkersReport}, "waiting for workers to say what they hold"},
 		{queens.Wait{Reason: queens.Recounting, Why: "2 of 9 tasks"}, "waiting for recounts by the coordinator: 2 of 9 tasks"},
 		{queens.Wait{Reason: queens.SpotChecks}, "waiting for spot checks"},

@@ -16,7 +16,10 @@ import (
 // logDone adds the progress of a run to an event.
 func logDone(event *zerolog.Event, s *queens.Snapshot) {
 	event.Uint64("done", s.Done).Uint64("tasks", s.Tasks).Float64("percent", humanize.Percentage(float64(s.WorkDone))).
-		Str("solutions", s.Solutions.String()).Float64("elapsed_s", math.Round(s.Elapsed.Seconds()*1e3)/1e3)
+		Float64("elapsed_s", math.Round(s.Elapsed.Seconds()*1e3)/1e3)
+	if s.Solutions != nil {
+		event.Str("solutions", s.Solutions.String())
+	}
 }
 
 // Fleet returns the numbers of workers and threads: 4 workers on 2 machines, 8 threads (1 idle).
@@ -111,6 +114,9 @@ func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 		if f.before != nil { // the line about the progress has the first workers
 			f.logFleet(s)
 		}
+		if text := s.NoTotal(); text != "" && (f.before == nil || f.before.Solutions != nil) {
+			f.Log.Warn().Msg(text)
+		}
 		f.logTrust(s)
 		f.logWait(s)
 		f.before = s
@@ -174,9 +180,9 @@ func workers(s *queens.Snapshot) map[string]*queens.Worker {
 	return byProcess
 }
 
-// nameOf returns the machine and the process of a worker, and its number of threads.
+// nameOf returns the label of a worker, and its number of threads.
 func nameOf(w *queens.Worker) string {
-	return fmt.Sprintf("%s/%s (%s)", w.Machine, w.Process, humanize.Plural(w.Threads, "thread"))
+	return fmt.Sprintf("%s (%s)", w.Label, humanize.Plural(w.Threads, "thread"))
 }
 
 // shortList returns the first few names, and the number of the others.
@@ -202,14 +208,14 @@ func (f *Follower) logTrust(s *queens.Snapshot) {
 			Str(humanize.LogField, fmt.Sprintf("counts of %s differ; the coordinator recounts them",
 				humanize.Plural(s.Disputes-before.Disputes, "more task"))).Msg("dispute")
 	}
-	known := make(map[string]bool)
+	known := make(map[queens.Machine]bool)
 	for _, b := range before.Banned {
 		known[b.Machine] = true
 	}
 	for _, b := range s.Banned {
 		if !known[b.Machine] {
 			text := BanText(&b) + "; its other counts are void: check its memory and its cooling"
-			f.Log.Error().Str("machine", b.Machine).Uint64("task", b.Task).Uint64("count", b.Count).
+			f.Log.Error().Str("user", b.User).Str("machine", b.Name).Uint64("task", b.Task).Uint64("count", b.Count).
 				Uint64("recount", b.Recount).Str(humanize.LogField, text).Msg("banned")
 		}
 	}
@@ -238,6 +244,6 @@ func (f *Follower) logWait(s *queens.Snapshot) {
 
 // BanText says why a machine is banned.
 func BanText(b *queens.Ban) string {
-	return fmt.Sprintf("machine %s is banned: it counted %s in task %s, a recount %s", b.Machine, humanize.Int(b.Count),
+	return fmt.Sprintf("machine %s is banned: it counted %s in task %s, a recount %s", b.Shown(), humanize.Int(b.Count),
 		humanize.Int(b.Task), humanize.Int(b.Recount))
 }

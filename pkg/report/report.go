@@ -58,7 +58,7 @@ func ConfirmedBy(c *queens.Confirmed) string {
 		if by.Verdicts == by.Tasks {
 			return "recounts decided every task"
 		}
-		text := fmt.Sprintf("%s agree on every task", humanize.Plural(by.Redundancy, "machine"))
+		text := fmt.Sprintf("%s agree on every task", witnesses(by))
 		if by.Verdicts > 0 {
 			text += fmt.Sprintf(" but %s, which recounts decided", humanize.Int(by.Verdicts))
 		}
@@ -69,6 +69,27 @@ func ConfirmedBy(c *queens.Confirmed) string {
 	case queens.Unconfirmed:
 	}
 	return "nothing confirms it"
+}
+
+// witnesses says how many witnesses agree on each task, of how many, and whether the server has
+// proven their names: 2 witnesses, both proven.
+func witnesses(by *queens.Confirmation) string {
+	who, all := humanize.Int(by.Witnesses)+" witnesses", "all"
+	if by.Redundancy < by.Witnesses {
+		who = fmt.Sprintf("%d of %s", by.Redundancy, who)
+	} else if by.Witnesses == 2 {
+		all = "both"
+	}
+	switch claimed := by.Witnesses - by.Proven; claimed {
+	case 0:
+		return who + ", " + all + " proven,"
+	case by.Witnesses:
+		return who + ", " + all + " claimed by name,"
+	case 1:
+		return who + ", one claimed by name,"
+	default:
+		return fmt.Sprintf("%s, %s claimed by name,", who, humanize.Int(claimed))
+	}
 }
 
 // TimeToGo returns the text of [Remaining] as it stands below the heading "time to go": 1m20s to 2m.

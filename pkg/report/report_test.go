@@ -14,6 +14,7 @@ import (
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
+	"nqueens/pkg/testkit"
 )
 
 func seconds(s float64) queens.Seconds {
@@ -108,7 +109,7 @@ func TestResultText(t *testing.T) {
 
 // The summary says what was counted, what confirms it, and what was unusual.
 func TestSummary(t *testing.T) {
-	s := complete(93, queens.Confirmation{Checked: 16, Redundancy: 2, Verdicts: 1, Machines: 3, Banned: 1})
+	s := complete(93, queens.Confirmation{Checked: 16, Redundancy: 2, Verdicts: 1, Machines: 3, Witnesses: 3, Proven: 2, Banned: 1})
 	s.N, s.Disputes, s.Recounts = 28, 1, 2
 	s.SetTotal(big.NewInt(1e18), s.By)
 	var b strings.Builder
@@ -119,7 +120,7 @@ func TestSummary(t *testing.T) {
 	}
 	const want = `
 solutions  1,000,000,000,000,000,000  n = 28
-confirmed  redundant                  2 machines agree on every task but 1, which recounts decided
+confirmed  redundant                  2 of 3 witnesses, one claimed by name, agree on every task but 1, which recounts decided
 time       4m12s                      of the run, which went on with 7 tasks done
 rate       3.97 P/s                   solutions, the mean of the run
 tasks      16                         1 dispute, 2 recounts
@@ -135,11 +136,17 @@ run        n8-aa                      audit it again: VERIFY
 // Each level of confirmation has its own text.
 func TestConfirmedBy(t *testing.T) {
 	for want, c := range map[string]queens.Confirmation{
-		"2 machines agree on every task":                                      {Checked: 16, Redundancy: 2},
+		"2 witnesses, both proven, agree on every task":                       {Checked: 16, Redundancy: 2, Witnesses: 2, Proven: 2},
+		"2 witnesses, one claimed by name, agree on every task":               {Checked: 16, Redundancy: 2, Witnesses: 2, Proven: 1},
+		"2 witnesses, both claimed by name, agree on every task":              {Checked: 16, Redundancy: 2, Witnesses: 2},
+		"2 of 5 witnesses, all proven, agree on every task":                   {Checked: 16, Redundancy: 2, Witnesses: 5, Proven: 5},
+		"2 of 5 witnesses, 3 claimed by name, agree on every task":            {Checked: 16, Redundancy: 2, Witnesses: 5, Proven: 2},
 		"recounts decided every task":                                         {Checked: 16, Verdicts: 16},
 		"3 of 16 tasks have a second count; a rare wrong count may be unseen": {Checked: 3, Redundancy: 1},
 		"nothing confirms it":                                                 {Redundancy: 1},
-		"2 machines agree on every task but 2, which recounts decided":        {Checked: 16, Redundancy: 2, Verdicts: 2},
+		"2 witnesses, both proven, agree on every task but 2, which recounts decided": {
+			Checked: 16, Redundancy: 2, Verdicts: 2, Witnesses: 2, Proven: 2,
+		},
 	} {
 		if got := report.ConfirmedBy(complete(7, c).Confirmed); got != want {
 			t.Errorf("%+v: %q, want %q", c, got, want)
@@ -218,7 +225,9 @@ func TestFollower(t *testing.T) {
 	f := report.Follower{Log: zerolog.New(&b), Progress: true}
 	s := underWay()
 	join := func(process string, threads int) {
-		s.WorkerList = append(slices.Clone(s.WorkerList), queens.Worker{Machine: "host", Process: process, Threads: threads})
+		s.WorkerList = append(slices.Clone(s.WorkerList), queens.Worker{
+			Machine: testkit.Machine("host"), Label: "host/" + process, Process: process, Threads: threads,
+		})
 		s.Live = &queens.Live{Rate: 98e6, Machines: 2, Workers: len(s.WorkerList), Threads: 8}
 	}
 	second := 0
@@ -250,7 +259,7 @@ func TestFollower(t *testing.T) {
 	s.WorkerList = append(slices.Clone(s.WorkerList[:1]), s.WorkerList[3:]...)
 	s.Live = &queens.Live{Rate: 98e6, Machines: 2, Workers: 5, Threads: 8}
 	s.Checks = &queens.Checks{
-		Disputes: 2, Recounting: 2, Banned: []queens.Ban{{Machine: "bad", Task: 1234, Count: 5, Recount: 6}},
+		Disputes: 2, Recounting: 2, Banned: []queens.Ban{{Machine: testkit.Machine("bad"), Task: 1234, Count: 5, Recount: 6}},
 	}
 	s.Waits = &queens.Wait{Reason: queens.OtherMachine, Why: "a redundancy of 2"}
 	follow(2)
@@ -259,7 +268,7 @@ func TestFollower(t *testing.T) {
 		"warn: counts of 2 more tasks differ; the coordinator recounts them",
 		"error: machine bad is banned: it counted 5 in task 1,234, a recount 6; "+
 			"its other counts are void: check its memory and its cooling",
-		"warn: waiting for another machine: a redundancy of 2; what helps: start a worker on another machine")
+		"warn: waiting for another witness: a redundancy of 2; what helps: start a worker on another machine, or of an invited user")
 	follow(48)
 	if got := lines(t, &b); len(got) != 5 {
 		t.Errorf("%d lines in the rest of the first minute: %q", len(got), got)

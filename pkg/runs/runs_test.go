@@ -118,6 +118,28 @@ func TestList(t *testing.T) {
 	}
 }
 
+// Each run has a secret of its own, in which every byte is drawn.
+func TestSecrets(t *testing.T) {
+	s := newStore(t)
+	var first, differ ledger.Secret
+	for number := range 17 { // a byte is 0 in all differences with a probability of 2^-128
+		name := newRun(t, s, header(t, 8, 1))
+		state, _, err := s.Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if number == 0 {
+			first = state.Header().Secret
+		}
+		for i, b := range state.Header().Secret {
+			differ[i] |= b ^ first[i]
+		}
+	}
+	if i := slices.Index(differ[:], 0); i >= 0 {
+		t.Errorf("byte %d of all secrets is the same", i)
+	}
+}
+
 // A run with a damaged byte in its header or its last mark is listed as unreadable or interrupted, unless the byte can be done
 // without.
 func TestListBelievesWhatChecks(t *testing.T) {

@@ -14,5 +14,6 @@ func (r *Run) Snapshot() queens.Snapshot {
 			s.Confirmed = nil
 		}
 	}
+	s.Disclaim()
 	return s
 }

@@ -47,32 +47,32 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	counting, stop := context.WithCancel(ctx)
 	defer stop()
 	group.Go(func() error { return s.server.bus.Wait(counting) })
-	listens := make(chan struct{})
-	if s.cfg.Threads > 0 {
-		group.Go(func() error {
-			if err := s.tested(); err != nil {
-				return err
-			}
-			return s.work(counting, func() { close(listens) })
-		})
-	} else {
-		close(listens)
-	}
+	group.Go(func() error { return s.server.watchUsers(counting) })
 	var end core.End
-	group.Go(func() error {
+	group.Go(func() (err error) {
 		defer stop()
-		select {
-		case <-listens: // so the worker of this process hears the first announcement
-		case <-ctx.Done():
-		}
-		err := s.awaitServer(ctx, &last)
+		err = s.awaitServer(ctx, &last)
 		if err != nil || ctx.Err() != nil { // the coordinator has not begun
 			end.State = queens.Stopped
 			return err
 		}
-		if s.coordinator, err = coordinator.Start(s.coordinatorConfig(&last)); err == nil {
-			end, err = s.coordinator.Run(ctx)
+		if s.coordinator, err = coordinator.Start(s.coordinatorConfig(&last)); err != nil {
+			return err
 		}
+		listens := make(chan struct{})
+		if s.cfg.Threads > 0 {
+			group.Go(func() error {
+				if err := s.tested(); err != nil {
+					return err
+				}
+				return s.work(counting, func() { close(listens) })
+			})
+			select {
+			case <-listens: // so the worker of this process hears the first announcement
+			case <-ctx.Done():
+			}
+		}
+		end, err = s.coordinator.Run(ctx)
 		return err
 	})
 	err = group.Wait()
@@ -161,19 +161,15 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	}
 }
 
-// work runs the worker of this process, which has its own connection. It calls the function listens when the worker hears
-// announcements, or can't subscribe.
+// work runs the worker of this process. It calls the function listens when the worker hears
+// announcements.
 func (s *Session) work(ctx context.Context, listens func()) error {
-	b, err := s.server.connectWorker()
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	s.process = worker.NewProcess(s.cfg.Machine)
-	err = worker.New(worker.Config{
-		Process: s.process, Version: s.cfg.Version, Kernel: s.cfg.Kernel, Threads: s.cfg.Threads, AtOnce: true,
-		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // warnings only: the coordinator logs what the worker does
-	}, listener{b, listens}).Run(ctx)
+	err := worker.New(worker.Config{
+		Process: worker.NewProcess(queens.Machine{User: queens.CoordinatorUser, Name: s.cfg.Machine}), Host: s.cfg.Host,
+		Version: s.cfg.Version, Kernel: s.cfg.Kernel, Threads: s.cfg.Threads, AtOnce: true,
+		SelfTest: func(context.Context) error { return nil },    // the caller has waited for it
+		Log:      s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // warnings only: the coordinator logs what the worker does
+	}, transport{s.coordinator.Local(), listens}).Run(ctx)
 	if err != nil && ctx.Err() != nil { // the count has ended or was interrupted before: this error changes nothing
 		s.cfg.Log.Warn().Err(err).Msg("the worker of this process ended with an error")
 		return nil
@@ -187,15 +183,15 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 	return nil
 }
 
-// listener is the connection of a worker, and calls listens: see work.
-type listener struct {
-	*bus.Bus
+// transport connects the worker of this process, and calls listens: see work.
+type transport struct {
+	*coordinator.Local
 	listens func()
 }
 
-// Announcements subscribes as [bus.Bus.Announcements] does.
-func (l listener) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
-	stop, err = l.Bus.Announcements(hear)
-	l.listens()
+// Announcements subscribes as [coordinator.Local.Announcements] does.
+func (t transport) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
+	stop, err = t.Local.Announcements(hear)
+	t.listens()
 	return stop, err
 }

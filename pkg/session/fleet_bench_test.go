@@ -25,6 +25,7 @@ import (
 	"nqueens/pkg/runs"
 	"nqueens/pkg/split"
 	"nqueens/pkg/symmetry"
+	"nqueens/pkg/testkit"
 )
 
 // BenchmarkFleet measures how many tasks a second the real server, coordinator and ledger hand out and record. 1,000 workers,
@@ -123,7 +124,7 @@ func fleet(b *testing.B, url, run string, chunk float64) {
 		all[i] = must(bus.Connect(bus.Options{URL: url, Name: fmt.Sprint("worker ", i), Log: zerolog.Nop()}))(b)
 	}
 	for i, connection := range all {
-		go work(b.Context(), connection, run, queens.Process{Machine: fmt.Sprint("m", i), Name: "p"}, chunk)
+		go work(b.Context(), connection, run, queens.Process{Machine: testkit.Machine(fmt.Sprint("m", i)), Name: "p"}, chunk)
 	}
 	select {}
 }

@@ -35,6 +35,7 @@ type Config struct {
 	Kernel  kernel.Kernel // of that worker
 	Version string        // of this program
 	Machine string        // name of this machine
+	Host    string        // name of this host, for people
 	Server  *bus.Options  // an outside server; nil for an embedded one
 	Join    string        // what to type to start a worker at the outside server
 	// Listen is the host:port at which the embedded server accepts connections; empty if no other process may connect.
@@ -83,7 +84,6 @@ type Session struct {
 	server      *server
 
 	coordinator *coordinator.Coordinator // nil before it counts
-	process     queens.Process           // the worker of this process
 }
 
 // Count opens the run of a job. That is the newest unfinished run of the same count, or else the newest complete run, or
@@ -208,7 +208,7 @@ func (s *Session) Empty() bool { return s.created && s.state.Results() == 0 && s
 // other processes are present, the coordinator first goes on for 5 s, or until ctx ends, to tell them that the run has ended.
 func (s *Session) Close(ctx context.Context) error {
 	if s.coordinator != nil {
-		s.coordinator.Linger(ctx, s.process.Name)
+		s.coordinator.Linger(ctx)
 		s.coordinator.Close()
 	}
 	if s.server != nil {
@@ -243,7 +243,7 @@ func (s *Session) History() []progress.Point {
 func (s *Session) addToHistory(snapshot *queens.Snapshot) {
 	s.historyLock.Lock()
 	defer s.historyLock.Unlock()
-	if s.history != nil {
+	if s.history != nil && snapshot.Solutions != nil {
 		solutions, _ := (*big.Int)(snapshot.Solutions).Float64()
 		work, elapsed := float64(snapshot.WorkDone), snapshot.Elapsed.Duration
 		s.history.Add(progress.Point{Elapsed: elapsed, Work: work, Solutions: solutions})
@@ -275,6 +275,7 @@ func (s *Session) auditAgain(ctx context.Context) (queens.Snapshot, error) {
 	last, err := audit.Facts(ctx, s.cfg.Store.Ledger(s.name))
 	if errors.Is(err, queens.ErrContradiction) {
 		last.State = queens.Contradicted
+		last.Disclaim()
 	}
 	s.cfg.OnSnapshot(&last)
 	return last, err

@@ -182,7 +182,7 @@ func TestCountOverServer(t *testing.T) {
 	var workers sync.WaitGroup
 	for _, k := range kernel.Available() {
 		w := worker.New(worker.Config{
-			Process: worker.NewProcess("m-" + k.Name), Version: "test", Kernel: k, Threads: 2, AtOnce: true, Log: zerolog.Nop(),
+			Process: worker.NewProcess(testkit.Machine("m-" + k.Name)), Version: "test", Kernel: k, Threads: 2, AtOnce: true, Log: zerolog.Nop(),
 		}, connect(k.Name))
 		workers.Go(func() {
 			if err := w.Run(ctx); err != nil {

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"nqueens/pkg/kernel"
@@ -35,11 +34,13 @@ func (w *Worker) searcher(i int, ready func()) error {
 
 // search counts the tasks of a load, and returns the results of those that were counted.
 func (w *Worker) search(counter kernel.Counter, i int, l load) ([]queens.Result, error) {
-	tasks := l.Chunks[0].Prefixes
-	for _, c := range l.Chunks[1:] {
-		tasks = append(slices.Clip(tasks), c.Prefixes...)
+	var tasks []queens.Task
+	for j := range l.Chunks {
+		for _, prefixes := range l.Chunks[j].Prefixes {
+			tasks = append(tasks, queens.Task{Board: l.Chunks[j].Board, Prefixes: prefixes})
+		}
 	}
-	counts, err := kernel.CountTasks(l.ctx, counter, &l.Chunks[0].Board, tasks, &w.pulses[i])
+	counts, err := kernel.CountTasks(l.ctx, counter, tasks, &w.pulses[i])
 	var results []queens.Result
 	for j := range l.Chunks {
 		c := &l.Chunks[j]

@@ -33,6 +33,7 @@ type Transport interface {
 // Config says who a worker is, and with what it counts.
 type Config struct {
 	Process queens.Process
+	Host    string // name of this host, for people; it may be empty
 	Version string // of the program
 	// Kernel counts the tasks. A process with several kernels runs a worker for each, and each worker has its own name.
 	Kernel  kernel.Kernel
@@ -43,7 +44,18 @@ type Config struct {
 	// Problem, if it is set, returns why there is no connection to a server, or "" while there is one.
 	Problem  func() string
 	IdleExit time.Duration // ends the worker when it has held nothing for that long; 0 never does
+	// SelfTest tests the kernel before the worker asks for work. If it is nil, [kernel.SelfTest] does.
+	SelfTest func(ctx context.Context) error
 	Log      zerolog.Logger
+	Label    string // begins the log lines for people, if the process has several workers
+}
+
+// line returns a log line for people.
+func (c *Config) line(text string) string {
+	if c.Label == "" {
+		return text
+	}
+	return c.Label + ": " + text
 }
 
 // logEvery is the time between two log lines about what the worker does. The worker polls its searches every pollEvery.
@@ -94,6 +106,9 @@ func New(cfg Config, t Transport) *Worker {
 // Run counts until ctx ends, the worker was idle for long enough or a searcher fails: then it delivers what was counted,
 // gives the rest back, and returns within about 2 s. The error is that of a searcher, or says why announcements can't be heard.
 func (w *Worker) Run(ctx context.Context) error {
+	if err := w.selfTest(ctx); err != nil {
+		return err
+	}
 	searchers, searching := errgroup.WithContext(ctx)
 	var ready sync.WaitGroup
 	ready.Add(len(w.loads))
@@ -123,6 +138,14 @@ func (w *Worker) Run(ctx context.Context) error {
 	return err
 }
 
+// selfTest returns an error if the kernel counts wrong.
+func (w *Worker) selfTest(ctx context.Context) error {
+	if w.cfg.SelfTest != nil {
+		return w.cfg.SelfTest(ctx)
+	}
+	return kernel.SelfTest(ctx, w.cfg.Kernel)
+}
+
 // loop polls and logs until ctx ends or the worker was idle for long enough, and then leaves.
 func (w *Worker) loop(ctx context.Context) {
 	poll, lines := time.Tick(pollEvery), time.Tick(logEvery)
@@ -145,7 +168,7 @@ func (w *Worker) loop(ctx context.Context) {
 	}
 	counted := w.Stats().Tasks
 	text := "the worker leaves; it has counted " + humanize.Plural(counted, "task")
-	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, text).Msg("leaving")
+	w.cfg.Log.Info().Uint64("tasks", counted).Str(humanize.LogField, w.cfg.line(text)).Msg("leaving")
 	w.input((*core.Core).Leave)
 	<-w.messages.Done()
 	if s := w.Stats(); s.Results > 0 {
@@ -169,7 +192,7 @@ func (w *Worker) log(last core.Stats) core.Stats {
 		text += fmt.Sprintf("; %s without a receipt", humanize.Plural(s.Results, "result"))
 	}
 	w.cfg.Log.Info().Uint64("tasks", tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).Int("undelivered", s.Results).
-		Strs("runs", s.Runs).Str("for", string(s.Reason)).Str(humanize.LogField, text).Msg(state)
+		Strs("runs", s.Runs).Str("for", string(s.Reason)).Str(humanize.LogField, w.cfg.line(text)).Msg(state)
 	return s
 }
 
@@ -182,7 +205,7 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 	for _, command := range w.core.Commands() {
 		switch c := command.(type) {
 		case core.Ask:
-			c.Request.Version, c.Request.Kernel = w.cfg.Version, w.cfg.Kernel.Name
+			c.Request.Host, c.Request.Version, c.Request.Kernel = w.cfg.Host, w.cfg.Version, w.cfg.Kernel.Name
 			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
 				reply, err := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
@@ -206,7 +229,7 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 			if c.Warn {
 				level = zerolog.WarnLevel
 			}
-			w.cfg.Log.WithLevel(level).Str("run", c.Run).Str(humanize.LogField, "run "+c.Run+": "+c.Text).Msg(c.Text)
+			w.cfg.Log.WithLevel(level).Str("run", c.Run).Str(humanize.LogField, w.cfg.line("run "+c.Run+": "+c.Text)).Msg(c.Text)
 		}
 	}
 	if w.core.Left(now) {
@@ -269,6 +292,6 @@ func (w *Worker) Waits(s core.Stats) *queens.Wait {
 }
 
 // NewProcess returns a process on a machine, with a random name.
-func NewProcess(machine string) queens.Process {
+func NewProcess(machine queens.Machine) queens.Process {
 	return queens.Process{Machine: machine, Name: rand.Text()[:12]}
 }

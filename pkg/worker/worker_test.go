@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 	"nqueens/pkg/worker"
 )
 
@@ -97,7 +98,8 @@ func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
 
 // start starts a worker in the synctest bubble of the caller. The worker hears its coordinator every 2 s.
 func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...func(*worker.Config)) (stop context.CancelFunc, ended chan error) {
-	cfg := worker.Config{Process: worker.NewProcess("m"), Version: "v", Kernel: k, Threads: threads, AtOnce: true}
+	cfg := worker.Config{Process: worker.NewProcess(testkit.Machine("m")), Version: "v", Kernel: k, Threads: threads, AtOnce: true}
+	cfg.SelfTest = func(context.Context) error { return nil } // kernels of tests count anything
 	for _, change := range change {
 		change(&cfg)
 	}
@@ -211,7 +213,7 @@ func TestKernelFails(t *testing.T) {
 	}
 }
 
-// A device gets the chunks of a board in one load. Each chunk has its own result.
+// A device gets all chunks that wait in one load. Each chunk has its own result.
 func TestDevice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hand, loads := endless(2), 0
@@ -221,7 +223,7 @@ func TestDevice(t *testing.T) {
 			}
 			return hand(r)
 		}}
-		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, _ *queens.Board, tasks [][]queens.Prefix, _ *atomic.Uint64, counts []uint64) (int, error) {
+		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, tasks []queens.Task, _ *atomic.Uint64, counts []uint64) (int, error) {
 			if len(tasks) != 6 {
 				t.Errorf("a load of %d tasks", len(tasks))
 			}
@@ -291,4 +293,28 @@ func TestIdleExit(t *testing.T) {
 			t.Errorf("ended after %v with %d results, error %v", took, len(tr.delivered), err)
 		}
 	})
+}
+
+// A worker whose kernel counts wrong ends before it asks for work, and so does one whose own test fails.
+func TestSelfTestFirst(t *testing.T) {
+	wrong := kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+		return 1, nil
+	}}
+	failed := errors.New("the test fails")
+	for about, change := range map[string]func(*worker.Config){
+		"a wrong kernel": func(cfg *worker.Config) { cfg.SelfTest = nil },
+		"a failed test":  func(cfg *worker.Config) { cfg.SelfTest = func(context.Context) error { return failed } },
+	} {
+		t.Run(about, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := &transport{request: func(*queens.WorkRequest) *queens.WorkReply { return &queens.WorkReply{} }}
+				soon := func(cfg *worker.Config) { cfg.IdleExit = time.Minute }
+				stop, ended := start(t, tr, wrong.Kernel(t), 1, soon, change)
+				defer stop()
+				if err := <-ended; err == nil || tr.hear != nil || len(tr.requests) > 0 {
+					t.Errorf("error %v, %d requests", err, len(tr.requests))
+				}
+			})
+		})
+	}
 }

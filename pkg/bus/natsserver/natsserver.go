@@ -34,8 +34,9 @@ type Config struct {
 
 // Server is a running server.
 type Server struct {
-	nats *server.Server
-	host string
+	nats   *server.Server
+	config Config
+	host   string
 }
 
 // startTimeout bounds the start, which normally takes some milliseconds.
@@ -44,6 +45,9 @@ const startTimeout = 10 * time.Second
 // Start starts a server and waits until it accepts connections.
 func Start(cfg Config) (*Server, error) {
 	options, err := cfg.options()
+	if err == nil {
+		err = cfg.checkFree()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +58,7 @@ func Start(cfg Config) (*Server, error) {
 	debug := cfg.Log.GetLevel() <= zerolog.DebugLevel
 	nats.SetLoggerV2(newServerLog(cfg.Log), debug, false, false)
 	nats.Start()
-	s := &Server{nats, options.Host}
+	s := &Server{nats, cfg, options.Host}
 	if !nats.ReadyForConnections(startTimeout) {
 		s.Stop()
 		return nil, fmt.Errorf("embedded server: not ready after %v", startTimeout)
@@ -68,13 +72,6 @@ func (c *Config) options() (*server.Options, error) {
 	port, notPort := strconv.ParseUint(digits, 10, 16)
 	if err := cmp.Or(err, notPort); err != nil {
 		return nil, fmt.Errorf("listen address must be host:port, such as 127.0.0.1:4222, with a port from 0 to 65535: %w", err)
-	}
-	if c.Listen != "" {
-		free, err := net.Listen("tcp", c.Listen)
-		if err != nil {
-			return nil, fmt.Errorf("embedded server: %w: choose another address, or port 0 for a free one", err)
-		}
-		_ = free.Close() // the server listens itself
 	}
 	options := &server.Options{
 		ServerName:    "nqueens-embedded",
@@ -94,6 +91,32 @@ func (c *Config) options() (*server.Options, error) {
 		}
 	}
 	return options, nil
+}
+
+// checkFree returns an error if the address is in use.
+func (c *Config) checkFree() error {
+	if c.Listen == "" {
+		return nil
+	}
+	free, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("embedded server: %w: choose another address, or port 0 for a free one", err)
+	}
+	return free.Close() // the server listens itself
+}
+
+// Authorize replaces the part of the configuration that says who may connect. It ends the
+// connections of users that may no longer connect; all others stay.
+func (s *Server) Authorize(authorization string) error {
+	s.config.Authorization = authorization
+	options, err := s.config.options()
+	if err == nil {
+		err = s.nats.ReloadOptions(options)
+	}
+	if err != nil {
+		return fmt.Errorf("embedded server: who may connect: %w", err)
+	}
+	return nil
 }
 
 // InProcessConn returns a connection to the server that uses no port.

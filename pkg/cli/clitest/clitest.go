@@ -12,11 +12,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Main runs the tests of a command. The test binary is on the PATH under the name of the command, so that scripts run the
-// real main.
+// Main runs the tests of a command. The test binary is on the PATH under the name of the command, and under the name that the
+// command has where it is installed, so that scripts run the real main.
 func Main(m *testing.M, name string, main func()) {
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")) // without this, a process with the race detector ends a second later
-	testscript.Main(m, map[string]func(){name: main})
+	testscript.Main(m, map[string]func(){name: main, "nqueens-" + name: main})
 }
 
 // Scripts runs the scripts in the folder testdata, each with its own state folder. In addition to the commands of testscript,

@@ -7,6 +7,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // BenchmarkCore measures how many tasks a core hands out and records in a second. Each of 1,000 workers has four threads and
@@ -32,7 +33,7 @@ func benchmarkCore(b *testing.B, redundancy int, chunk uint64) {
 		held, number = [workers][]queens.Range{}, [workers]uint64{}
 	}
 	name := func(i int) queens.Process {
-		return queens.Process{Machine: fmt.Sprint("m", i), Name: fmt.Sprint("p", i)}
+		return queens.Process{Machine: testkit.Machine(fmt.Sprint("m", i)), Name: fmt.Sprint("p", i)}
 	}
 	names := make([]queens.Process, workers)
 	for i := range names {

@@ -102,14 +102,7 @@ func (c *Core) advance(now time.Duration) bool {
 
 // after does what has become due after an input.
 func (c *Core) after(now time.Duration) {
-	if c.over == nil && c.changed && now >= c.clock.handOut {
-		c.changed = false
-		for _, w := range c.fleet.waiting() {
-			if chunks := c.give(now, w); len(chunks) > 0 {
-				c.answer(w, chunks)
-			}
-		}
-	}
+	c.serveKept(now)
 	if c.over == nil {
 		c.startRecount(now)
 		c.finish(now)
@@ -120,6 +113,20 @@ func (c *Core) after(now time.Duration) {
 		}
 	}
 	c.tell = c.tell[:0]
+}
+
+// serveKept hands out tasks to the workers whose requests are kept, in the order in which these came,
+// if more tasks may wait than before.
+func (c *Core) serveKept(now time.Duration) {
+	if c.over != nil || !c.changed || now < c.clock.handOut {
+		return
+	}
+	c.changed = false
+	for _, w := range c.fleet.waiting() {
+		if chunks := c.give(now, w); len(chunks) > 0 {
+			c.answer(w, chunks)
+		}
+	}
 }
 
 // Connected tells the core whether the coordinator is connected to its server, and how many bytes the chunks of a reply may
@@ -156,11 +163,13 @@ func (c *Core) Tick(now time.Duration) {
 		c.fleet.set(w, false)
 	}
 	c.fleet.forget(now)
+	c.findLate(now)
 	if now >= c.clock.handOut && c.queue.waits() > 0 {
 		c.changed = true
 	}
 	if c.over == nil && now >= c.clock.handOut {
 		c.doubleLast(now)
+		c.recountAbandoned(now)
 	}
 	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && now-w.asked >= longestKept }) {
 		c.answer(w, nil)

@@ -92,7 +92,7 @@ func (c *Core) RecountDone(now time.Duration, count uint64, err error) {
 }
 
 // finish commands the total when every task is done, and no recount or spot check is awaited. If a run with spot checks has no
-// checked task and no published total, finish commands a recount of task 0 first.
+// checked task and no published total, finish commands a recount of one task first, which the secret draws.
 func (c *Core) finish(now time.Duration) {
 	h := c.state.Header()
 	if c.totalOf != 0 || c.over != nil || c.judge.running != nil || len(c.judge.unsettled) > 0 {
@@ -105,8 +105,8 @@ func (c *Core) finish(now time.Duration) {
 	if c.awaitsChecks() {
 		return
 	}
-	if c.judge.draw.share > 0 && c.state.Checked() == 0 && h.Manifest.Tasks > 0 && h.Manifest.KnownTotal() == nil {
-		c.recount(now, 0, ledger.SpotCheck)
+	if tasks := h.Manifest.Tasks; tasks > 0 && c.judge.draw.share > 0 && c.state.Checked() == 0 && h.Manifest.KnownTotal() == nil {
+		c.recount(now, c.judge.draw.last(tasks), ledger.SpotCheck)
 		return
 	}
 	c.totalOf, c.out.OnDisk.Total = c.state.Results()+1, true
@@ -143,6 +143,7 @@ func (c *Core) TotalDone(now time.Duration, total *big.Int, err error) {
 	case err == nil:
 		c.end(now, queens.Complete, total, nil)
 	case errors.Is(err, queens.ErrContradiction):
+		c.line(true, "there is no total: %v", err)
 		c.end(now, queens.Contradicted, nil, err)
 	default:
 		c.Stop(now, err)

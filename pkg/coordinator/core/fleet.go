@@ -29,6 +29,7 @@ const (
 // worker is a worker process.
 type worker struct {
 	process queens.Process
+	number  uint64        // of the process in this run, from 1
 	present bool          // it takes part: it is neither silent for too long nor has it left
 	heard   time.Duration // when its last message came
 	asked   time.Duration // when its last request came
@@ -37,6 +38,7 @@ type worker struct {
 	drops   []queens.Range
 	rate    rate
 	tasks   uint64 // that it counted since this start
+	results uint64 // recorded since this start
 }
 
 // wants reports whether a kept request of the worker asks for work.
@@ -67,12 +69,14 @@ func (r *rate) speed() float64 { return r.work / max(r.seconds, 1e-6) }
 // fleet has the worker processes that were heard lately.
 type fleet struct {
 	workers   map[queens.Process]*worker
+	heardOf   uint64                     // processes that were heard so far
 	wanting   map[queens.Process]*worker // those whose request is kept and asks for work: few, while there is work
 	last      time.Duration              // time of the last input
 	grace     time.Duration              // before this time, nobody is silent
 	connected bool
 	searchers int           // of all present workers
 	speed     float64       // of all these searchers, as measured last; 0 before the first results
+	median    float64       // of the speeds of a searcher of each present worker; 0 before the first results
 	measured  time.Duration // when speed was measured
 }
 
@@ -116,7 +120,8 @@ func (f *fleet) takes(p queens.Process) bool {
 func (f *fleet) hear(now time.Duration, p queens.Process, request bool) *worker {
 	w := f.workers[p]
 	if w == nil {
-		w = &worker{process: p}
+		f.heardOf++
+		w = &worker{process: p, number: f.heardOf}
 		f.workers[p] = w
 	}
 	w.heard = now
@@ -180,7 +185,7 @@ func (f *fleet) sorted(wanted func(*worker) bool) (list []*worker) {
 }
 
 func compareProcesses(a, b queens.Process) int {
-	return cmp.Or(cmp.Compare(a.Machine, b.Machine), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(a.Machine.Compare(b.Machine), cmp.Compare(a.Name, b.Name))
 }
 
 // waiting returns the workers with a kept request for work, in the order in which these requests came.
@@ -190,26 +195,53 @@ func (f *fleet) waiting() []*worker {
 	})
 }
 
-// machines returns the names of the machines of present workers, in order.
-func (f *fleet) machines() (names []string) {
-	for _, w := range f.sorted((*worker).takesPart) {
-		names = append(names, w.process.Machine)
+// anybody reports whether a worker is present.
+func (f *fleet) anybody() bool {
+	for _, w := range f.workers {
+		if w.present {
+			return true
+		}
 	}
-	return slices.Compact(names)
+	return false
 }
 
-// measure measures the speed of all searchers together, at most once a second. Searchers without a result count as fast as the
-// others.
+// numberOfMachines returns how many machines have a worker that is present. The machine of the
+// coordinator's own worker may have other workers too.
+func (f *fleet) numberOfMachines() int {
+	different := make(map[computer]bool)
+	for _, m := range f.machines() {
+		different[computerOf(m)] = true
+	}
+	return len(different)
+}
+
+// machines returns the machines of present workers, in order.
+func (f *fleet) machines() (machines []queens.Machine) {
+	for _, w := range f.sorted((*worker).takesPart) {
+		machines = append(machines, w.process.Machine)
+	}
+	return slices.Compact(machines)
+}
+
+// measure measures the speed of all searchers together, and the median speed, at most once a second. Searchers without a result
+// count as fast as the others.
 func (f *fleet) measure(now time.Duration) {
 	if now-f.measured < measureEvery {
 		return
 	}
 	speed, known := 0.0, 0
+	var speeds []float64
 	for _, w := range f.sorted((*worker).takesPart) { // sorted: the order changes a sum of floats
 		if w.rate.speed() > 0 {
 			speed += w.rate.speed() * float64(w.request.Searchers)
 			known += w.request.Searchers
+			speeds = append(speeds, w.rate.speed())
 		}
+	}
+	f.median = 0
+	if len(speeds) > 0 {
+		slices.Sort(speeds)
+		f.median = speeds[len(speeds)/2]
 	}
 	f.speed, f.measured = speed/float64(max(known, 1))*float64(f.searchers), now
 }

@@ -7,6 +7,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // A machine has one ticket, and lists the ticket's range in the names of ever more processes. At most mostHolders of them hold
@@ -16,7 +17,7 @@ func TestManyNames(t *testing.T) {
 	c := New(0, ledger.NewState(h), Options{Instance: 1, Version: "v", Machine: "home", Kernels: []string{generic}, Shares: testShares(&h.Manifest), TaskBytes: []int{100}, ReplyBytes: 1 << 20})
 	list := queens.WorkRequest{Number: 1, Threads: 1, Searchers: 1, Held: []queens.Held{{Range: queens.Range{Tasks: 8}}}}
 	for i := range mostWorkers + 10 {
-		c.WorkRequested(time.Second, &Request{From: queens.Process{Machine: "a", Name: fmt.Sprint(i)}, WorkRequest: list})
+		c.WorkRequested(time.Second, &Request{From: queens.Process{Machine: testkit.Machine("a"), Name: fmt.Sprint(i)}, WorkRequest: list})
 		c.Take()
 	}
 	if n := len(c.queue.holders[7]); n > mostHolders {
@@ -25,7 +26,7 @@ func TestManyNames(t *testing.T) {
 	if n := len(c.fleet.workers); n > mostWorkers {
 		t.Errorf("%d processes are remembered", n)
 	}
-	late := queens.Process{Machine: "b", Name: "late"}
+	late := queens.Process{Machine: testkit.Machine("b"), Name: "late"}
 	list.Held, list.Want = nil, 1
 	c.WorkRequested(20*time.Second, &Request{From: late, WorkRequest: list})
 	c.Tick(100 * time.Second)

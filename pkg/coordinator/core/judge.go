@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
 )
 
 // need is what a task needs. The ledger says which tasks are done and which counts differ; the rest is decided here.
@@ -11,8 +12,8 @@ type need byte
 
 const (
 	needNothing need = iota // it is done
-	needCount               // it needs a count by one more machine
-	needCheck               // it is done, and needs a count by a second machine
+	needCount               // it needs a count by one more witness
+	needCheck               // it is done, and needs a count by a second witness
 	needRecount             // it needs a recount, because its counts differ or because its recount needs a second one
 )
 
@@ -30,13 +31,13 @@ const generic = "generic"
 type judge struct {
 	state     *ledger.State
 	draw      draw
-	counted   map[string]bool // machines that have counted a task
-	checks    map[uint64]bool // tasks that need a second count, as a spot check
-	unsettled map[uint64]bool // tasks that need a recount
-	machine   string          // the coordinator's machine, which recounts
-	kernels   []string        // kernels that can recount, the fastest first
-	running   *Attempt        // nil if none runs
-	died      []Attempt       // failed recounts of the task that is recounted now
+	counted   map[queens.Machine]uint64 // by machine: how many tasks it has counted
+	checks    map[uint64]bool           // tasks that need a second count, as a spot check
+	unsettled map[uint64]bool           // tasks that need a recount
+	machine   string                    // the coordinator's machine, which recounts
+	kernels   []string                  // kernels that can recount, the fastest first
+	running   *Attempt                  // nil if none runs
+	died      []Attempt                 // failed recounts of the task that is recounted now
 }
 
 func newJudge(state *ledger.State, machine string, kernels []string) *judge {
@@ -51,7 +52,7 @@ func newJudge(state *ledger.State, machine string, kernels []string) *judge {
 
 // load derives the three maps from the ledger.
 func (j *judge) load() {
-	j.counted, j.checks, j.unsettled = map[string]bool{}, map[uint64]bool{}, map[uint64]bool{}
+	j.counted, j.checks, j.unsettled = map[queens.Machine]uint64{}, map[uint64]bool{}, map[uint64]bool{}
 	for _, task := range j.state.Unsettled() {
 		j.unsettled[task] = true
 	}
@@ -59,7 +60,7 @@ func (j *judge) load() {
 		return
 	}
 	for task := range j.state.Header().Manifest.Tasks {
-		if by := j.state.Counter(task); by != "" {
+		if by := j.state.Counter(task); by != (queens.Machine{}) {
 			j.counts(by, task)
 			if j.checks[task] {
 				j.update(task)
@@ -68,13 +69,13 @@ func (j *judge) load() {
 	}
 }
 
-// counts notes that a machine has counted a task. In a run with spot checks, the task gets a check if it is the machine's
-// first, or if it is drawn.
-func (j *judge) counts(machine string, task uint64) {
-	if j.draw.share > 0 && (!j.counted[machine] || j.draw.has(task)) {
+// counts notes that a machine has counted a task. In a run with spot checks, the task gets a check if
+// it is drawn, or if it is the one of the machine's first counts that is drawn for the machine.
+func (j *judge) counts(machine queens.Machine, task uint64) {
+	j.counted[machine]++
+	if j.draw.share > 0 && (j.counted[machine] == j.draw.first(machine.String()) || j.draw.has(task)) {
 		j.checks[task] = true
 	}
-	j.counted[machine] = true
 }
 
 // update returns what a task needs after its records have changed.
@@ -105,13 +106,14 @@ func (j *judge) need(task uint64) need {
 	return needNothing
 }
 
-// news reports whether to record a machine's count of a task. The machine's first count is recorded, unless the task needs
-// nothing and has the same count. Its second count is recorded if it differs from the first. For a third different count,
-// tooMany is true.
-func (j *judge) news(machine string, task, count uint64) (isNew, tooMany bool) {
-	var own []uint64 // different counts by the machine
+// news reports whether to record a count of a task by a machine, which is not banned. The first
+// count by its witness is recorded, unless the task needs nothing and has the same count. The
+// second count is recorded if it differs from the first. For a third different count, tooMany is
+// true. Void counts, which are those of banned machines of the witness, do not matter.
+func (j *judge) news(machine queens.Machine, task, count uint64) (isNew, tooMany bool) {
+	var own []uint64 // different counts by the witness
 	for _, c := range j.state.Counts(task) {
-		if c.Machine == machine && !c.Recount && !slices.Contains(own, c.Count) {
+		if c.Machine.Witness() == machine.Witness() && !c.Void && !c.Recount && !slices.Contains(own, c.Count) {
 			own = append(own, c.Count)
 		}
 	}
@@ -145,7 +147,7 @@ func (j *judge) way(task uint64, why ledger.Why) *Attempt {
 		used, here := false, slices.Contains(j.died, *w)
 		for _, c := range counts {
 			same := c.Recount && c.Kernel == w.Kernel && c.Deeper == w.Deeper
-			used, here = used || same, here || same && c.Machine == j.machine
+			used, here = used || same, here || same && c.Machine.Name == j.machine
 		}
 		switch {
 		case !here && !used:
@@ -159,7 +161,7 @@ func (j *judge) way(task uint64, why ledger.Why) *Attempt {
 
 // contradictsItself reports whether recounts of a task on this machine differ.
 func (j *judge) contradictsItself(task uint64) bool {
-	own := slices.DeleteFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount || c.Machine != j.machine })
+	own := slices.DeleteFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount || c.Machine.Name != j.machine })
 	return slices.ContainsFunc(own, func(c ledger.Count) bool { return c.Count != own[0].Count })
 }
 

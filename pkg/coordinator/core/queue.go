@@ -10,17 +10,21 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// queue is the set of the tasks that need a count by a worker. Each of them waits, or is held by at least one worker process,
-// never both. Waiting tasks are grouped by the machine that has counted them: a task that needs a count has at most one by
-// another machine, because the redundancy is at most two. The group of the tasks that no machine has counted is "".
+// queue is the set of the tasks that need a count by a worker. Each of them waits, or is held by at
+// least one worker process, never both. Waiting tasks are grouped by the witness that has counted
+// them: a task that needs a count has at most one by another witness, because the redundancy is at
+// most two. The tasks that nobody has counted are in the group of the zero Witness.
 type queue struct {
-	groups  map[string]*ranges           // what waits, by the machine that has counted it
+	groups  map[queens.Witness]*ranges   // what waits, by the witness that has counted it
 	waiting []uint64                     // number of tasks that wait, by class
 	holders map[uint64][]*hold           // by task: the holds that await a count of it
 	holds   map[queens.Process]heldRange // the holds of each process
 	losses  map[uint64]int               // tasks that a worker lost, and how often they were alone in the chunk then
 	ends    []uint64                     // for each class, the id after its last task
 }
+
+// overdue reports whether others would have finished the hold's range long ago.
+func (h *hold) overdue() bool { return h.late >= 0 }
 
 // heldRange finds the hold of a range.
 type heldRange map[queens.Range]*hold
@@ -35,11 +39,12 @@ type hold struct {
 	begun  bool          // its search has begun
 	began  time.Duration // when its search began, or when it was handed out
 	end    time.Duration // when its search will end, as it was estimated last
+	late   time.Duration // how long it is overdue, by the last tick; negative before: see overdue.go
 }
 
 func newQueue(ends []uint64) *queue {
 	return &queue{
-		groups: map[string]*ranges{}, waiting: make([]uint64, len(ends)), holders: map[uint64][]*hold{},
+		groups: map[queens.Witness]*ranges{}, waiting: make([]uint64, len(ends)), holders: map[uint64][]*hold{},
 		holds: map[queens.Process]heldRange{}, losses: map[uint64]int{}, ends: ends,
 	}
 }
@@ -50,8 +55,8 @@ func (q *queue) class(task uint64) int {
 }
 
 // wait lets the tasks of a range wait. They must neither wait nor be held before. The parameter by is the
-// machine that has counted them, or "".
-func (q *queue) wait(r queens.Range, by string) {
+// witness that has counted them.
+func (q *queue) wait(r queens.Range, by queens.Witness) {
 	if r.Tasks == 0 {
 		return
 	}
@@ -70,7 +75,7 @@ func (q *queue) wait(r queens.Range, by string) {
 }
 
 // remove removes a range of one class from the tasks that wait.
-func (q *queue) remove(r queens.Range, by string) {
+func (q *queue) remove(r queens.Range, by queens.Witness) {
 	set := q.groups[by]
 	set.remove(r)
 	if len(*set) == 0 {
@@ -89,22 +94,23 @@ func (q *queue) removeTask(task uint64) {
 	}
 }
 
-// lowest returns the lowest waiting task that the given machine has not counted, and its group. It returns false if no such
-// task waits.
-func (q *queue) lowest(machine string) (by string, first uint64, found bool) {
+// lowest returns the lowest waiting task that the given witness has not counted, and its group. It
+// returns false if no such task waits.
+func (q *queue) lowest(witness queens.Witness) (by queens.Witness, first uint64, found bool) {
 	for c, set := range q.groups {
-		if c != machine && (!found || (*set)[0].First < first) {
+		if c != witness && (!found || (*set)[0].First < first) {
 			by, first, found = c, (*set)[0].First, true
 		}
 	}
 	return by, first, found
 }
 
-// take hands out tasks to a process: the lowest waiting tasks that its machine has not counted. They are consecutive and of one
-// class; a task that a worker lost is handed out alone. It takes at most most(class) tasks of a class. take returns false if no
-// such task waits, or if none may be taken.
+// take hands out tasks to a process: the lowest waiting tasks that its witness has not counted.
+// They are consecutive and of one class; a task that a worker lost is handed out alone. It takes at
+// most most(class) tasks of a class. take returns false if no such task waits, or if none may be
+// taken.
 func (q *queue) take(now time.Duration, p queens.Process, most func(class int) uint64) (queens.Range, bool) {
-	by, first, found := q.lowest(p.Machine)
+	by, first, found := q.lowest(p.Machine.Witness())
 	if !found {
 		return queens.Range{}, false
 	}
@@ -126,11 +132,11 @@ func (q *queue) take(now time.Duration, p queens.Process, most func(class int) u
 	return r, true
 }
 
-// hold lets a process hold the tasks of a range for which awaited(task) is true. Such a task must no longer wait when awaited
-// returns, and the machine of the process must not have counted it. hold returns nil if there is no such task. The process must
-// not hold the range already.
+// hold lets a process hold the tasks of a range for which awaited(task) is true. Such a task must
+// no longer wait when awaited returns, and the witness of the process must not have counted it.
+// hold returns nil if there is no such task. The process must not hold the range already.
 func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool) *hold {
-	h := &hold{Range: r, holder: p, since: now, began: now}
+	h := &hold{Range: r, holder: p, since: now, began: now, late: -1}
 	own := []*hold{h}
 	for task := r.First; task < r.End(); task++ {
 		if !awaited(task) {
@@ -151,6 +157,16 @@ func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaite
 	}
 	q.holds[p][r] = h
 	return h
+}
+
+// punctual returns how many holds of a task are not overdue.
+func (q *queue) punctual(task uint64) (holds int) {
+	for _, h := range q.holders[task] {
+		if !h.overdue() {
+			holds++
+		}
+	}
+	return holds
 }
 
 // held reports whether any process holds a task.
@@ -195,15 +211,15 @@ func (q *queue) unhold(task uint64, h *hold) {
 	}
 }
 
-// move moves a task to where it belongs. The parameter by is the machine that has counted it, or "". If it needs a count again,
-// the processes of this machine no longer hold it, and it waits if nobody else holds it. If it needs no more counts, it leaves
-// the queue. move returns the holds that end.
-func (q *queue) move(task uint64, by string, again bool) (ended []*hold) {
+// move moves a task to where it belongs. The parameter by is the witness that has counted it. If it
+// needs a count again, the processes of this witness no longer hold it, and it waits if nobody else
+// holds it. If it needs no more counts, it leaves the queue. move returns the holds that end.
+func (q *queue) move(task uint64, by queens.Witness, again bool) (ended []*hold) {
 	if !q.held(task) {
 		q.removeTask(task)
 	}
 	for _, h := range q.holders[task] {
-		if again && h.holder.Machine != by {
+		if again && h.holder.Machine.Witness() != by {
 			continue
 		}
 		if q.unhold(task, h); h.left == 0 {

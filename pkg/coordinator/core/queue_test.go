@@ -15,7 +15,7 @@ import (
 // what waits then, and what is held.
 func TestQueueStories(t *testing.T) {
 	testkit.Stories(t, "testdata/queue.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
-		return (&queueStory{t: t, out: out, by: map[uint64]string{}}).input
+		return (&queueStory{t: t, out: out, by: map[uint64]queens.Witness{}}).input
 	})
 }
 
@@ -23,7 +23,7 @@ type queueStory struct {
 	t   *testing.T
 	out *strings.Builder
 	q   *queue
-	by  map[uint64]string // the machine that has counted each task
+	by  map[uint64]queens.Witness // that has counted each task
 }
 
 func (s *queueStory) input(words []string) {
@@ -38,7 +38,7 @@ func (s *queueStory) input(words []string) {
 			ends = append(ends, all)
 		}
 		s.q = newQueue(ends)
-		s.q.wait(queens.Range{Tasks: all}, "")
+		s.q.wait(queens.Range{Tasks: all}, queens.Witness{})
 	case "take": // MACHINE/PROCESS TASKS
 		r, ok := q.take(0, process(args[0]), func(int) uint64 { return number(s.t, args[1]) })
 		if !ok {
@@ -51,7 +51,7 @@ func (s *queueStory) input(words []string) {
 		h := q.hold(0, p, rangeOf(s.t, args[1]), func(task uint64) bool {
 			waits := slices.ContainsFunc(slices.Collect(maps.Values(q.groups)), func(set *ranges) bool { return set.has(task) })
 			q.removeTask(task)
-			return (waits || q.held(task)) && s.by[task] != p.Machine
+			return (waits || q.held(task)) && s.by[task] != p.Machine.Witness()
 		})
 		if h == nil {
 			say("nothing")
@@ -66,15 +66,15 @@ func (s *queueStory) input(words []string) {
 	case "count": // MACHINE RANGE: its tasks need another count
 		r := rangeOf(s.t, args[1])
 		for task := r.First; task < r.End(); task++ {
-			s.by[task] = args[0]
-			for _, h := range q.move(task, args[0], true) {
+			s.by[task] = testkit.Machine(args[0]).Witness()
+			for _, h := range q.move(task, s.by[task], true) {
 				say("the hold %s of %s ends", h.Range, h.holder.Machine)
 			}
 		}
 	case "done": // RANGE
 		r := rangeOf(s.t, args[0])
 		for task := r.First; task < r.End(); task++ {
-			for _, h := range q.move(task, "", false) {
+			for _, h := range q.move(task, queens.Witness{}, false) {
 				say("the hold %s of %s ends", h.Range, h.holder.Machine)
 			}
 		}
@@ -89,14 +89,14 @@ func (s *queueStory) show() {
 	var lines []string
 	for by, set := range s.q.groups {
 		line := "wait " + fmt.Sprint([]queens.Range(*set))
-		if by != "" {
-			line += " counted by " + by
+		if by != (queens.Witness{}) {
+			line += " counted by " + by.User + by.Machine
 		}
 		lines = append(lines, line)
 	}
 	slices.Sort(lines)
 	for _, p := range slices.SortedFunc(maps.Keys(s.q.holds), compareProcesses) {
-		line := p.Machine + "/" + p.Name + " holds"
+		line := p.Machine.String() + "/" + p.Name + " holds"
 		for _, h := range s.q.holdsOf(p) {
 			line += fmt.Sprintf(" %d of %s", h.left, h.Range)
 		}

@@ -36,7 +36,7 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 		return r.Refused
 	case c.over != nil:
 		return queens.RunHasEnded
-	case c.state.Banned(machine):
+	case !c.accepts(machine):
 		return c.refusal(machine)
 	}
 	isNew := false
@@ -44,7 +44,7 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 		task := r.Counted.First + uint64(i)
 		news, tooMany := c.judge.news(machine, task, count)
 		if tooMany {
-			return fmt.Sprintf("machine %s has counted task %d twice already, with other counts", machine, task)
+			return fmt.Sprintf("%s has counted task %d twice already, with other counts", machine.Witness(), task)
 		}
 		isNew = isNew || news
 	}
@@ -60,6 +60,8 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	}
 	w.rate.add(work, solutions, r.Searched)
 	w.tasks += r.Counted.Tasks
+	w.results++
+	c.changed = c.changed || w.wants() // it may get more now: see hoards
 	c.record(now, &ledger.Result{
 		Machine: machine, Process: w.process.Name, Kernel: r.Kernel, Range: r.Counted, Hash: r.Hash, Counts: r.Counts,
 		Searched: r.Searched, At: c.at(now),
@@ -92,7 +94,7 @@ func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 func (c *Core) settle(task uint64, searched *hold) {
 	again := c.judge.update(task).byWorker()
 	c.changed = c.changed || again
-	for _, h := range c.queue.move(task, c.state.Counter(task), again) {
+	for _, h := range c.queue.move(task, c.state.Counter(task).Witness(), again) {
 		if w := c.fleet.workers[h.holder]; w != nil && w.kept && h != searched {
 			w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 		}
@@ -101,22 +103,25 @@ func (c *Core) settle(task uint64, searched *hold) {
 
 // ban records that machines are banned. All their counts are void, and they hold nothing more.
 func (c *Core) ban(now time.Duration, bans []queens.Ban) {
+	labels := c.fleet.labels()
 	for _, b := range bans {
-		c.line(true, "%s", c.refusal(b.Machine))
+		b.Label = labels[computerOf(b.Machine)]
 		c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, nil)
+		c.sayBan(b.Machine)
 	}
 	c.judge.load()
 	old := c.queue
 	c.queue = newQueue(old.ends)
 	c.queue.losses = old.losses
 	for _, w := range c.fleet.sorted(func(*worker) bool { return true }) {
-		if c.state.Banned(w.process.Machine) {
+		if !c.accepts(w.process.Machine) {
 			c.answer(w, nil)
 			continue
 		}
 		for _, h := range old.holdsOf(w.process) {
-			if again := c.adopt(h.began, w.process, h.Range); again != nil {
-				again.listed, again.begun = h.listed, h.begun
+			if again := c.adopt(h.since, w.process, h.Range, nobody); again != nil {
+				again.listed, again.begun, again.began = h.listed, h.begun, h.began
+				again.late = h.late
 			} else {
 				w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 			}
@@ -135,19 +140,37 @@ func (c *Core) checkMachine(now time.Duration) {
 				"and resume the run on another machine", task)
 		}
 	}
-	if own := c.options.Machine; c.state.Banned(own) {
+	if own := c.ownMachine(); c.state.Banned(own) {
 		c.fail(now, "%s, and resume the run on another machine: this is the coordinator's own", c.refusal(own))
+	}
+}
+
+// ownMachine returns the machine of the coordinator. Nobody on the wire can name it: see
+// [queens.CoordinatorUser].
+func (c *Core) ownMachine() queens.Machine {
+	return queens.Machine{User: queens.CoordinatorUser, Name: c.options.Machine}
+}
+
+// sayBan says that a machine is banned, and also its user if that is banned now.
+func (c *Core) sayBan(m queens.Machine) {
+	text := c.refusal(m)
+	if m.Name == c.options.Machine && m != c.ownMachine() {
+		text += "; it says that it is the coordinator's machine, whose own counts stay valid"
+	}
+	c.line(true, "%s", text)
+	if c.state.UserBanned(m.User) {
+		c.line(true, "%s", userBan(m.User))
 	}
 }
 
 // fill lets every task wait that needs a count by a worker and is not held.
 func (c *Core) fill() {
-	waits, group := queens.Range{}, ""
+	waits, group := queens.Range{}, queens.Witness{}
 	for task := range c.state.Header().Manifest.Tasks {
 		if !c.judge.need(task).byWorker() || c.queue.held(task) {
 			continue
 		}
-		by := c.state.Counter(task)
+		by := c.state.Counter(task).Witness()
 		if task != waits.End() || by != group {
 			c.queue.wait(waits, group)
 			waits, group = queens.Range{First: task}, by

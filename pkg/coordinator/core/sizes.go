@@ -17,6 +17,9 @@ const (
 	partOfShare = 1.0 / 4
 	// mostChunks bounds the chunks of a reply, because each takes bytes in every request that lists it.
 	mostChunks = 1024
+	// newcomerChunks bounds the chunks that a process without a result holds. A process with 128
+	// threads needs as many: one to search and one to wait for each thread.
+	newcomerChunks = 256
 )
 
 // searcherWork returns how much of the waiting work one searcher of the given speed gets at once: see [Guided]. While its

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -14,7 +15,7 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	s := c.state.Snapshot(c.workDone())
 	s.State, s.At, s.Elapsed.Duration = queens.Running, c.at(now), c.clock.wall
 	s.Live = &queens.Live{
-		Waiting: c.queue.waits(), Held: uint64(len(c.queue.holders)), Machines: len(c.fleet.machines()),
+		Waiting: c.queue.waits(), Held: uint64(len(c.queue.holders)), Machines: c.fleet.numberOfMachines(),
 		Repeated: c.numbers.repeated, Refused: c.numbers.refused, Lost: c.numbers.lost,
 	}
 	if c.wait.Reason != "" && c.over == nil {
@@ -24,8 +25,14 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	if c.over != nil {
 		s.State, s.Total = c.over.State, (*queens.Decimal)(c.over.Total)
 	}
+	s.Disclaim()
+	labels, processes := c.fleet.labels(), c.fleet.processes()
 	for _, w := range c.fleet.sorted((*worker).takesPart) {
 		shown := c.snapshotOf(now, w)
+		on := computerOf(w.process.Machine)
+		if shown.Label = labels[on]; processes[on] > 1 {
+			shown.Label += "/" + shown.Process
+		}
 		s.Workers++
 		s.Threads += shown.Threads
 		s.IdleThreads += c.idle(w) * shown.Threads / max(w.request.Searchers, 1)
@@ -41,7 +48,7 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 // snapshotOf returns the facts of a worker.
 func (c *Core) snapshotOf(now time.Duration, w *worker) queens.Worker {
 	s := queens.Worker{
-		Machine: w.process.Machine, Process: w.process.Name, Kernel: w.request.Kernel, Version: w.request.Version,
+		Machine: w.process.Machine, Process: strconv.FormatUint(w.number, 10), Kernel: w.request.Kernel, Version: w.request.Version,
 		Threads: w.request.Threads, Tasks: w.tasks, Held: c.queue.tasksOf(w.process),
 		Rate:     w.rate.solutions / max(w.rate.seconds, 1e-6) * float64(w.request.Searchers),
 		LastSeen: queens.Seconds{Duration: max(now-w.heard, 0)}, // the last message may be younger than now

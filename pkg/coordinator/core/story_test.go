@@ -129,7 +129,7 @@ func (s *story) input(words []string) {
 	switch verb {
 	case "asleep": // no tick until then
 		s.core.Tick(at)
-	case "ask": // MACHINE/PROCESS NUMBER WANT [RANGE[(SECONDSs)]]... [leaving] [invalid RANGE]
+	case "ask": // [USER/]MACHINE/PROCESS NUMBER WANT [RANGE[(SECONDSs)]]... [leaving] [host NAME] [connection N] [invalid RANGE]
 		r := &Request{From: process(args[0])}
 		r.WorkRequest = queens.WorkRequest{Number: s.number(args[1]), Version: "v", Kernel: "avx2", Want: int(s.number(args[2])), Threads: 2, Searchers: 2}
 		for i := 3; i < len(args); i++ {
@@ -137,6 +137,12 @@ func (s *story) input(words []string) {
 			switch of {
 			case "leaving":
 				r.Leaving = true
+			case "host":
+				i++
+				r.Host = args[i]
+			case "connection":
+				i++
+				r.Connection = s.number(args[i])
 			case "invalid":
 				i++
 				r.Invalid = append(r.Invalid, s.rangeOf(args[i]))
@@ -152,7 +158,7 @@ func (s *story) input(words []string) {
 			}
 		}
 		s.core.WorkRequested(at, r)
-	case "deliver": // MACHINE/PROCESS SECONDS KERNEL RANGE=COUNT,COUNT...: counts of the first tasks of a chunk
+	case "deliver": // [USER/]MACHINE/PROCESS SECONDS KERNEL RANGE=COUNT,COUNT...: counts of the first tasks of a chunk
 		d := &Delivery{From: process(args[0])}
 		searched, err := time.ParseDuration(args[1])
 		if err != nil {
@@ -217,7 +223,7 @@ func (s *story) input(words []string) {
 			fmt.Fprintln(s.out, w.Text())
 		}
 		for _, w := range snapshot.WorkerList {
-			fmt.Fprintf(s.out, "%s/%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v\n", w.Machine, w.Process, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration)
+			fmt.Fprintf(s.out, "%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v\n", w.Label, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration)
 		}
 	case "marks": // print all recorded marks
 		for _, r := range s.records {
@@ -304,8 +310,8 @@ func receipts(list []queens.Receipt) (text string) {
 }
 
 func process(text string) queens.Process {
-	machine, name, _ := strings.Cut(text, "/")
-	return queens.Process{Machine: machine, Name: name}
+	slash := strings.LastIndex(text, "/")
+	return queens.Process{Machine: testkit.Machine(text[:slash]), Name: text[slash+1:]}
 }
 
 func (s *story) number(text string) uint64 { return number(s.t, text) }

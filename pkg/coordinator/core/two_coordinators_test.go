@@ -7,6 +7,7 @@ import (
 
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
 // coordinatorWith returns a core that resumes a run with the given number of results.
@@ -15,7 +16,7 @@ func coordinatorWith(t *testing.T, instance uint64, results int) *Core {
 	state := ledger.NewState(&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: 1})
 	records := []ledger.Record{&ledger.Start{Number: 1}}
 	for i := range results {
-		records = append(records, &ledger.Result{Machine: "m", Kernel: generic, Range: queens.Range{First: uint64(i), Tasks: 1}, Counts: []uint64{1}, At: time.UnixMilli(0)})
+		records = append(records, &ledger.Result{Machine: testkit.Machine("m"), Kernel: generic, Range: queens.Range{First: uint64(i), Tasks: 1}, Counts: []uint64{1}, At: time.UnixMilli(0)})
 	}
 	for _, r := range records {
 		if _, err := state.Apply(r); err != nil {

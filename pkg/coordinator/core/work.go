@@ -15,14 +15,18 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	if !c.advance(now) || !c.fleet.takes(request.From) {
 		return
 	}
-	if w := c.fleet.workers[request.From]; w != nil && request.Number <= w.request.Number {
-		return
+	isSameConnection := true
+	if w := c.fleet.workers[request.From]; w != nil {
+		if !request.IsAfter(&w.request.WorkRequest) {
+			return
+		}
+		isSameConnection = request.Connection == w.request.Connection
 	}
 	w := c.fleet.hear(now, request.From, true)
 	c.fleet.ask(now, w, request)
 	drops := slices.Clone(request.Invalid)
 	c.numbers.refused += uint64(len(drops))
-	refused := c.over != nil || c.state.Banned(w.process.Machine)
+	refused := c.over != nil || !c.accepts(w.process.Machine)
 	for i := range request.Held {
 		if held := &request.Held[i]; refused || !c.list(now, w, held) {
 			drops = append(drops, held.Range)
@@ -30,11 +34,13 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	}
 	for _, h := range c.queue.holdsOf(w.process) {
 		if h.listed != request.Number {
-			c.release(h, h.begun && !request.Leaving)
+			c.release(h, h.begun && isSameConnection && !request.Leaving)
 		}
 	}
+	w.drops = append(drops, w.drops...)
+	c.serveKept(now) // tasks that wait again go to those who have waited, not back to this worker
 	chunks := c.give(now, w)
-	if w.drops = append(drops, w.drops...); request.Leaving || refused || len(drops) > 0 || len(chunks) > 0 {
+	if request.Leaving || refused || len(w.drops) > 0 || len(chunks) > 0 {
 		c.answer(w, chunks)
 	}
 	if request.Leaving {
@@ -48,7 +54,7 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	h := c.queue.holds[w.process][held.Range]
 	if h == nil {
-		h = c.adopt(now, w.process, held.Range)
+		h = c.adopt(now, w.process, held.Range, c.witnessHolds)
 	}
 	if h == nil {
 		return false
@@ -60,16 +66,23 @@ func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	return true
 }
 
-// mostHolders bounds the processes that hold a task. An honest fleet stays below this bound, but a dishonest machine may
-// list a range in the names of any number of processes.
+// mostHolders bounds the processes without a result that hold a task, apart from those that are
+// overdue. An honest fleet stays below this bound, but a dishonest machine may list a range in the
+// names of any number of processes.
 const mostHolders = 16
 
-// adopt lets a process hold those tasks of a range that need a count by its machine and have fewer than [mostHolders]
-// holders, whether they wait or others hold them. It returns nil if the range has no such task.
-func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold {
+// adopt lets a process hold those tasks of a range that need a count by its witness, whether they
+// wait or others hold them. It leaves out the tasks for which except is true and, if the process has
+// no result, those with [mostHolders] holders. It returns nil if no task is left.
+func (c *Core) adopt(
+	now time.Duration, p queens.Process, r queens.Range, except func(p queens.Process, task uint64) bool,
+) *hold {
 	return c.queue.hold(now, p, r, func(task uint64) bool {
-		counted := c.state.Counter(task) == p.Machine
-		if counted || !c.judge.need(task).byWorker() || len(c.queue.holders[task]) >= mostHolders {
+		counted := c.state.Counter(task).Witness() == p.Machine.Witness()
+		if counted || !c.judge.need(task).byWorker() || except(p, task) {
+			return false
+		}
+		if c.fleet.workers[p].results == 0 && c.queue.punctual(task) >= mostHolders {
 			return false
 		}
 		if !c.queue.held(task) {
@@ -79,6 +92,16 @@ func (c *Core) adopt(now time.Duration, p queens.Process, r queens.Range) *hold 
 	})
 }
 
+// witnessHolds reports whether another process of the same witness holds a task, and is not overdue.
+func (c *Core) witnessHolds(p queens.Process, task uint64) bool {
+	return slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool {
+		return h.holder.Machine.Witness() == p.Machine.Witness() && h.holder != p && !h.overdue()
+	})
+}
+
+// nobody is no exception: see adopt.
+func nobody(queens.Process, uint64) bool { return false }
+
 // release ends a hold. Tasks that nobody holds any more wait again. The hold is lost if its worker is silent, or stays but no
 // longer lists the chunk although its search had begun.
 func (c *Core) release(h *hold, lost bool) {
@@ -86,23 +109,23 @@ func (c *Core) release(h *hold, lost bool) {
 		c.numbers.lost++
 	}
 	for _, task := range c.queue.release(h, lost) {
-		c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counter(task))
+		c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counter(task).Witness())
 		c.changed = true
 	}
 }
 
 // give hands out ranges to a worker, if its kept request asks for work.
 func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
-	if c.over != nil || now < c.clock.handOut || !w.wants() || c.state.Banned(w.process.Machine) {
+	if c.over != nil || now < c.clock.handOut || !w.wants() || !c.accepts(w.process.Machine) {
 		return nil
 	}
-	if c.allDone() && !c.awaitsChecks() {
+	if c.allDone() && !c.awaitsChecks() || c.hoards(w) {
 		return nil
 	}
 	c.fleet.measure(now)
 	waiting := c.queue.work(c.options.Shares)
 	speed := w.rate.speed()
-	room := room{chunks: mostChunks, bytes: c.options.ReplyBytes}
+	room := room{chunks: c.mostChunks(w), bytes: c.options.ReplyBytes}
 	for range w.request.Want {
 		work := c.fleet.searcherWork(speed, waiting)
 		for alone := true; ; alone = false {
@@ -125,10 +148,18 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 	return chunks
 }
 
+// mostChunks returns how many chunks a reply to a worker may have.
+func (c *Core) mostChunks(w *worker) int {
+	if w.results == 0 {
+		return max(newcomerChunks-len(c.queue.holds[w.process]), 0)
+	}
+	return mostChunks
+}
+
 // waitsFor reports whether a task waits that a machine may count.
-func (c *Core) waitsFor(machine string) bool {
-	_, _, found := c.queue.lowest(machine)
-	return found && !c.state.Banned(machine)
+func (c *Core) waitsFor(machine queens.Machine) bool {
+	_, _, found := c.queue.lowest(machine.Witness())
+	return found && c.accepts(machine)
 }
 
 // answer answers the kept request of a worker, if there is one.
@@ -137,7 +168,7 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 		return
 	}
 	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks, Origin: w.request.Origin}
-	if c.state.Banned(w.process.Machine) {
+	if !c.accepts(w.process.Machine) {
 		reply.Refused = c.refusal(w.process.Machine)
 	}
 	c.fleet.keep(w, false)
@@ -145,92 +176,32 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 	c.out.Replies = append(c.out.Replies, reply)
 }
 
-// refusal says why nothing is accepted from a banned machine.
-func (c *Core) refusal(machine string) string {
+// accepts reports whether counts of a machine are accepted. A banned machine's are not. Nor are
+// those of an invited user that says that it is on the coordinator's machine: the user is another
+// witness than that machine, and the two would confirm each other.
+func (c *Core) accepts(m queens.Machine) bool {
+	return !c.state.Banned(m) && !(queens.IsInvited(m.User) && m.Name == c.options.Machine)
+}
+
+// refusal says why nothing is accepted from a machine.
+func (c *Core) refusal(m queens.Machine) string {
 	bans := c.state.Bans()
-	b := bans[slices.IndexFunc(bans, func(b queens.Ban) bool { return b.Machine == machine })]
-	return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory",
-		machine, b.Count, b.Task, b.Recount)
+	i := slices.IndexFunc(bans, func(b queens.Ban) bool { return b.Machine == m })
+	switch {
+	case i >= 0:
+		b := bans[i]
+		return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory",
+			b.Shown(), b.Count, b.Task, b.Recount)
+	case c.state.UserBanned(m.User):
+		return userBan(m.User)
+	}
+	return fmt.Sprintf("machine %s is the coordinator's, so user %s would confirm its counts: there, use join.token; "+
+		"elsewhere, give another name with --machine", m.Name, m.User)
 }
 
-// idle returns how many searchers of a worker hold no chunk.
-func (c *Core) idle(w *worker) int {
-	return max(w.request.Searchers-len(c.queue.holds[w.process]), 0)
-}
-
-// doubleLast gives an idle searcher a range that another process holds, if no waiting task is left for the searcher's machine,
-// and if the searcher would finish sooner than the holder. It begins with the range whose search will end latest. The first
-// result counts.
-func (c *Core) doubleLast(now time.Duration) {
-	idle := c.fleet.waiting()
-	if len(idle) == 0 || c.allDone() {
-		return
-	}
-	if c.fleet.measure(now); c.fleet.speed == 0 {
-		return
-	}
-	last := c.endings(now)
-	for _, w := range idle {
-		if _, _, waits := c.queue.lowest(w.process.Machine); waits || c.state.Banned(w.process.Machine) {
-			continue
-		}
-		room := room{chunks: min(w.request.Want, c.idle(w)), bytes: c.options.ReplyBytes}
-		var chunks []queens.Range
-		for i := 0; i < len(last) && room.chunks > 0; i++ {
-			h := last[i]
-			class := c.queue.class(h.First)
-			if now+c.searchTime(w, h.Range) >= h.end {
-				break
-			}
-			fits := int(h.Tasks)*c.options.TaskBytes[class] <= room.bytes
-			if !fits || c.queue.holds[w.process][h.Range] != nil || c.adopt(now, w.process, h.Range) == nil {
-				continue
-			}
-			room.take(h.Tasks, c.options.TaskBytes[class])
-			chunks = append(chunks, h.Range)
-			last = slices.Delete(last, i, i+1)
-			i--
-		}
-		if len(chunks) > 0 {
-			c.answer(w, chunks)
-		}
-	}
-}
-
-// endings estimates when the searches of all holds will end, and returns the holds whose ranges may also be handed out to
-// another process. The hold that ends latest comes first. If several processes hold a task, only the hold that ends first is in
-// the list.
-func (c *Core) endings(now time.Duration) (list []*hold) {
-	for p, holds := range c.queue.holds {
-		for _, h := range holds {
-			h.end = now + c.timeLeft(now, c.fleet.workers[p], h)
-			list = append(list, h)
-		}
-	}
-	slices.SortFunc(list, compareEnds)
-	return slices.DeleteFunc(list, func(h *hold) bool { return c.judge.need(h.First) != needCount || !c.queue.mayDouble(h) })
-}
-
-// searchTime returns how long a searcher of a worker takes for a range, by its speed. If that is unknown, the mean speed of
-// all searchers counts.
-func (c *Core) searchTime(w *worker, r queens.Range) time.Duration {
-	speed := w.rate.speed()
-	if speed == 0 {
-		speed = c.fleet.speed / float64(max(c.fleet.searchers, 1))
-	}
-	seconds := float64(r.Tasks) * c.options.Shares[c.queue.class(r.First)] / max(speed, 1e-300)
-	return time.Duration(min(seconds, 1e9) * float64(time.Second))
-}
-
-// timeLeft estimates how long the search of a hold will still take. The estimate is at least half of the time that the search
-// has taken so far. Whatever the worker says, it is also at least a quarter of the time since the hold began.
-func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
-	left := c.searchTime(w, h.Range)
-	if h.begun {
-		searched := now - h.began
-		left = max(left-searched, searched/2)
-	}
-	return max(left, (now-h.since)/4)
+// userBan says that a user is banned.
+func userBan(user string) string {
+	return fmt.Sprintf("user %s is banned, with all its machines: three of them counted wrong", user)
 }
 
 // noteWait notes for what the run waits, and since when. Its cause, if it waits for a server, is the
@@ -255,10 +226,10 @@ func (c *Core) waitReason(now time.Duration) (reason queens.Reason, why string) 
 		return queens.WorkersReport, ""
 	case c.totalOf != 0:
 		return queens.Auditing, ""
-	case c.needsOtherMachine():
-		return queens.OtherMachine, fmt.Sprintf("a redundancy of %d needs another one: "+
-			"every machine here has counted all that waits", c.state.Header().Redundancy)
-	case isIdle && c.queue.waits() > 0 && len(c.fleet.machines()) == 0:
+	case c.needsOtherWitness():
+		return queens.OtherMachine, fmt.Sprintf("a redundancy of %d needs another machine or invited user: "+
+			"those here have counted all that waits", c.state.Header().Redundancy)
+	case isIdle && c.queue.waits() > 0 && !c.fleet.anybody():
 		return queens.NoWorkers, "none is present"
 	case isIdle && c.queue.waits() == 0 && recounts > 0:
 		return queens.Recounting, fmt.Sprintf("%d of %d tasks", recounts, c.state.Header().Manifest.Tasks)
@@ -268,9 +239,9 @@ func (c *Core) waitReason(now time.Duration) (reason queens.Reason, why string) 
 	return "", ""
 }
 
-// needsOtherMachine reports whether searchers are idle and every present machine has counted all tasks
+// needsOtherWitness reports whether searchers are idle and every present witness has counted all tasks
 // that wait.
-func (c *Core) needsOtherMachine() bool {
+func (c *Core) needsOtherWitness() bool {
 	return c.state.Header().Redundancy > 1 && c.queue.waits() > 0 && len(c.fleet.waiting()) > 0 &&
 		!slices.ContainsFunc(c.fleet.machines(), c.waitsFor)
 }

@@ -23,7 +23,7 @@ func (w *world) check() {
 	q := c.queue
 	var undone, waits, held, recounting, waiting uint64
 	for task := range w.header.Manifest.Tasks {
-		need, by := c.judge.need(task), c.state.Counter(task)
+		need, by := c.judge.need(task), c.state.Counter(task).Witness()
 		waitsIn := 0
 		for group, set := range q.groups {
 			if set.has(task) {
@@ -45,8 +45,8 @@ func (w *world) check() {
 			w.fail("task %d, which needs no worker, waits or is held", task)
 		}
 		for _, h := range holds {
-			if h.holder.Machine == by {
-				w.fail("task %d is held by machine %s, which has counted it", task, h.holder.Machine)
+			if h.holder.Machine.Witness() == by {
+				w.fail("task %d is held by machine %s, whose witness has counted it", task, h.holder.Machine)
 			}
 			if q.holds[h.holder][h.Range] != h || !h.Contains(queens.Range{First: task, Tasks: 1}) {
 				w.fail("the hold %v of %v is not known", h.Range, h.holder)
@@ -128,7 +128,7 @@ func (w *world) checkFleet(c *Core) {
 		if !p.kept || w.now < w.host.frozen {
 			continue
 		}
-		if by := p.request.Origin.(*proc); by.asked == p.request.Number {
+		if by, isProc := p.request.Origin.(*proc); isProc && by.asked == p.request.Number {
 			for _, r := range by.listed {
 				if c.queue.holds[p.process][r] == nil && !by.delivered[r] {
 					w.fail("%s is not told to drop %v: %v, %v, drops %v", p.process.Name, r, c.queue.holders[r.First], c.state.Counter(r.First), p.drops)
@@ -138,7 +138,7 @@ func (w *world) checkFleet(c *Core) {
 		if w.now-p.asked > 7500*time.Millisecond && w.now-w.host.gap > 5*time.Second {
 			w.fail("a request of %s is kept for %v", p.process.Name, w.now-p.asked)
 		}
-		if _, _, found := c.queue.lowest(p.process.Machine); found && c.over == nil && p.wants() && w.now > c.clock.handOut+time.Second/2 && w.now-w.host.gap > time.Second {
+		if _, _, found := c.queue.lowest(p.process.Machine.Witness()); found && c.accepts(p.process.Machine) && c.over == nil && p.wants() && !c.hoards(p) && c.mostChunks(p) > 0 && w.now > c.clock.handOut+time.Second/2 && w.now-w.host.gap > time.Second {
 			w.fail("work waits for %s, whose request is kept", p.process.Name)
 		}
 	}
@@ -162,15 +162,15 @@ func (w *world) checkEnding(c *Core) {
 func (w *world) checkReply(h *host, r *Reply) {
 	c := h.core
 	for _, drop := range r.Drop {
-		for task := drop.First; task < drop.End() && c.over == nil && !c.state.Banned(r.To.Machine); task++ {
-			if need := c.judge.need(task); (need == needCount || need == needCheck) && c.state.Counter(task) != r.To.Machine &&
+		for task := drop.First; task < drop.End() && c.over == nil && c.accepts(r.To.Machine); task++ {
+			if need := c.judge.need(task); (need == needCount || need == needCheck) && !c.witnessHolds(r.To, task) && c.state.Counter(task).Witness() != r.To.Machine.Witness() &&
 				!slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool { return h.holder == r.To && h.Range != drop }) {
 				w.fail("%s is told to drop %v, but task %d needs its count", r.To.Name, drop, task)
 			}
 		}
 	}
-	if c.state.Banned(r.To.Machine) != (r.Refused != "") {
-		w.fail("%s, whose machine is banned: %v, is told %q", r.To.Name, c.state.Banned(r.To.Machine), r.Refused)
+	if c.accepts(r.To.Machine) != (r.Refused == "") {
+		w.fail("%s, whose machine is accepted: %v, is told %q", r.To.Name, c.accepts(r.To.Machine), r.Refused)
 	}
 	if len(r.Chunks) == 0 {
 		return
@@ -181,7 +181,7 @@ func (w *world) checkReply(h *host, r *Reply) {
 	if h.resumed && !w.setup.alone && w.now < h.started+6*time.Second {
 		w.fail("%v is handed out %v after a start", r.Chunks, w.now-h.started)
 	}
-	_, _, waits := c.queue.lowest(r.To.Machine)
+	_, _, waits := c.queue.lowest(r.To.Machine.Witness())
 	for _, chunk := range r.Chunks {
 		if w.header.Manifest.ClassOf(chunk.First) != w.header.Manifest.ClassOf(chunk.End()-1) {
 			w.fail("chunk %v is of two classes", chunk)
@@ -220,7 +220,7 @@ func (w *world) checkRecord(r ledger.Record) {
 		for i := range r.Counts {
 			differing := map[uint64]bool{}
 			for _, c := range w.host.state.Counts(r.First + uint64(i)) {
-				if c.Machine == r.Machine {
+				if !c.Recount && !c.Void && c.Machine.Witness() == r.Machine.Witness() {
 					differing[c.Count] = true
 				}
 			}
@@ -266,13 +266,16 @@ func (w *world) checkBans(h *host, records []ledger.Record) {
 // by this machine. It also checks that a lost task is recounted only if no other work waits.
 func (w *world) checkRecount(h *host, r *Attempt) {
 	for _, c := range h.state.Counts(r.Task) {
-		if c.Kernel == r.Kernel && r.Kernel != generic && (!c.Recount || c.Machine == w.home) {
+		if c.Kernel == r.Kernel && r.Kernel != generic && (!c.Recount || c.Machine == w.own()) {
 			w.fail("task %d is recounted by kernel %s, which machine %s has used", r.Task, r.Kernel, c.Machine)
 		}
 	}
 	recounts := slices.DeleteFunc(h.state.Counts(r.Task), func(c ledger.Count) bool { return !c.Recount })
-	if slices.ContainsFunc(recounts, func(c ledger.Count) bool { return c.Machine == w.home && c.Kernel == r.Kernel && c.Deeper == r.Deeper }) {
+	if slices.ContainsFunc(recounts, func(c ledger.Count) bool { return c.Machine == w.own() && c.Kernel == r.Kernel && c.Deeper == r.Deeper }) {
 		w.fail("task %d is recounted twice by %s", r.Task, r.way())
+	}
+	if task, found := h.core.abandoned(); found && task == r.Task {
+		return
 	}
 	if r.Why != ledger.LostWorkers || len(recounts) > 0 {
 		return
@@ -313,7 +316,7 @@ func (w *world) checkEnd() {
 	switch w.end.State {
 	case queens.Complete:
 		switch {
-		case state.Banned(w.home):
+		case state.Banned(w.own()):
 			w.fail("the run is complete on a machine that is banned")
 		case state.Ended() != queens.Complete:
 			w.fail("the run is complete, but its log says %q", state.Ended())
@@ -328,21 +331,18 @@ func (w *world) checkEnd() {
 			} else if o.Count != w.truth[task] && w.mustBeExact() {
 				w.fail("task %d has the wrong count %d", task, o.Count)
 			} else if !o.Verdict {
-				machines := map[string]bool{}
+				witnesses := map[queens.Witness]bool{}
 				for _, c := range state.Counts(uint64(task)) {
-					if !c.Recount {
-						machines[c.Machine] = c.Count == o.Count
+					if !c.Recount && !state.Banned(c.Machine) {
+						witnesses[c.Machine.Witness()] = true
 					}
 				}
-				for _, b := range state.Bans() {
-					delete(machines, b.Machine)
-				}
-				if len(machines) < w.setup.redundancy {
-					w.fail("task %d is done by %v", task, machines)
+				if len(witnesses) < w.setup.redundancy {
+					w.fail("task %d is done by %v", task, witnesses)
 				}
 			}
 		}
-		if w.header.Redundancy == 1 && w.setup.spot > 0 && !w.setup.published && state.Checked() == 0 && len(w.truth) > 0 {
+		if w.header.Redundancy == 1 && w.setup.spot > 0 && !w.setup.published && state.Checked() == 0 && len(w.truth) > 0 && !w.damaged {
 			w.fail("nothing was checked")
 		}
 		if w.header.Redundancy > 1 {
@@ -351,6 +351,9 @@ func (w *world) checkEnd() {
 			}
 		}
 	case queens.Contradicted:
+		if s := state.Snapshot(1); s.Solutions != nil || s.NoTotal() == "" {
+			w.fail("a contradicted run shows %s solutions", s.Solutions)
+		}
 		if !w.setup.published || w.mustBeExact() {
 			w.fail("the run ends with a contradiction: %v", w.end.Err)
 		}
@@ -359,7 +362,7 @@ func (w *world) checkEnd() {
 		case !errors.Is(w.end.Err, queens.ErrIncomplete):
 			w.fail("the run ends with %v", w.end.Err)
 		case w.setup.alone && w.setup.wrong != "" && len(state.Unsettled()) > 0:
-		case w.setup.alone && state.Banned(w.home) && w.setup.machines[0].lies != honest:
+		case w.setup.alone && state.Banned(w.own()) && w.setup.machines[0].lies != honest:
 		case w.setup.dying["all"], w.setup.dying[generic]:
 		default:
 			w.fail("the run ends with %v", w.end.Err)
@@ -367,29 +370,31 @@ func (w *world) checkEnd() {
 	}
 }
 
-// mustBeExact reports whether every wrong count must be found: too few machines agree on a lie, and none lies at redundancy 1.
+// mustBeExact reports whether every wrong count must be found: too few witnesses agree on a lie,
+// and none lies at redundancy 1.
 func (w *world) mustBeExact() bool {
-	agree := 0
+	agree := map[queens.Witness]bool{}
 	for _, m := range w.setup.machines {
 		if m.lies == agreeing {
-			agree++
+			agree[m.id().Witness()] = true
 		}
 	}
-	return agree < w.setup.redundancy && (w.setup.redundancy > 1 || !w.hasLiar())
+	return len(agree) < w.setup.redundancy && (w.setup.redundancy > 1 || !w.hasLiar())
 }
 
 // isWrong reports whether a machine gives wrong counts or wrong recounts.
-func (w *world) isWrong(name string) bool {
-	return w.machine(name).lies != honest || w.setup.wrong != "" && name == w.setup.machines[0].name
+func (w *world) isWrong(m queens.Machine) bool {
+	first := queens.Machine{User: queens.CoordinatorUser, Name: w.setup.machines[0].name}
+	return w.machine(m).lies != honest || w.setup.wrong != "" && m == first
 }
 
 func (w *world) hasLiar() bool {
 	return slices.ContainsFunc(w.setup.machines, func(m machine) bool { return m.lies != honest })
 }
 
-func (w *world) machine(name string) *machine {
+func (w *world) machine(id queens.Machine) *machine {
 	for i := range w.setup.machines {
-		if w.setup.machines[i].name == name {
+		if w.setup.machines[i].id() == id {
 			return &w.setup.machines[i]
 		}
 	}

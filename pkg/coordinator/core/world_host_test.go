@@ -21,12 +21,12 @@ type host struct {
 	started   time.Duration
 	resumed   bool
 	dead      bool
-	frozen    time.Duration             // the process does not run until then
-	cut       bool                      // the process is not connected
-	gap       time.Duration             // when the last gap ended
-	pending   []*Commands               // what is not on the disk yet
-	seen      map[queens.Process]uint64 // the greatest number of a request from each process
-	bans      map[string]bool           // machines that are banned
+	frozen    time.Duration            // the process does not run until then
+	cut       bool                     // the process is not connected
+	gap       time.Duration            // when the last gap ended
+	pending   []*Commands              // what is not on the disk yet
+	seen      map[queens.Process]order // the last request from each process
+	bans      map[queens.Machine]bool  // machines that are banned
 	syncing   bool
 	lastTick  time.Duration
 	done      time.Duration // the run's wall time when every task was done
@@ -36,7 +36,7 @@ type host struct {
 // startHost starts a coordinator with the log that is on the disk.
 func (w *world) startHost() {
 	state, notes, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
-	if err != nil || len(notes.Dropped)+len(notes.Mended) > 0 {
+	if err != nil || len(notes.Dropped)+len(notes.Mended) > 0 && !w.damaged {
 		w.fail("the log can't be read: %v, %v", err, notes)
 		return
 	}
@@ -47,7 +47,7 @@ func (w *world) startHost() {
 		return
 	}
 	w.starts++
-	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour, lastTick: w.now, seen: map[queens.Process]uint64{}, bans: map[string]bool{}}
+	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour, lastTick: w.now, seen: map[queens.Process]order{}, bans: map[queens.Machine]bool{}}
 	for _, b := range state.Bans() {
 		h.bans[b.Machine] = true
 	}
@@ -116,20 +116,26 @@ func (h *host) input(do func()) {
 	}
 }
 
-// receive gives a message to the core: a request with its number, or a delivery with number 0. A request after a newer one does
-// not show that its process lives, and must not reduce what it holds.
-func (h *host) receive(from queens.Process, number uint64, do func()) {
+// receive gives a message to the core: a request with its order, or a delivery without one. A
+// request after a newer one does not show that its process lives, and must not reduce what it
+// holds.
+func (h *host) receive(from queens.Process, sent order, do func()) {
 	if h == nil || h.cut {
 		return
 	}
 	h.input(func() {
-		if last := h.w.heard[from.Name]; number == 0 || number > last.number {
-			h.w.heard[from.Name] = heard{h.w.now, max(number, last.number)}
+		isDelivery := sent == order{}
+		late, held := !isDelivery && !sent.isAfter(h.seen[from]), h.core.queue.tasksOf(from)
+		if last := h.w.heard[from.Name].last; isDelivery {
+			h.w.heard[from.Name] = heard{h.w.now, last}
+		} else if sent.isAfter(last) {
+			h.w.heard[from.Name] = heard{h.w.now, sent}
 		}
-		late, held := number > 0 && number <= h.seen[from], h.core.queue.tasksOf(from)
-		h.seen[from] = max(h.seen[from], number)
+		if !isDelivery && !late {
+			h.seen[from] = sent
+		}
 		if do(); late && h.core.queue.tasksOf(from) < held {
-			h.w.fail("request %d of %s comes late and changes what it holds", number, from.Name)
+			h.w.fail("request %v of %s comes late and changes what it holds", sent, from.Name)
 		}
 	})
 }
@@ -289,8 +295,8 @@ func (h *host) reply(r Reply) {
 		reply.Chunks = append(reply.Chunks, queens.Chunk{Range: of, Ticket: ticket(r.To.Machine, of), Board: w.header.Manifest.Classes[class].Board})
 	}
 	w.trace("%v reply to %s/%s #%d %v drop %v %s", w.now, r.To.Machine, r.To.Name, r.Number, r.Chunks, r.Drop, r.Refused)
-	if p := r.Origin.(*proc); !h.cut {
-		w.send(func() { p.input(func() { p.core.Replied(w.now, w.header.Run, reply.Number, reply) }) })
+	if !h.cut {
+		w.send(func() { r.Origin.(client).replied(r.To, reply) })
 	}
 }
 
@@ -308,17 +314,20 @@ func (h *host) sendReceipts(r Receipts) {
 		}
 	}
 	if !h.cut {
-		w.send(func() {
-			sent.by.input(func() {
-				sent.by.core.Receipted(w.now, w.header.Run, sent.number, &queens.DeliveryReply{Instance: h.core.options.Instance, Receipts: slices.Clone(r.Receipts)})
-			})
-		})
+		reply := &queens.DeliveryReply{Instance: h.core.options.Instance, Receipts: slices.Clone(r.Receipts)}
+		w.send(func() { sent.by.receipted(sent.number, reply) })
 	}
+}
+
+// client is what sends requests and deliveries to a coordinator: a worker process, or a hoarder.
+type client interface {
+	replied(to queens.Process, reply *queens.WorkReply)
+	receipted(number uint64, reply *queens.DeliveryReply)
 }
 
 // delivered is a delivery that awaits its receipts.
 type delivered struct {
-	by      *proc
+	by      client
 	number  uint64
 	results []queens.Result
 }
@@ -375,7 +384,7 @@ func (h *host) ended(end *End) {
 		return
 	}
 	if !end.State.Ended() {
-		if !w.setup.alone && w.home != spare && (h.state.Banned(w.home) || slices.ContainsFunc(h.state.Unsettled(), h.core.judge.contradictsItself)) {
+		if !w.setup.alone && w.home != spare && (h.state.Banned(w.own()) || slices.ContainsFunc(h.state.Unsettled(), h.core.judge.contradictsItself)) {
 			w.home = spare // a person resumes the run there
 			h.crash()
 			return
@@ -386,8 +395,13 @@ func (h *host) ended(end *End) {
 	w.after(5*time.Second, func() { w.end = end }) // until then it answers requests
 }
 
+// own returns the machine of the coordinator.
+func (w *world) own() queens.Machine {
+	return queens.Machine{User: queens.CoordinatorUser, Name: w.home}
+}
+
 // ticket returns the ticket of a range for a machine.
-func ticket(machine string, of queens.Range) (t queens.Ticket) {
+func ticket(machine queens.Machine, of queens.Range) (t queens.Ticket) {
 	copy(t[:], fmt.Sprintf("%s%v", machine, of))
 	return t
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"nqueens/pkg/queens"
 )
 
 var (
@@ -116,5 +118,38 @@ func drawSetup(rng *rand.Rand) setup {
 		}
 	}
 	s.alone = len(s.machines) == 1 && rng.IntN(2) == 0
+	for i := range s.secret {
+		s.secret[i] = byte(rng.IntN(256))
+	}
+	s.hostile = !s.alone && rng.IntN(2) == 0
+	if s.alone || rng.IntN(2) == 0 {
+		s.machines[0].user = queens.CoordinatorUser // the coordinator's own worker
+	}
+	if !s.alone {
+		s.addOwners(rng)
+	}
 	return s
+}
+
+// addOwners may make some machines those of invited users, and may add hostile ones: several
+// machines of an invited user, and one that says that it is the coordinator's.
+func (s *setup) addOwners(rng *rand.Rand) {
+	if rng.IntN(2) == 0 {
+		for i := range s.machines[1:] {
+			s.machines[1+i].user = []string{"", fmt.Sprint("user", i)}[rng.IntN(2)]
+		}
+	}
+	if rng.IntN(3) == 0 {
+		for i := range 1 + rng.IntN(4) {
+			lies := []lie{honest, constant, rare, random, agreeing}[rng.IntN(5)]
+			s.machines = append(s.machines, machine{
+				name: fmt.Sprint("x", i), user: "mallory", kernel: generic, processes: 1, searchers: 1, speed: 1, lies: lies, offset: 5,
+			})
+		}
+	}
+	if home := s.machines[0]; rng.IntN(3) == 0 && home.user == queens.CoordinatorUser {
+		s.machines = append(s.machines, machine{
+			name: home.name, kernel: generic, processes: 1, searchers: 1, speed: 1, lies: random, offset: 7,
+		})
+	}
 }

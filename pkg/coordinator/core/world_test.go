@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math/big"
@@ -36,6 +37,7 @@ type world struct {
 	counted   map[uint64]int   // for each task, how often its search ended
 	searched  time.Duration    // time of all searches
 	unchecked bool             // the rules are not checked
+	damaged   bool             // the log may have damaged bytes
 	doubled   int              // chunks that were handed out twice at the end
 	ended     time.Duration    // when the end of the last process was on the disk
 	end       *End             // how the run ended
@@ -49,6 +51,7 @@ type setup struct {
 	classes    []uint64 // the number of tasks of each class
 	redundancy int
 	spot       float64
+	secret     ledger.Secret
 	alone      bool // the coordinator's machine is the only one
 	machines   []machine
 	seconds    []float64 // the time of each task on a machine of speed 1
@@ -57,12 +60,14 @@ type setup struct {
 	kernels    []string
 	dying      map[string]bool // kernels with which the child process of a recount dies
 	wrong      string          // the way to recount that is wrong on the first machine, or ""
+	hostile    bool            // requests come in the names of other processes
 	end        time.Duration   // when faults end
 }
 
 // machine is a computer with worker processes.
 type machine struct {
 	name      string
+	user      string // empty: queens.WorkerUser
 	kernel    string
 	processes int
 	searchers int
@@ -71,6 +76,11 @@ type machine struct {
 	lies      lie
 	offset    uint64        // what the machine adds to a count when it lies
 	from      time.Duration // when its processes start
+}
+
+// id returns the machine as it is known to the coordinator.
+func (m *machine) id() queens.Machine {
+	return queens.Machine{User: cmp.Or(m.user, queens.WorkerUser), Name: m.name}
 }
 
 // lie is the way in which a machine counts wrong.
@@ -115,13 +125,22 @@ func (e *events) Pop() any {
 
 // heard says when the coordinator last heard from a process.
 type heard struct {
-	at     time.Duration
-	number uint64 // number of the last request
+	at   time.Duration
+	last order // of the last request
+}
+
+// order says when a request of a process was sent.
+type order struct{ connection, number uint64 }
+
+// isAfter reports whether a request may come after another one. Numbers of different connections do
+// not compare.
+func (o order) isAfter(other order) bool {
+	return o.connection != other.connection || o.number > other.number
 }
 
 // fact is a count for which a worker has a receipt.
 type fact struct {
-	machine     string
+	machine     queens.Machine
 	task, count uint64
 }
 
@@ -154,7 +173,7 @@ func newWorld(s setup, f faults, trace func(string, ...any)) *world {
 	}
 	w := &world{setup: s, faults: f, trace: trace, heard: map[string]heard{}, counted: map[uint64]int{}}
 	w.header = ledger.Header{
-		Format: ledger.Format, Run: "n20-20261120-153012-ab12", Manifest: testManifest(n, s.classes), Redundancy: s.redundancy, SpotCheck: s.spot,
+		Format: ledger.Format, Run: "n20-20261120-153012-ab12", Manifest: testManifest(n, s.classes), Redundancy: s.redundancy, SpotCheck: s.spot, Secret: s.secret,
 	}
 	w.truth = make([]uint64, w.header.Manifest.Tasks)
 	w.total = new(big.Int)
@@ -173,6 +192,9 @@ func newWorld(s setup, f faults, trace func(string, ...any)) *world {
 		}
 	}
 	w.home = s.machines[0].name
+	if s.hostile {
+		w.after(0, w.impersonate)
+	}
 	w.after(0, w.startHost)
 	return w
 }

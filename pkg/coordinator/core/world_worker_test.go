@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -21,9 +22,10 @@ type proc struct {
 	frozen   time.Duration
 	due      time.Duration // when the core ticks next
 
-	asked     uint64                // number of its last request
-	listed    []queens.Range        // the chunks that this request lists
-	delivered map[queens.Range]bool // chunks of which it has delivered results
+	connection uint64
+	asked      uint64                // number of its last request
+	listed     []queens.Range        // the chunks that this request lists
+	delivered  map[queens.Range]bool // chunks of which it has delivered results
 }
 
 // search is the search of one searcher.
@@ -37,7 +39,7 @@ type search struct {
 // spawn starts a process of a machine.
 func (w *world) spawn(m *machine) {
 	w.spawned++
-	p := &proc{w: w, machine: m, name: queens.Process{Machine: m.name, Name: fmt.Sprint("p", w.spawned)}, delivered: map[queens.Range]bool{}}
+	p := &proc{w: w, machine: m, name: queens.Process{Machine: m.id(), Name: fmt.Sprint("p", w.spawned)}, connection: 1, delivered: map[queens.Range]bool{}}
 	p.core = workers.New(m.searchers, m.together)
 	p.searches, p.pulses = make([]*search, m.searchers), make([]uint64, m.searchers)
 	w.procs = append(w.procs, p)
@@ -58,6 +60,14 @@ func (p *proc) input(do func()) {
 		do()
 		p.execute()
 	}
+}
+
+func (p *proc) replied(_ queens.Process, reply *queens.WorkReply) {
+	p.input(func() { p.core.Replied(p.w.now, p.w.header.Run, reply.Number, reply) })
+}
+
+func (p *proc) receipted(number uint64, reply *queens.DeliveryReply) {
+	p.input(func() { p.core.Receipted(p.w.now, p.w.header.Run, number, reply) })
 }
 
 func (p *proc) announced(a queens.Announcement) {
@@ -87,7 +97,10 @@ func (p *proc) fault() {
 	if p.dead || w.now >= w.setup.end {
 		return
 	}
-	switch w.faults.pick(4, 0.2) {
+	switch w.faults.pick(5, 0.2) {
+	case 4:
+		p.connection++
+		w.trace("%v worker %s connects again", w.now, p.name.Name)
 	case 1:
 		p.kill()
 	case 2:
@@ -123,12 +136,13 @@ func (p *proc) execute() {
 				p.listed = append(p.listed, held.Range)
 			}
 			request := Request{From: p.name, WorkRequest: c.Request, Origin: p}
+			request.Connection = p.connection
 			request.Version, request.Kernel, request.Threads, request.Searchers = "v", p.machine.kernel, p.machine.searchers, p.machine.searchers
 			w.send(func() {
 				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
 					w.send(func() { p.input(func() { p.core.Replied(w.now, c.Run, c.Request.Number, nil) }) })
 				}
-				w.host.receive(p.name, c.Request.Number, func() { again := request; w.host.core.WorkRequested(w.now, &again) })
+				w.host.receive(p.name, order{request.Connection, request.Number}, func() { again := request; w.host.core.WorkRequested(w.now, &again) })
 			})
 		case workers.Deliver:
 			sent := delivered{by: p, number: c.Number, results: c.Delivery.Results}
@@ -139,11 +153,11 @@ func (p *proc) execute() {
 				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
 					w.send(func() { p.input(func() { p.core.Receipted(w.now, c.Run, c.Number, nil) }) })
 				}
-				w.host.receive(p.name, 0, func() {
+				w.host.receive(p.name, order{}, func() {
 					d := &Delivery{From: p.name, Origin: sent}
 					for _, r := range sent.results {
 						checked := CheckedResult{Result: r}
-						if r.Ticket != ticket(p.machine.name, r.Range) {
+						if r.Ticket != ticket(p.machine.id(), r.Range) {
 							checked.Refused = "a wrong ticket"
 						}
 						d.Results = append(d.Results, checked)
@@ -174,6 +188,23 @@ func (p *proc) execute() {
 			}
 		})
 	}
+}
+
+// impersonate sends a request with the greatest number in the name of a worker process, on another
+// connection, as someone can who has the token of the process's user. It lists nothing and wants
+// nothing.
+func (w *world) impersonate() {
+	if w.now >= w.setup.end {
+		return
+	}
+	if len(w.procs) > 0 && w.host != nil {
+		victim := w.procs[int(w.faults.between(0, time.Duration(len(w.procs))))]
+		r := Request{From: victim.name, Origin: &proc{w: w, dead: true}}
+		r.WorkRequest = queens.WorkRequest{Number: math.MaxUint64, Connection: 1 << 60, Version: "v", Kernel: generic, Threads: 1, Searchers: 1}
+		w.trace("%v somebody asks in the name of %s", w.now, victim.name.Name)
+		w.host.receive(victim.name, order{r.Connection, r.Number}, func() { w.host.core.WorkRequested(w.now, &r) })
+	}
+	w.after(w.faults.between(time.Second, 20*time.Second), w.impersonate)
 }
 
 // heldList prints the chunks that a request lists.

@@ -33,7 +33,7 @@ type Fake struct {
 	// Count is the method of kernel.Counter. Several counters may call it at once.
 	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
 	// CountTasks is the method of kernel.BatchCounter. If it is nil, the counters are no BatchCounters.
-	CountTasks func(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64) (n int, err error)
+	CountTasks func(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64) (n int, err error)
 	// If New is not nil, the kernel's New calls it first, and returns its error.
 	New func() error
 	// CloseError is the error of every Close.
@@ -75,10 +75,10 @@ func (f *Fake) Kernel(t testing.TB) kernel.Kernel {
 type fakeBatchCounter struct{ *fakeCounter }
 
 func (c *fakeBatchCounter) CountTasks(
-	ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64,
+	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64,
 ) (n int, err error) {
 	err = c.use(func() error {
-		n, err = c.fake.CountTasks(ctx, b, tasks, pulse, counts)
+		n, err = c.fake.CountTasks(ctx, tasks, pulse, counts)
 		return err
 	})
 	return n, err

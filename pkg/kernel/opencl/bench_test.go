@@ -17,12 +17,15 @@ import (
 
 var (
 	benchDevice = flag.Int("opencl.device", 0, "index of the device of the benchmarks")
+	benchWarps  = flag.Bool("opencl.warps", false, "measure the search by warps")
 	benchTime   = flag.Duration("opencl.time", time.Second, "least time of a count in BenchmarkStates")
 )
 
-// opened returns a counter with the given settings. If open returns an error, the benchmark is skipped.
+// opened returns a counter with the given settings. If open returns an error, the benchmark is
+// skipped.
 func opened(b *testing.B, s settings) *counter {
 	b.Helper()
+	s.warps = *benchWarps
 	c, err := open(*benchDevice, s)
 	if err != nil {
 		b.Skip(err)
@@ -41,7 +44,10 @@ func opened(b *testing.B, s settings) *counter {
 func BenchmarkStates(b *testing.B) {
 	const n = 14
 	board := queens.FullBoard(n)
-	each := states(&board, queens.Prefix{})
+	each := float64(states(&board, queens.Prefix{}))
+	if *benchWarps {
+		each = stepsBelow(&board, queens.Prefix{}, warpTests, warpSteps)
+	}
 	known, _ := queens.KnownTotal(n)
 	measure := func(b *testing.B, c *counter) {
 		var pulse atomic.Uint64
@@ -55,7 +61,7 @@ func BenchmarkStates(b *testing.B) {
 					b.Fatalf("counted %d (error %v), want %d", got, err, want)
 				}
 				took = time.Since(start)
-				searched := float64(each) * float64(copies)
+				searched := each * float64(copies)
 				b.ReportMetric(searched/took.Seconds(), "states/s")
 				b.ReportMetric(100-100*searched/float64(c.room), "%idle")
 			}

@@ -4,7 +4,6 @@ package opencl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"syscall"
@@ -16,19 +15,22 @@ import (
 )
 
 const (
-	// launchTime is how long a launch shall take. It is much longer than the pause between two launches, and so short that a
-	// count is canceled in time even if other processes use the device.
+	// launchTime is how long a launch shall take. It is much longer than the pause between two
+	// launches, and so short that a count is canceled in time even if other processes use the
+	// device.
 	launchTime = 10 * time.Millisecond
-	// pollTime is the time between two checks whether a launch has ended. If the driver waited for the end, it would keep a
-	// core busy.
+	// pollTime is the time between two checks whether a launch has ended. If the driver waited for
+	// the end, it would keep a core busy.
 	pollTime = 50 * time.Microsecond
-	// A launch has one round while the host still has prefixes to send. Later launches have manyRounds while rounds end early because
-	// lanes are idle, else fewRounds. If the queue is empty before a round, states of busy lanes move to it.
+	// A launch has one round while the host still has prefixes to send. Later launches have
+	// manyRounds while rounds end early because lanes are idle, else fewRounds. If the queue is
+	// empty before a round, states of busy lanes move to it.
 	fewRounds, manyRounds = 2, 8
 	// A round has firstBudget to maxBudget steps of each lane, unless it ends early; see search.cl.
 	firstBudget = 256
 	maxBudget   = 1 << 24
-	// maxTasks is the greatest number of tasks of a search. CountTasks divides more tasks into several searches.
+	// maxTasks is the greatest number of tasks of a search. CountTasks divides more tasks into
+	// several searches.
 	maxTasks = 1 << 12
 )
 
@@ -55,39 +57,42 @@ type counter struct {
 	expected time.Duration        // how long the next launch will take
 	now      [controlWords]uint32 // the words of control after the last round
 	control  [(manyRounds + 1) * controlWords]uint32
+	unit     unit
 	local    int    // bytes of local memory that a work-group may use
-	units    int    // multiprocessors of a GPU; 0 for another device
+	bounds   bounds // of the problems of the search
 	active   int    // lanes that take part in the search
 	nodes    []node // the states that go to the queue next
 	places   []place
-	filled   int      // how many nodes and places are filled
+	loaded   int      // how many nodes are filled
 	counts   []uint32 // two words for each task
 	totals   []uint64 // a count for each task
-	uploaded int      // problems on the device
+	uploaded int      // rows of problems on the device
 	room     uint64   // steps of the lanes in all launches so far if no lane had been idle
-	one      [1][]queens.Prefix
+	one      [1]queens.Task
 
 	title string // name of the kernel and its device, printable
 	lost  error  // not nil after a failure of the device
 }
 
-func (c *counter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
-	c.one[0] = prefixes
-	if err := c.count(ctx, b, c.one[:], pulse); err != nil {
+func (c *counter) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (uint64, error) {
+	c.one[0] = queens.Task{Board: *b, Prefixes: prefixes}
+	if _, err := c.count(ctx, c.one[:], pulse); err != nil {
 		return 0, err
 	}
 	return c.totals[0], nil
 }
 
 func (c *counter) CountTasks(
-	ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64, counts []uint64,
+	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64,
 ) (n int, err error) {
 	for n < len(tasks) {
-		part := tasks[n:min(n+maxTasks, len(tasks))]
-		if err := c.count(ctx, b, part, pulse); err != nil {
+		counted, err := c.count(ctx, tasks[n:], pulse)
+		if err != nil {
 			return n, err
 		}
-		n += copy(counts[n:], c.totals[:len(part)])
+		n += copy(counts[n:], c.totals[:counted])
 	}
 	if ctx.Err() != nil {
 		return n, context.Cause(ctx)
@@ -95,21 +100,40 @@ func (c *counter) CountTasks(
 	return n, nil
 }
 
-// count sets the totals of the tasks.
-func (c *counter) count(ctx context.Context, b *queens.Board, tasks [][]queens.Prefix, pulse *atomic.Uint64) error {
+// count sets the totals of the first of the tasks, as many as one search may have, and returns
+// their number.
+func (c *counter) count(
+	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64,
+) (counted int, err error) {
 	if c.lost != nil {
-		return c.lost
+		return 0, c.lost
 	}
-	c.start(b, tasks, c.totals[:len(tasks)])
+	part := c.part(tasks)
+	c.start(part, c.totals[:len(part)])
 	c.uploaded = 0
 	if err := c.run(ctx, pulse); err != nil {
 		c.lost = fmt.Errorf("%w: %s: %w", kernel.ErrDeviceLost, c.title, err)
-		return c.lost
+		return 0, c.lost
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return 0, context.Cause(ctx)
 	}
-	return nil
+	return len(part), nil
+}
+
+// part returns the first of the tasks, as many as one search may have, and sets the bounds of this
+// search: at most maxTasks, and so few problems that their rows leave local memory for the states.
+// A single task may have more rows.
+func (c *counter) part(tasks []queens.Task) []queens.Task {
+	c.bounds.reset()
+	for i := range tasks[:min(len(tasks), maxTasks)] {
+		before := c.bounds.sizes
+		if c.bounds.add(&tasks[i]); c.bounds.rows > commonRows && i > 0 {
+			c.bounds.sizes = before
+			return tasks[:i]
+		}
+	}
+	return tasks[:min(len(tasks), maxTasks)]
 }
 
 // run searches until no state is left, or the context ends. Its errors are failures of the device.
@@ -119,9 +143,9 @@ func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 	}
 	for ; ctx.Err() == nil; pulse.Add(1) {
 		if c.now[next] >= c.now[size] { // no state in the queue
-			c.filled = c.fill(ctx, c.nodes, c.places)
+			c.loaded = c.fill(ctx, c.nodes, c.places)
 			switch {
-			case c.filled > 0:
+			case c.loaded > 0:
 				if err := c.do(ctx, (*counter).upload); err != nil {
 					return err
 				}
@@ -141,6 +165,7 @@ func (c *counter) run(ctx context.Context, pulse *atomic.Uint64) error {
 // begin prepares the device for the tasks.
 func (c *counter) begin() error {
 	c.now, c.early = [controlWords]uint32{}, true
+	c.active = c.resident(c.bounds.sizes)
 	c.context.SetWord(c.kernels.begin, 2, uint32(len(c.tasks)))
 	c.context.Enqueue(c.kernels.begin, c.lanes, c.group)
 	return c.context.Err()
@@ -148,22 +173,19 @@ func (c *counter) begin() error {
 
 // upload writes the next states to the queue, which is empty.
 func (c *counter) upload() error {
-	n := c.filled
-	if c.uploaded == 0 {
-		c.active = c.resident(c.first, c.problems)
+	n := c.loaded
+	if c.uploaded < c.filled {
+		cl.Write(c.context, c.buffers.rows, c.rows[:c.filled])
+		c.uploaded = c.filled
 	}
-	if c.uploaded < c.problems {
-		cl.Write(c.context, c.buffers.rows, c.rows[:c.problems*slots])
-		c.uploaded = c.problems
-	}
-	c.now[next], c.now[size] = 0, uint32(n)
+	c.now[next], c.now[size] = 0, uint32(n/c.together)
 	cl.Write(c.context, c.buffers.queue, c.nodes[:n])
-	cl.Write(c.context, c.buffers.places, c.places[:n])
+	cl.Write(c.context, c.buffers.places, c.places[:n/c.together])
 	return c.context.Err()
 }
 
-// launch runs a launch, which takes about launchTime. While prefixes are still to come, it has only one round, so that the
-// host can fill the queue after it.
+// launch runs a launch, which takes about launchTime. While prefixes are still to come, it has only
+// one round, so that the host can fill the queue after it.
 func (c *counter) launch() error {
 	last := fewRounds
 	switch {
@@ -176,11 +198,15 @@ func (c *counter) launch() error {
 	clear(c.control[:])
 	copy(c.control[:], c.now[:])
 	x, search, spill := c.context, c.kernels.search, c.kernels.spill
-	group := fittingGroup(c.group, c.local, c.first, c.problems)
+	group := c.fittingGroup(c.bounds.sizes)
 	cl.Write(x, c.buffers.control, c.control[:])
-	x.SetWord(search, 7, uint32(c.problems))
-	x.SetLocal(search, 8, localRows(c.problems))
-	x.SetLocal(search, 9, localStacks(c.first, group))
+	if c.warps {
+		x.SetWord(search, 7, uint32(c.inside))
+	} else {
+		x.SetWord(search, 7, uint32(c.filled))
+	}
+	x.SetLocal(search, 8, c.localRows(c.bounds.sizes))
+	x.SetLocal(search, 9, c.localStates(c.bounds.sizes, group))
 	x.SetWord(search, 10, budget)
 	began := time.Now()
 	for r := 1; r <= last; r++ {
@@ -212,35 +238,39 @@ func (c *counter) launch() error {
 	return nil
 }
 
-// check returns how many steps the rounds of a launch took. It returns an error if the device's words of control are
-// impossible.
+// check returns how many steps the rounds of a launch took. It returns an error if the device's
+// words of control are impossible.
 func (c *counter) check(last int, budget uint32) (steps uint64, err error) {
 	for r := 1; r <= last; r++ {
 		w := c.control[r*controlWords:][:controlWords]
-		if int(w[size]) > statesOfLane*c.lanes || int(w[next]) > int(w[size])+c.active ||
+		room, takers := statesOfLane*c.lanes/c.together, c.active/c.together
+		if int(w[size]) > room || int(w[next]) > int(w[size])+takers ||
 			r == 1 && c.now[next] < c.now[size] && (w[size] != c.now[size] || w[next] < c.now[next]) {
-			return 0, fmt.Errorf("%d of %d states of the queue are taken, %d of %d before: the device computes wrongly",
-				w[next], w[size], c.now[next], c.now[size])
+			return 0, fmt.Errorf("%d of %d places of the queue are taken, %d of %d before: %w",
+				w[next], w[size], c.now[next], c.now[size], kernel.ErrBroken)
 		}
 		if w[most] > budget {
-			return 0, fmt.Errorf("a lane took %d steps in a round of at most %d: the device computes wrongly", w[most], budget)
+			return 0, fmt.Errorf("a lane took %d steps in a round of at most %d: %w",
+				w[most], budget, kernel.ErrBroken)
 		}
 		steps += uint64(w[most])
 	}
 	if steps == 0 {
-		return 0, errors.New("no lane took a step although there are states left: the device computes wrongly")
+		return 0, fmt.Errorf("no lane took a step although there are states left: %w", kernel.ErrBroken)
 	}
 	return steps, nil
 }
 
-// sleep is like time.Sleep, but more exact: time.Sleep takes at least a millisecond if no other goroutine runs.
+// sleep is like time.Sleep, but more exact: time.Sleep takes at least a millisecond if no other
+// goroutine runs.
 func sleep(d time.Duration) {
 	t := syscall.NsecToTimespec(int64(d))
 	_ = syscall.Nanosleep(&t, nil) // the caller looks again anyway
 }
 
-// adapt sets the budget and the expected time of the next launch. took is how long the last launch took, and steps is how many
-// steps its busiest lanes took. After a launch that ended early, the budget can only shrink.
+// adapt sets the budget and the expected time of the next launch. took is how long the last launch
+// took, and steps is how many steps its busiest lanes took. After a launch that ended early, the
+// budget can only shrink.
 func (c *counter) adapt(took time.Duration, steps uint64) {
 	c.expected = min(took, launchTime)
 	if c.early && took <= launchTime {

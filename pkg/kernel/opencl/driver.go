@@ -9,15 +9,17 @@ import (
 	"time"
 )
 
-// A device or its driver may hang, and a call of a driver that hangs can't be ended. So after the setup, a goroutine of the
-// counter makes all calls, one step at a time. If a step does not end in time, the counter no longer waits for the goroutine.
-// A step uses only memory of the counter, not of the caller of Count.
+// A device or its driver may hang, and a call of a driver that hangs can't be ended. So after the
+// setup, a goroutine of the counter makes all calls, one step at a time. If a step does not end in
+// time, the counter no longer waits for the goroutine. A step uses only memory of the counter, not
+// of the caller of Count.
 
-// step is what a counter does with its device between two polls of the context. It takes about launchTime.
+// step is what a counter does with its device between two polls of the context. It takes about
+// launchTime.
 type step func(*counter) error
 
-// How long a step may take, in ticks. If the process is suspended and continues, the time between counts as one tick, so the
-// counter does not give up its device.
+// How long a step may take, in ticks. If the process is suspended and continues, the time between
+// counts as one tick, so the counter does not give up its device.
 const (
 	tickTime = time.Second
 	// stepTicks bounds any step. In the first step, a driver may compile its code again.
@@ -39,7 +41,8 @@ type driver struct {
 
 // startDriver starts the goroutine, which Close ends.
 func (c *counter) startDriver() {
-	// After a step that did not end in time, only Close sends one more. Nobody waits for the ends of these two steps.
+	// After a step that did not end in time, only Close sends one more. Nobody waits for the ends
+	// of these two steps.
 	c.driver = driver{steps: make(chan step, 2), ends: make(chan error, 2), timer: time.NewTimer(time.Hour)}
 	go func() {
 		for s := range c.steps {
@@ -48,8 +51,8 @@ func (c *counter) startDriver() {
 	}()
 }
 
-// do makes a step and returns its error. It returns errSilent if the step does not end in time, and at once if an earlier
-// step did not.
+// do makes a step and returns its error. It returns errSilent if the step does not end in time, and
+// at once if an earlier step did not.
 func (c *counter) do(ctx context.Context, s step) error {
 	c.steps <- s
 	canceled := ctx.Done()
@@ -68,8 +71,8 @@ func (c *counter) do(ctx context.Context, s step) error {
 	return errSilent
 }
 
-// Close releases everything. A device that does not answer keeps its memory until it answers or the process ends; the error
-// says so.
+// Close releases everything. A device that does not answer keeps its memory until it answers or the
+// process ends; the error says so.
 func (c *counter) Close() error {
 	defer close(c.steps)
 	defer c.timer.Stop()

@@ -17,8 +17,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// A step that does not end is given up after 30 s, or 5 s after its context has ended, whichever comes first. If it ends before
-// that, its error is returned.
+// A step that does not end is given up after 30 s, or 5 s after its context has ended, whichever
+// comes first. If it ends before that, its error is returned.
 func TestStepTimes(t *testing.T) {
 	for name, c := range map[string]struct {
 		takes, canceledAt, returnedAt time.Duration
@@ -56,7 +56,8 @@ func TestStepTimes(t *testing.T) {
 	}
 }
 
-// hangingCounter returns a counter of the first device. Its steps hang until the test calls the function answer.
+// hangingCounter returns a counter of the first device. Its steps hang until the test calls the
+// function answer.
 func hangingCounter(t *testing.T) (c *counter, answer func()) {
 	t.Helper()
 	c, err := open(0, settings{})
@@ -70,8 +71,8 @@ func hangingCounter(t *testing.T) (c *counter, answer func()) {
 	return c, func() { close(answers) }
 }
 
-// If a device hangs, a count ends with ErrDeviceLost, whether it is canceled or not. Close also ends, and its error says when
-// the memory is freed: when the device answers after all.
+// If a device hangs, a count ends with ErrDeviceLost, whether it is canceled or not. Close also
+// ends, and its error says when the memory is freed: when the device answers after all.
 func TestHangingDevice(t *testing.T) {
 	firstDevice(t)
 	for name, test := range map[string]struct{ counts, canceled bool }{

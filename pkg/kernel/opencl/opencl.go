@@ -1,6 +1,7 @@
-// Package opencl has kernels for GPUs and other devices of OpenCL 1.2. It works in binaries that are built with the tag opencl
-// on Linux. In other binaries there is no device, and the error of Kernel says how to build with the tag. The package does not
-// choose a device, and knows nothing of workers, chunks or transport. docs/kernels.md explains the kernel.
+// Package opencl has kernels for GPUs and other devices of OpenCL 1.2. It works in binaries that
+// are built with the tag opencl on Linux. In other binaries there is no device, and the error of
+// Kernel says how to build with the tag. The package does not choose a device, and knows nothing of
+// workers, chunks or transport. docs/kernels.md explains the kernel.
 //
 // What must always hold:
 //
@@ -19,8 +20,56 @@
 //  10. Only Devices and New load drivers, because a broken driver can end the process.
 package opencl
 
-// Prefix begins the name of a kernel of this package; the index of its device follows.
-const Prefix = "opencl:"
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"nqueens/pkg/kernel"
+)
+
+// Prefix begins the name of a kernel of this package; the index of its device follows. WarpsPrefix
+// begins the name of the second search of the same device.
+const (
+	Prefix      = All + ":"
+	WarpsPrefix = AllWarps + ":"
+)
+
+// All and AllWarps are the names of all devices: see [Kernels].
+const (
+	All      = "opencl"
+	AllWarps = "opencl-warps"
+)
+
+// Selects reports whether a name selects devices, also if it is none of a device.
+func Selects(name string) bool {
+	name, _, _ = strings.Cut(name, ":")
+	return name == All || name == AllWarps
+}
+
+// Validate returns an error if a name that selects devices is not right. It loads no driver.
+func Validate(name string) error {
+	if name == All || name == AllWarps {
+		name += ":0"
+	}
+	_, err := Kernel(name)
+	return err
+}
+
+// Together returns a kernel whose counters count on several devices: each on the next one, and
+// after the last on the first again.
+func Together(name string, kernels []kernel.Kernel) kernel.Kernel {
+	var made atomic.Uint64
+	next := func() (kernel.Counter, error) {
+		k := kernels[(made.Add(1)-1)%uint64(len(kernels))]
+		c, err := k.New()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.Name, err)
+		}
+		return c, nil
+	}
+	return kernel.Kernel{Name: name, AtOnce: kernels[0].AtOnce, New: next}
+}
 
 // Device describes a device for which [Kernel] has a kernel.
 type Device struct {

@@ -24,6 +24,7 @@ func main() {
 	server.Register(flags)
 	machine := flags.String("machine", "liar", "")
 	threads := flags.Int("threads", 1, "")
+	every := flags.Int("every", 4, "")
 	name := flags.String("kernel", kernel.Auto, "")
 	_ = flags.Parse(os.Args[1:]) // it exits if that fails
 	options, err1 := server.Connection("nqueens liar")
@@ -34,26 +35,30 @@ func main() {
 	honest := k.New
 	k.New = func() (kernel.Counter, error) {
 		c, err := honest()
-		return &liar{Counter: c}, err
+		return &liar{Counter: c, every: *every}, err
 	}
 	options.Wait, options.Log = true, log
 	b, err := bus.Connect(options)
 	if err == nil {
-		cfg := worker.Config{Process: worker.NewProcess(*machine), Version: "devel", Kernel: k, Threads: *threads, Log: log}
+		on := queens.Machine{User: cmp.Or(options.User, queens.WorkerUser), Name: *machine}
+		cfg := worker.Config{
+			Process: worker.NewProcess(on), Version: "devel", Kernel: k, Threads: *threads, Log: log,
+		}
+		cfg.SelfTest = func(context.Context) error { return nil } // it would find the lies
 		err = worker.New(cfg, b).Run(context.Background())
 	}
 	log.Fatal().Err(err).Msg("the worker ended")
 }
 
-// liar adds one to every fourth count.
+// liar adds one to one count of each so many.
 type liar struct {
 	kernel.Counter
-	counts int
+	counts, every int
 }
 
 func (l *liar) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
 	count, err := l.Counter.Count(ctx, b, prefixes, pulse)
-	if l.counts++; err == nil && l.counts%4 == 0 {
+	if l.counts++; err == nil && l.counts%l.every == 0 {
 		count++
 	}
 	return count, err

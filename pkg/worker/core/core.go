@@ -46,7 +46,7 @@ const Never = time.Duration(math.MaxInt64)
 type Core struct {
 	runs      []*run
 	searchers []searcher
-	together  bool          // a searcher is a device: it searches several chunks of a board as one load
+	together  bool          // a searcher is a device: it searches several chunks as one load
 	number    uint64        // of the last message
 	leaveAt   time.Duration // the worker ends then; Never if it does not leave
 	idleSince time.Duration
@@ -72,7 +72,7 @@ type Deliver struct {
 	Delivery queens.Delivery
 }
 
-// Search starts a search on an idle searcher. The chunks are of one run and have one board; only a device gets several. When
+// Search starts a search on an idle searcher. The chunks are of one run; only a device gets several. When
 // the search has ended, [Core.Searched] is called.
 type Search struct {
 	Searcher int
@@ -112,7 +112,7 @@ type searcher struct {
 }
 
 // New returns the core of a worker that has heard of no run. Each searcher searches one load at a time. It is a thread or,
-// if together is true, a device, which searches several chunks of a board together.
+// if together is true, a device, which searches several chunks together.
 func New(searchers int, together bool) *Core {
 	return &Core{searchers: make([]searcher, searchers), together: together, leaveAt: Never, next: Never}
 }

@@ -209,15 +209,13 @@ func (c *Core) dispatch(now time.Duration) {
 	}
 }
 
-// load takes the chunks of the next search from those that wait: the first one, and for a device all others with its board.
+// load takes the chunks of the next search from those that wait: the first one, and for a device all others.
 func (c *Core) load(r *run) (load []queens.Chunk) {
-	board := r.waiting[0].Board
-	r.waiting = slices.DeleteFunc(r.waiting, func(h queens.Chunk) bool {
-		taken := len(load) == 0 || c.together && h.Board == board
-		if taken {
-			load = append(load, h)
-		}
-		return taken
-	})
+	n := 1
+	if c.together {
+		n = len(r.waiting)
+	}
+	load = slices.Clone(r.waiting[:n])
+	r.waiting = slices.Delete(r.waiting, 0, n)
 	return load
 }

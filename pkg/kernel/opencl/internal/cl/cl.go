@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -23,8 +24,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// function describes a function of OpenCL: its name, and its position in the table of functions that each driver has. The
-// extension cl_khr_icd defines the table; its first functions never move.
+// function describes a function of OpenCL: its name, and its position in the table of functions
+// that each driver has. The extension cl_khr_icd defines the table; its first functions never move.
 type function struct {
 	index int
 	name  string
@@ -59,10 +60,12 @@ var (
 // table has the addresses of a driver's functions, up to the last one that is called here.
 type table [60]uintptr
 
-// tableOf returns the functions of the driver to which an object belongs. The object begins with a pointer to this table.
+// tableOf returns the functions of the driver to which an object belongs. The object begins with a
+// pointer to this table.
 func tableOf(object uintptr) *table { return **(***table)(unsafe.Pointer(&object)) }
 
-// caller calls functions of a driver. After a call that fails, err is its error, and the caller makes no more calls.
+// caller calls functions of a driver. After a call that fails, err is its error, and the caller
+// makes no more calls.
 type caller struct {
 	functions *table
 	err       error
@@ -70,8 +73,8 @@ type caller struct {
 	args      [9]uintptr
 }
 
-// call calls a function that returns a status. Pointers to memory of Go must be converted to uintptr in the call of this
-// method, so that the memory stays where it is.
+// call calls a function that returns a status. Pointers to memory of Go must be converted to
+// uintptr in the call of this method, so that the memory stays where it is.
 //
 //go:uintptrescapes
 func (c *caller) call(f function, args ...uintptr) {
@@ -83,9 +86,10 @@ func (c *caller) call(f function, args ...uintptr) {
 	}
 }
 
-// repeat does what call does, but does not allocate. A search uses it for the calls that it repeats. A function with fewer
-// arguments ignores the others. Commands wait for no event, so their arguments 6 and 7 are 0. The arguments of a variadic
-// function with uintptrescapes would be allocated on the heap, so repeat copies them to an array that is already there.
+// repeat does what call does, but does not allocate. A search uses it for the calls that it
+// repeats. A function with fewer arguments ignores the others. Commands wait for no event, so their
+// arguments 6 and 7 are 0. The arguments of a variadic function with uintptrescapes would be
+// allocated on the heap, so repeat copies them to an array that is already there.
 //
 //go:uintptrescapes
 func (c *caller) repeat(f function, a0, a1, a2, a3, a4, a5, event uintptr) {
@@ -112,7 +116,8 @@ func (c *caller) number(device, property uintptr) (n uint64) {
 	return n
 }
 
-// release calls a function that releases an object, also after a call has failed. Without an error it does not allocate.
+// release calls a function that releases an object, also after a call has failed. Without an error
+// it does not allocate.
 func (c *caller) release(f function, object uintptr) {
 	failed := c.err
 	c.err = nil
@@ -128,21 +133,36 @@ func Live() int64 { return live.Load() }
 
 // Statuses of a call or a command: negative for errors.
 const (
-	success        = 0
-	deviceNotFound = -1
-	buildFailed    = -11
+	success           = 0
+	deviceNotFound    = -1
+	allocationFailed  = -4
+	outOfResources    = -5
+	outOfHostMemory   = -6
+	buildFailed       = -11
+	invalidBufferSize = -61
 )
 
 var statuses = map[int32]string{
-	deviceNotFound: "device not found",
-	-4:             "memory allocation failed",
-	-5:             "out of resources",
-	-6:             "out of host memory",
-	-30:            "invalid value",
-	-46:            "invalid name of a kernel",
-	-54:            "invalid size of a work-group",
-	-61:            "invalid buffer size",
-	-1001:          "no platform",
+	deviceNotFound:    "device not found",
+	allocationFailed:  "memory allocation failed",
+	outOfResources:    "out of resources",
+	outOfHostMemory:   "out of host memory",
+	-30:               "invalid value",
+	-46:               "invalid name of a kernel",
+	-54:               "invalid size of a work-group",
+	invalidBufferSize: "invalid buffer size",
+	-1001:             "no platform",
+}
+
+// ErrMemory is the error of a device that has too little memory.
+var ErrMemory error = Error{createBuffer.name, allocationFailed}
+
+// OutOfMemory reports whether an error says that a device or its driver has too little memory. A
+// driver may find this out when a buffer is first used.
+func OutOfMemory(err error) bool {
+	noMemory := []int32{allocationFailed, outOfResources, outOfHostMemory, invalidBufferSize}
+	var e Error
+	return errors.As(err, &e) && slices.Contains(noMemory, e.Status)
 }
 
 // Error is the failure of a call.
@@ -155,6 +175,6 @@ func (e Error) Error() string {
 	return e.Function + ": " + cmp.Or(statuses[e.Status], fmt.Sprintf("status %d", e.Status))
 }
 
-// address returns the address of the first element. The caller must keep the slice alive, and convert the address in the
-// call; see caller.call.
+// address returns the address of the first element. The caller must keep the slice alive, and
+// convert the address in the call; see caller.call.
 func address[T any](s []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }

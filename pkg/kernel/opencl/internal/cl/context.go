@@ -12,9 +12,9 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// Context has a device and a queue of commands, which run one after the other. [Context.Close] releases everything that the
-// context has created. After a call that fails, the context makes no other call until Close, and [Context.Err] returns the
-// error.
+// Context has a device and a queue of commands, which run one after the other. [Context.Close]
+// releases everything that the context has created. After a call that fails, the context makes no
+// other call until Close, and [Context.Err] returns the error.
 type Context struct {
 	caller
 	device, context, queue, program uintptr
@@ -26,6 +26,10 @@ type Context struct {
 	buffer       Buffer
 	lanes, group uint64
 }
+
+// ErrRejected says that the source of a program has an error, or uses what the driver's compiler
+// does not know.
+var ErrRejected = errors.New("the driver's compiler rejects the kernel")
 
 // object is an object of OpenCL, with the function that releases it.
 type object struct {
@@ -39,7 +43,8 @@ type Buffer uintptr
 // Kernel is a function of the program that the device runs in many lanes.
 type Kernel uintptr
 
-// NewContext returns a context for a device, and builds the program from its source. [Context.Err] says whether that failed.
+// NewContext returns a context for a device, and builds the program from its source. [Context.Err]
+// says whether that failed.
 func NewContext(d Device, source string) *Context {
 	c := &Context{caller: caller{functions: d.functions}, device: d.id}
 	c.context = c.create(createContext, releaseContext, 0, 1, uintptr(unsafe.Pointer(&c.device)), 0, 0)
@@ -51,7 +56,8 @@ func NewContext(d Device, source string) *Context {
 // Err returns the error of the call that has failed, nil if none has.
 func (c *Context) Err() error { return c.err }
 
-// create calls a function that returns an object. It adds the last argument, which points to a status.
+// create calls a function that returns an object. It adds the last argument, which points to a
+// status.
 //
 //go:uintptrescapes
 func (c *Context) create(f, release function, args ...uintptr) uintptr {
@@ -79,11 +85,12 @@ func (c *Context) build(source []byte) {
 	if errors.Is(c.err, Error{buildProgram.name, buildFailed}) {
 		c.err = nil
 		log := c.buildLog()
-		c.err = fmt.Errorf("the driver's compiler rejects the kernel; its log:\n%s", log)
+		c.err = fmt.Errorf("%w; its log:\n%s", ErrRejected, log)
 	}
 }
 
-// buildLog returns the first part of the compiler's log, or nothing if the log is longer than 1 MiB.
+// buildLog returns the first part of the compiler's log, or nothing if the log is longer than 1
+// MiB.
 func (c *Context) buildLog() string {
 	const log = 0x1183 // CL_PROGRAM_BUILD_LOG
 	var size int
@@ -134,8 +141,8 @@ func (c *Context) setArgument(k Kernel, index, bytes int, value unsafe.Pointer) 
 	c.repeat(setKernelArg, uintptr(k), uintptr(index), uintptr(bytes), uintptr(value), 0, 0, 0)
 }
 
-// Enqueue appends a kernel to the queue, to run in the given number of lanes, which is a multiple of the size of a
-// work-group.
+// Enqueue appends a kernel to the queue, to run in the given number of lanes, which is a multiple
+// of the size of a work-group.
 func (c *Context) Enqueue(k Kernel, lanes, group int) { c.enqueue(k, lanes, group, nil) }
 
 // Start appends a kernel to the queue as Enqueue does, and starts what is in the queue. It must not be called again before
@@ -153,8 +160,8 @@ func (c *Context) enqueue(k Kernel, lanes, group int, event *uintptr) {
 		uintptr(unsafe.Pointer(&c.lanes)), uintptr(unsafe.Pointer(&c.group)), uintptr(unsafe.Pointer(event)))
 }
 
-// Done reports whether the kernel of Start has ended, or the kernel or a call has failed. It does not wait, because drivers
-// spin while they wait.
+// Done reports whether the kernel of Start has ended, or the kernel or a call has failed. It does
+// not wait, because drivers spin while they wait.
 func (c *Context) Done() bool {
 	const executionStatus = 0x11d3 // CL_EVENT_COMMAND_EXECUTION_STATUS
 	c.repeat(getEventInfo, c.event, executionStatus, 4, uintptr(unsafe.Pointer(&c.status)), 0, 0, 0)

@@ -66,8 +66,8 @@ func vendors(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// The .icd files name the drivers, in the order of the file names. The environment may name another folder, a file or a
-// library.
+// The .icd files name the drivers, in the order of the file names. The environment may name another
+// folder, a file or a library.
 func TestDriverLibraries(t *testing.T) {
 	dir := vendors(t, map[string]string{"b.icd": "libb.so\n", "a.icd": "  liba.so", "c.icd": "\n", "note.txt": "libnote.so"})
 	for where, want := range map[string][]string{
@@ -82,5 +82,85 @@ func TestDriverLibraries(t *testing.T) {
 		if !slices.Equal(got, want) || (want == nil) != (err != nil) {
 			t.Errorf("%s names %q (error %v), want %q", where, got, err, want)
 		}
+	}
+}
+
+// GPUs come first, the fastest before slower ones; then other devices, processors, and devices that
+// can't be used. Devices of equal speed keep the order of their drivers.
+func TestOrder(t *testing.T) {
+	const nvidia, intel = "NVIDIA Corporation", "Intel(R) Corporation"
+	want := []Device{
+		{Name: "H100", Vendor: nvidia, Available: true, IsGPU: true, Units: 132, Clock: 1980},
+		{Name: "first A100", Vendor: nvidia, Available: true, IsGPU: true, Units: 108, Clock: 1410},
+		{Name: "second A100", Vendor: nvidia, Available: true, IsGPU: true, Units: 108, Clock: 1410},
+		{Name: "no clock", Vendor: "Advanced Micro Devices, Inc.", Available: true, IsGPU: true, Units: 304},
+		{Name: "graphics of a processor", Vendor: intel, Available: true, IsGPU: true, Units: 96, Clock: 1},
+		{Name: "accelerator", Available: true, Units: 1000, Clock: 1000},
+		{Name: "processor", Available: true, IsCPU: true, Units: 128, Clock: 3000},
+		{Name: "without a compiler", IsGPU: true, Units: 1000, Clock: 2000},
+	}
+	for first := range want {
+		var mixed []Device
+		for i := range want {
+			mixed = append(mixed, want[(len(want)-1-i+first)%len(want)])
+		}
+		a, b := slices.IndexFunc(mixed, named("first A100")), slices.IndexFunc(mixed, named("second A100"))
+		if a > b {
+			mixed[a], mixed[b] = mixed[b], mixed[a]
+		}
+		for i, d := range inOrder(mixed) {
+			if d.Name != want[i].Name {
+				t.Errorf("%d begins: place %d has %s, not %s", first, i, d.Name, want[i].Name)
+			}
+		}
+	}
+}
+
+func named(name string) func(Device) bool { return func(d Device) bool { return d.Name == name } }
+
+// A driver that runs without its OpenCL library is found, unless an .icd file names the library or
+// the environment restricts the drivers. The error says what to install.
+func TestUnnamedDrivers(t *testing.T) {
+	t.Setenv("OCL_ICD_VENDORS", "")
+	t.Setenv("OPENCL_VENDOR_PATH", "")
+	for name, c := range map[string]struct {
+		signs, libraries []string
+		want             string
+	}{
+		"no driver":             {nil, nil, ""},
+		"NVIDIA's":              {[]string{"proc/driver/nvidia/version"}, nil, "NVIDIA "},
+		"NVIDIA's, a container": {[]string{"dev/nvidiactl"}, []string{"libpocl.so.2"}, "NVIDIA "},
+		"NVIDIA's, named":       {[]string{"dev/nvidiactl"}, []string{"/usr/lib/libnvidia-opencl.so.1"}, ""},
+		"both":                  {[]string{"dev/nvidiactl", "dev/kfd"}, nil, "NVIDIA AMD "},
+		"AMD's, named":          {[]string{"dev/kfd"}, []string{"libamdocl64.so"}, ""},
+	} {
+		root := t.TempDir()
+		for _, sign := range c.signs {
+			path := filepath.Join(root, sign)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := ""
+		for _, m := range unnamed(root, c.libraries) {
+			got += m.name + " "
+			if text := (MissingError{m.name, m.library, m.install}).Error(); !strings.Contains(text, m.library) || !strings.Contains(text, "install") {
+				t.Errorf("%s: the error is %s", name, text)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	t.Setenv("OCL_ICD_VENDORS", "libpocl.so.2")
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "dev", "kfd"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := unnamed(root, nil); got != nil {
+		t.Errorf("the environment restricts the drivers, and %v is used", got)
 	}
 }

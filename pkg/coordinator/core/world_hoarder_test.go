@@ -1,0 +1,227 @@
+package core
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
+)
+
+// hoarder takes work and does not do it, to stop the run or to delay it. It acts once a second.
+type hoarder struct {
+	w      *world
+	does   conduct
+	names  []queens.Process
+	number uint64
+	held   map[queens.Process][]held
+}
+
+// held is a chunk that a hoarder has got.
+type held struct {
+	queens.Range
+	at        time.Duration
+	delivered bool
+}
+
+// conduct is what a hoarder does.
+type conduct string
+
+const (
+	listsAll       conduct = "lists all that it gets"
+	claimsBegun    conduct = "says that each search has just begun"
+	claimsAlmost   conduct = "says that it has searched since it got the chunk"
+	deliversHalf   conduct = "delivers every second chunk"
+	deliversLate   conduct = "delivers after a minute"
+	keepsLast      conduct = "delivers all but the highest tasks"
+	inventsNames   conduct = "has a new process every five seconds"
+	inventsOwners  conduct = "has a new machine every five seconds"
+	listsAndDrops  conduct = "lists and drops in turn"
+	sharesTickets  conduct = "lists each chunk under many names"
+	asksAndForgets conduct = "asks and lists nothing"
+)
+
+var conducts = []conduct{
+	listsAll, claimsBegun, claimsAlmost, deliversHalf, deliversLate, keepsLast, inventsNames,
+	inventsOwners, listsAndDrops, sharesTickets, asksAndForgets,
+}
+
+// hoard starts a hoarder.
+func (w *world) hoard(does conduct) {
+	h := &hoarder{w: w, does: does, held: map[queens.Process][]held{}}
+	h.invent()
+	w.after(0, h.act)
+}
+
+// invent adds a name.
+func (h *hoarder) invent() {
+	i := len(h.names)
+	name := queens.Process{Machine: testkit.Machine("hoarder"), Name: fmt.Sprint("hoarder", i)}
+	if h.does == inventsOwners {
+		name.Machine = testkit.Machine(name.Name)
+	}
+	h.names = append(h.names, name)
+}
+
+// act sends what the hoarder sends once a second.
+func (h *hoarder) act() {
+	w := h.w
+	w.after(time.Second, h.act)
+	seconds := int(w.now / time.Second)
+	if (h.does == inventsNames || h.does == inventsOwners) && seconds%5 == 4 {
+		h.invent()
+	}
+	if h.does == sharesTickets && len(h.names) < 20 {
+		h.invent()
+	}
+	for _, name := range h.names {
+		h.deliver(name)
+		h.ask(name)
+	}
+}
+
+// ask sends a work request that wants all there is.
+func (h *hoarder) ask(name queens.Process) {
+	w := h.w
+	h.number++
+	request := Request{From: name, Origin: h}
+	request.Number, request.Version, request.Kernel = h.number, "v", "avx2"
+	request.Want, request.Threads, request.Searchers = 1000, 1000, 1000
+	switch {
+	case h.does == asksAndForgets, h.does == listsAndDrops && h.number%2 == 0:
+	case h.does == sharesTickets:
+		request.Held = h.list(h.names[0])
+	default:
+		request.Held = h.list(name)
+	}
+	w.send(func() {
+		w.host.receive(name, order{0, request.Number}, func() { again := request; w.host.core.WorkRequested(w.now, &again) })
+	})
+}
+
+// list returns the chunks of a name, as a request lists them.
+func (h *hoarder) list(name queens.Process) (list []queens.Held) {
+	for _, chunk := range h.held[name] {
+		if chunk.delivered {
+			continue
+		}
+		listed := queens.Held{Range: chunk.Range, Ticket: ticket(name.Machine, chunk.Range)}
+		switch h.does {
+		case claimsBegun:
+			listed.Searched = time.Millisecond
+		case claimsAlmost:
+			listed.Searched = max(1, h.w.now-chunk.at)
+		}
+		list = append(list, listed)
+	}
+	return list
+}
+
+// deliver sends the results that the hoarder delivers now. Their counts are right.
+func (h *hoarder) deliver(name queens.Process) {
+	w := h.w
+	var results []queens.Result
+	for i := range h.held[name] {
+		chunk := &h.held[name][i]
+		if chunk.delivered || !h.delivers(i, chunk) {
+			continue
+		}
+		chunk.delivered = true
+		r := queens.Result{
+			Range: chunk.Range, Counted: chunk.Range, Kernel: "avx2", Searched: time.Second,
+			Ticket: ticket(name.Machine, chunk.Range),
+		}
+		for task := chunk.First; task < chunk.End(); task++ {
+			r.Counts = append(r.Counts, w.truth[task])
+		}
+		results = append(results, r)
+	}
+	if len(results) == 0 {
+		return
+	}
+	d := &Delivery{From: name, Origin: delivered{by: h, results: results}}
+	for _, r := range results {
+		d.Results = append(d.Results, CheckedResult{Result: r})
+	}
+	w.send(func() { w.host.receive(name, order{}, func() { again := *d; w.host.core.Delivered(w.now, &again) }) })
+}
+
+// delivers reports whether the hoarder delivers a chunk now, its i-th one.
+func (h *hoarder) delivers(i int, chunk *held) bool {
+	switch h.does {
+	case deliversHalf:
+		return i%2 == 0
+	case deliversLate:
+		return h.w.now-chunk.at > time.Minute
+	case keepsLast:
+		return chunk.End() < h.w.header.Manifest.Tasks*9/10
+	}
+	return false
+}
+
+func (h *hoarder) replied(to queens.Process, reply *queens.WorkReply) {
+	for _, chunk := range reply.Chunks {
+		h.held[to] = append(h.held[to], held{Range: chunk.Range, at: h.w.now})
+	}
+}
+
+func (h *hoarder) receipted(uint64, *queens.DeliveryReply) {}
+
+// Whatever a hoarder does, the run ends, and takes at most twice as long as with the honest workers
+// alone, and two minutes and a half.
+func TestHoarders(t *testing.T) {
+	for _, seconds := range []float64{2, 40} {
+		for _, redundancy := range []int{1, 2} {
+			alone := honestRun(t, seconds, redundancy, "")
+			for _, does := range conducts {
+				w := honestRun(t, seconds, redundancy, does)
+				t.Logf("tasks of %vs, redundancy %d, a hoarder that %s: %v instead of %v", seconds, redundancy, does,
+					w.ended.Round(time.Second), alone.ended.Round(time.Second))
+				if w.ended > 2*alone.ended+150*time.Second {
+					t.Errorf("tasks of %vs, redundancy %d, a hoarder that %s: the run takes %v, and %v without it",
+						seconds, redundancy, does, w.ended, alone.ended)
+				}
+			}
+		}
+	}
+}
+
+// honestRun simulates a run of two minutes by three honest machines, which start one second after
+// the hoarder, if there is one.
+func honestRun(t *testing.T, seconds float64, redundancy int, does conduct) *world {
+	s := setup{redundancy: redundancy, kernels: []string{generic}}
+	for i := range 3 {
+		s.machines = append(s.machines, machine{
+			name: fmt.Sprint("m", i), kernel: "avx2", processes: 1, searchers: 2, speed: 1, from: time.Second,
+		})
+	}
+	tasks := uint64(6 * 120 / seconds / float64(redundancy))
+	s.classes = []uint64{tasks - tasks/5, tasks / 5}
+	for range tasks {
+		s.seconds = append(s.seconds, seconds)
+	}
+	w := newWorld(s, quiet{}, func(string, ...any) {})
+	w.unchecked = true // checks of all tasks after each event would take minutes
+	if does != "" {
+		w.hoard(does)
+	}
+	w.live()
+	if w.failure != "" {
+		t.Errorf("tasks of %vs, redundancy %d, a hoarder that %s: %s", seconds, redundancy, does, w.failure)
+	}
+	return w
+}
+
+// If every worker is a hoarder, the coordinator counts all tasks itself.
+func TestOnlyHoarders(t *testing.T) {
+	s := setup{redundancy: 1, kernels: []string{generic}, classes: []uint64{5}}
+	s.machines = []machine{{name: "m0", kernel: "avx2", speed: 1}}
+	s.seconds = []float64{1, 1, 1, 1, 1}
+	w := newWorld(s, quiet{}, func(string, ...any) {})
+	w.hoard(listsAll)
+	w.live()
+	if w.failure != "" || w.ended > overdueAfter+overdueFor+2*5*10*time.Second {
+		t.Errorf("the run ends after %v: %s", w.ended, w.failure)
+	}
+}

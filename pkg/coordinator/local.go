@@ -1,0 +1,136 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/queens"
+)
+
+// sender is a worker that awaits the reply to a message.
+type sender interface {
+	sendReply(r *queens.WorkReply) error
+	sendReceipts(r *queens.DeliveryReply) error
+}
+
+// remote is a worker on the server. It has the function that sends it an encoded reply.
+type remote func(data []byte) error
+
+func (r remote) sendReply(reply *queens.WorkReply) error { return r.send(bus.EncodeWorkReply(reply)) }
+
+func (r remote) sendReceipts(reply *queens.DeliveryReply) error {
+	return r.send(bus.EncodeDeliveryReply(reply))
+}
+
+func (r remote) send(data []byte, err error) error {
+	if err == nil {
+		err = r(data)
+	}
+	return err
+}
+
+// local is a worker in this process that awaits a reply of one of two kinds.
+type local struct {
+	replies  chan *queens.WorkReply
+	receipts chan *queens.DeliveryReply
+}
+
+func newLocal() local {
+	return local{make(chan *queens.WorkReply, 1), make(chan *queens.DeliveryReply, 1)}
+}
+
+func (l local) sendReply(reply *queens.WorkReply) error {
+	l.replies <- reply // has room: a message has one reply
+	return nil
+}
+
+func (l local) sendReceipts(reply *queens.DeliveryReply) error {
+	l.receipts <- reply
+	return nil
+}
+
+// Local connects a worker of this process to a coordinator without a server: nobody else can speak
+// in its name, and it goes on while there is no server. A worker of package worker takes it as its
+// transport.
+type Local struct {
+	*Coordinator
+	listener *listener
+}
+
+// listener has the function that hears the announcements of a coordinator.
+type listener struct {
+	sync.Mutex
+	hear func(queens.Announcement)
+}
+
+func (l *listener) tell(a queens.Announcement) {
+	l.Lock()
+	defer l.Unlock()
+	if l.hear != nil {
+		l.hear(a)
+	}
+}
+
+// localReplyTimeout is how long a local message waits for its reply. It exceeds the 5 s for which a
+// request may be kept.
+const localReplyTimeout = 7 * time.Second
+
+// errNoReply says that a coordinator has not replied.
+var errNoReply = errors.New("the coordinator of this process does not reply")
+
+// Local returns the connection of the worker of this process. Its user must be
+// [queens.CoordinatorUser].
+func (s *Coordinator) Local() *Local { return &Local{s, &s.listener} }
+
+// Announcements calls hear with the announcements of this coordinator, until stop is called.
+func (l *Local) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
+	l.listen(hear)
+	return func() { l.listen(nil) }, nil
+}
+
+func (l *Local) listen(hear func(queens.Announcement)) {
+	l.listener.Lock()
+	defer l.listener.Unlock()
+	l.listener.hear = hear
+}
+
+// RequestWork gives a work request to the coordinator and waits for the reply, for up to 7 s.
+func (l *Local) RequestWork(
+	ctx context.Context, _ string, from queens.Process, r *queens.WorkRequest,
+) (*queens.WorkReply, error) {
+	awaits, sent := newLocal(), *r
+	sent.Connection = 1 // it has one, from its start to its end
+	l.jobs.put(func(at *station) {
+		request := at.request(from, sent, awaits)
+		l.inputs.put(func(now time.Duration) { l.core.WorkRequested(now, request) })
+	})
+	return await(ctx, l.ctx, awaits.replies)
+}
+
+// Deliver gives results to the coordinator and waits for the receipts, for up to 7 s.
+func (l *Local) Deliver(
+	ctx context.Context, _ string, from queens.Process, d *queens.Delivery,
+) (*queens.DeliveryReply, error) {
+	awaits := newLocal()
+	l.jobs.put(func(at *station) {
+		delivery := at.delivery(from, *d, awaits)
+		l.inputs.put(func(now time.Duration) { l.core.Delivered(now, delivery) })
+	})
+	return await(ctx, l.ctx, awaits.receipts)
+}
+
+// await returns the reply, unless a context ends before, or it takes too long.
+func await[T any](ctx, coordinator context.Context, replies chan *T) (*T, error) {
+	ctx, cancel := context.WithTimeout(ctx, localReplyTimeout)
+	defer cancel()
+	select {
+	case reply := <-replies:
+		return reply, nil
+	case <-coordinator.Done():
+	case <-ctx.Done():
+	}
+	return nil, errNoReply
+}

@@ -1,0 +1,281 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"nqueens/pkg/bus"
+	"nqueens/pkg/coordinator/core"
+	"nqueens/pkg/ledger"
+	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
+)
+
+// disk is a log. Each write with records waits until the test lets it succeed or fail. Only then are its
+// records on disk, or none of them.
+type disk struct {
+	begun   chan struct{} // a write waits
+	release chan error
+
+	mu     sync.Mutex
+	onDisk []ledger.Record
+	failed error
+}
+
+func (d *disk) Write(records ...ledger.Record) error {
+	d.mu.Lock()
+	failed := d.failed
+	d.mu.Unlock()
+	if failed != nil || len(records) == 0 {
+		return failed
+	}
+	d.begun <- struct{}{}
+	err := <-d.release
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failed = err; err == nil {
+		d.onDisk = append(d.onDisk, records...)
+	}
+	return err
+}
+
+func (d *disk) Intact() error { return nil }
+
+// has reports whether a record of the given kind is on disk.
+func (d *disk) has(is func(ledger.Record) bool) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.ContainsFunc(d.onDisk, is)
+}
+
+func isResult(r ledger.Record) bool { _, ok := r.(*ledger.Result); return ok }
+
+func isEnd(r ledger.Record) bool {
+	m, ok := r.(*ledger.Mark)
+	return ok && m.State == queens.Complete
+}
+
+// next lets the next write succeed, or fail with the error.
+func (d *disk) next(err error) {
+	<-d.begun
+	d.release <- err
+}
+
+// wire is a server without a network. The test gives messages to the function serve.
+type wire struct{ serve func(bus.Message) }
+
+func (w *wire) ServeWork(_ string, handle func(bus.Message)) (func(), error) {
+	w.serve = handle
+	return func() {}, nil
+}
+func (w *wire) ServeStatus(string, func() *queens.Snapshot) (func(), error) { return func() {}, nil }
+func (w *wire) Announce(*queens.Announcement) error                         { return nil }
+func (w *wire) Announcements(func(queens.Announcement)) (func(), error)     { return func() {}, nil }
+func (w *wire) Connected() bool                                             { return true }
+func (w *wire) Problem() string                                             { return "" }
+func (w *wire) MaxPayload() int                                             { return 1 << 20 }
+
+// service is a coordinator that runs over a disk, with one worker.
+type service struct {
+	*testing.T
+	wire     wire
+	disk     *disk
+	at       *station
+	requests uint64
+	receipts chan []byte
+	ended    chan error // the error of Run
+	total    chan struct{}
+	stop     func()
+	close    func()
+}
+
+func startService(t *testing.T) *service {
+	t.Helper()
+	s := &service{
+		T: t, at: testStation(t), disk: &disk{begun: make(chan struct{}), release: make(chan error)},
+		receipts: make(chan []byte, 100), ended: make(chan error, 1), total: make(chan struct{}, 1),
+	}
+	h := *s.at.header
+	h.Format, h.Redundancy = ledger.Format, 1
+	classes := len(h.Manifest.Classes)
+	shares := slices.Repeat([]float64{1 / float64(h.Manifest.Tasks)}, classes)
+	c, err := Start(Config{
+		Log: s.disk, State: ledger.NewState(&h), Index: s.at.index, Wire: &s.wire,
+		Options: core.Options{
+			Instance: 1, Machine: "home", Kernels: []string{"generic"}, Shares: shares,
+			TaskBytes: slices.Repeat([]int{100}, classes),
+		},
+		Total: func(context.Context) (*big.Int, error) {
+			s.total <- struct{}{}
+			return sumOnDisk(t, s.disk, h.Manifest.Tasks), nil
+		},
+		OnSnapshot: func(*queens.Snapshot) {}, Logger: zerolog.Nop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	s.stop, s.close = stop, sync.OnceFunc(c.Close)
+	go func() {
+		_, err := c.Run(ctx)
+		s.ended <- err
+	}()
+	return s
+}
+
+// sumOnDisk returns the sum of all counts on the disk, which must have a count of each task.
+func sumOnDisk(t *testing.T, d *disk, tasks uint64) *big.Int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sum, counted := uint64(0), uint64(0)
+	for _, r := range d.onDisk {
+		if r, ok := r.(*ledger.Result); ok {
+			counted += r.Tasks
+			for _, count := range r.Counts {
+				sum += count
+			}
+		}
+	}
+	if counted != tasks {
+		t.Errorf("the total is computed with %d of %d tasks on disk", counted, tasks)
+	}
+	return new(big.Int).SetUint64(sum)
+}
+
+var process = queens.Process{Machine: testkit.Machine("a"), Name: "p"}
+
+// ask sends a work request and returns the chunks of the reply. It does not wait for the disk.
+func (s *service) ask(want int) []queens.Chunk {
+	s.Helper()
+	s.requests++
+	data, err := bus.EncodeRequest(&queens.WorkRequest{
+		Number: s.requests, Connection: 1, Version: "v", Kernel: "generic", Threads: 1, Searchers: 1, Want: want, Leaving: want == 0,
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	replies := make(chan []byte, 1)
+	s.wire.serve(bus.Message{From: process, Data: data, Reply: func(data []byte) error { replies <- data; return nil }})
+	reply, err := bus.DecodeWorkReply(<-replies)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return reply.Chunks
+}
+
+// deliver sends the results of chunks. Each count is 1.
+func (s *service) deliver(chunks []queens.Chunk) {
+	s.Helper()
+	var d queens.Delivery
+	for _, c := range chunks {
+		var hashes []uint64
+		r := queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: c.Range, Kernel: "generic", Searched: time.Second}
+		for i, prefixes := range c.Prefixes {
+			task := queens.Task{ID: c.First + uint64(i), Board: c.Board, Prefixes: prefixes}
+			hashes, r.Counts = append(hashes, task.Hash()), append(r.Counts, 1)
+		}
+		r.Hash = queens.HashOfRange(hashes)
+		d.Results = append(d.Results, r)
+	}
+	data, err := bus.EncodeDelivery(&d)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.wire.serve(bus.Message{From: process, Data: data, Reply: func(data []byte) error {
+		if !s.disk.has(isResult) {
+			s.Error("a receipt is sent, and nothing is on disk")
+		}
+		s.receipts <- data
+		return nil
+	}})
+}
+
+// A receipt is sent when the write has succeeded, not before.
+func TestReceiptsWait(t *testing.T) {
+	s := startService(t)
+	defer s.close()
+	s.disk.next(nil) // the start
+	s.deliver(s.ask(1))
+	<-s.disk.begun
+	for range 20 { // each round trip passes through the loop and the stations
+		s.ask(0)
+	}
+	if len(s.receipts) > 0 {
+		t.Error("a receipt is sent before the write has ended")
+	}
+	s.disk.release <- nil
+	reply, err := bus.DecodeDeliveryReply(<-s.receipts)
+	if err != nil || !reply.Receipts[0].Recorded {
+		t.Errorf("%+v %v", reply, err)
+	}
+	s.stop()
+	s.disk.next(nil) // the mark
+	if err := <-s.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// After a failed write no receipt is sent, and the run stops so that it can be resumed.
+func TestNoReceiptAfterFailure(t *testing.T) {
+	s := startService(t)
+	defer s.close()
+	s.disk.next(nil)
+	chunks := s.ask(1)
+	s.deliver(chunks)
+	full := errors.New("no space left")
+	s.disk.next(full)
+	if err := <-s.ended; !errors.Is(err, full) || !errors.Is(err, queens.ErrIncomplete) {
+		t.Error(err)
+	}
+	s.close()
+	if len(s.receipts) > 0 {
+		t.Error("a receipt is sent although the write failed")
+	}
+}
+
+// The total is computed when all counts are on disk, and the run ends when its mark is.
+func TestEndWaits(t *testing.T) {
+	s := startService(t)
+	defer s.close()
+	s.disk.next(nil)
+	s.deliver(s.ask(1000))
+	<-s.disk.begun
+	for range 20 {
+		s.ask(0)
+	}
+	if len(s.total) > 0 {
+		t.Error("the total is computed before the counts are on disk")
+	}
+	s.disk.release <- nil
+	<-s.total
+	<-s.disk.begun
+	if len(s.ended) > 0 {
+		t.Error("the run ends before its mark is on disk")
+	}
+	s.disk.release <- nil
+	if err := <-s.ended; err != nil || !s.disk.has(isEnd) {
+		t.Errorf("the run ends with %v", err)
+	}
+}
+
+// If the last write fails, the run is not complete.
+func TestEndFails(t *testing.T) {
+	s := startService(t)
+	defer s.close()
+	s.disk.next(nil)
+	s.deliver(s.ask(1000))
+	s.disk.next(nil)
+	<-s.total
+	full := errors.New("no space left")
+	s.disk.next(full)
+	if err := <-s.ended; !errors.Is(err, full) || !errors.Is(err, queens.ErrIncomplete) {
+		t.Error(err)
+	}
+}

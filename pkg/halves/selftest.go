@@ -1,0 +1,106 @@
+package halves
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"nqueens/pkg/queens"
+)
+
+// SelfTestN is the side of the largest board whose total [SelfTest] compares with the published
+// one.
+const SelfTestN = 10
+
+// selfTestLarge is the side of the board of which SelfTest counts some row sets by two kernels.
+const selfTestLarge = 18
+
+// SelfTest counts with kernel k. It compares the totals of small boards with the published ones,
+// and every function of the kernel with plain Go. It takes milliseconds. Workers and coordinators
+// call it before they count a run, because their machine or build may be broken although the test
+// suite passed. The error for a wrong count names the kernel, what it counted, and both numbers.
+// The only other error is context.Cause(ctx).
+func SelfTest(ctx context.Context, k Kernel) error {
+	wrong := func(what string, got, want uint64) error {
+		if got == want {
+			return nil
+		}
+		return fmt.Errorf("kernel %s of halves counts %d for %s, right is %d: this machine or this "+
+			"build is broken, choose another kernel or machine", k.Name, got, what, want)
+	}
+	var got, want tables
+	for used := 1; used <= chunks; used++ {
+		rng := rand.New(rand.NewPCG(uint64(used), 0))
+		stream := sparseMasks(rng, used, 2)[:selfTestStream]
+		for length := range len(stream) {
+			var block, plain binBlock
+			bin := sparseMasks(rng, used, 3)[length:]
+			block.load(bin)
+			plain.load(bin)
+			k.build(&block, &got, used)
+			buildPlain(&plain, &want, used)
+			if !slices.Equal(got[:used], want[:used]) {
+				return fmt.Errorf("kernel %s of halves makes %d wrong tables of %d masks: this machine or "+
+					"this build is broken, choose another kernel or machine", k.Name, used, len(bin))
+			}
+			t := tally{ones: [laneWords]uint64{1}} // a function adds to the tally
+			k.counts[used-1](stream[:length], &got, &t)
+			what := fmt.Sprintf("%d masks and %d tables", length, used)
+			if err := wrong(what, t.sum(), 1+countPlain(stream[:length], &want, used)); err != nil {
+				return err
+			}
+		}
+	}
+	for n := 1; n <= SelfTestN; n++ {
+		got, err := countOnce(ctx, n, k, 0, Sets(n))
+		if err != nil {
+			return err
+		}
+		known, _ := queens.KnownTotal(n)
+		if err := wrong(fmt.Sprintf("n = %d", n), got, known.Uint64()); err != nil {
+			return err
+		}
+	}
+	for number := range uint64(4) {
+		got, err := countOnce(ctx, selfTestLarge, k, number, 1)
+		if err != nil {
+			return err
+		}
+		want, err := countOnce(ctx, selfTestLarge, generic, number, 1)
+		if err != nil {
+			return err
+		}
+		what := fmt.Sprintf("row set %d of n = %d", number, selfTestLarge)
+		if err := wrong(what, got, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countOnce counts row sets with a new counter.
+func countOnce(ctx context.Context, n int, k Kernel, first, sets uint64) (uint64, error) {
+	c, err := NewCounter(Config{N: n, Kernel: k, Memory: LeastMemory(n)})
+	if err != nil {
+		return 0, err
+	}
+	return c.Count(ctx, first, sets, new(atomic.Uint64))
+}
+
+// selfTestStream is the greatest length of a stream.
+const selfTestStream = 40
+
+// sparseMasks returns random masks for the given number of tables. Each bit is 1 with a probability
+// of 2^-rarity.
+func sparseMasks(rng *rand.Rand, used, rarity int) []uint64 {
+	masks := make([]uint64, lanes)
+	for i := range masks {
+		masks[i] = 1<<(chunk*used) - 1
+		for range rarity {
+			masks[i] &= rng.Uint64()
+		}
+	}
+	return masks
+}
