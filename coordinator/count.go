@@ -17,6 +17,7 @@ import (
 
 // countFlags are the flags of count.
 type countFlags struct {
+	method     string
 	symmetry   string
 	place      []string
 	depth      int
@@ -27,12 +28,14 @@ type countFlags struct {
 }
 
 func (o *countFlags) register(flags *pflag.FlagSet) {
+	cli.Enum(flags, &o.method, "method", methodAuto, "how to count: auto takes the faster method", methodAuto,
+		string(queens.Prefixes), string(queens.Halves))
 	cli.Symmetry(flags, &o.symmetry, "count with all eight images of a board, mirror images or none (with --place always none)")
 	flags.StringArrayVar(&o.place, "place", nil, "put a queen on `ROW,COLUMN` beforehand, from 0,0 at the top left; repeatable")
 	o.registerUnique(flags)
 	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if there is one of the same count")
 	cli.Int(flags, &o.depth, "depth", 0, 0, queens.MaxN, "make a task of each way to place queens on `ROWS` rows").Hidden = true
-	cli.Heading(flags, "What to count", "symmetry")
+	cli.Heading(flags, "What to count", "method")
 	cli.Int(flags, &o.redundancy, "redundancy", 1, 1, ledger.MaxRedundancy, "let `R` witnesses, which are invited users or else machines, count each task")
 	shareFlag(flags, &o.spotCheck, "spot-check", "with R = 1, let a second witness count this `SHARE` of the tasks")
 	cli.Heading(flags, "Trust", "redundancy")
@@ -64,7 +67,31 @@ func (o *countFlags) job(n int) (job session.Job, err error) {
 		return job, cli.Usagef("no total is published for N = %d: "+
 			"say with --redundancy how many witnesses must agree on each task; 2 is good, 1 trusts each machine", n)
 	}
-	return job, nil
+	return job, o.chooseMethod(&job)
+}
+
+// methodAuto is the value of --method that leaves the choice to the program.
+const methodAuto = "auto"
+
+// chooseMethod sets the method of a job, if the command line names one.
+func (o *countFlags) chooseMethod(job *session.Job) error {
+	if o.method == methodAuto {
+		return nil
+	}
+	job.Method = queens.Method(o.method)
+	if job.Method != queens.Halves {
+		return nil
+	}
+	const only = "--method " + string(queens.Halves) + " counts whole boards with all symmetries: "
+	switch {
+	case len(job.Placed) > 0:
+		return cli.Usagef(only + "leave out --place, or count by prefixes")
+	case job.Symmetry != queens.Full:
+		return cli.Usagef(only+"leave out --symmetry %s, or count by prefixes", job.Symmetry)
+	case job.Depth > 0:
+		return cli.Usagef(only + "leave out --depth, or count by prefixes")
+	}
+	return nil
 }
 
 func countCommand(app *cli.App) *cobra.Command {
@@ -109,7 +136,7 @@ it resumes the newest unfinished run, or prints the newest total. The log says w
 
 // newest opens the newest unfinished run, or else the newest complete one.
 func (o *countFlags) newest(ctx context.Context, cfg session.Config) (*session.Session, error) {
-	for _, name := range []string{"symmetry", "place", "depth", "new", "redundancy", "spot-check"} {
+	for _, name := range []string{"method", "symmetry", "place", "depth", "new", "redundancy", "spot-check"} {
 		if f := o.flags.Lookup(name); f.Changed && !cli.SetByEnvironment(f) {
 			return nil, cli.Usagef("--%s needs N: without N, count goes on with the newest run, of any count", name)
 		}

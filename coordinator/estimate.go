@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/count"
 	"nqueens/pkg/estimate"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/opencl"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 )
 
@@ -22,6 +24,7 @@ type estimateFlags struct {
 	threads int
 	asked   func() bool // reports whether --threads was given
 	kernel  string
+	method  string
 	asJSON  bool
 }
 
@@ -37,6 +40,7 @@ random, which takes about two seconds. With --kernel opencl it measures the GPUs
 		Example: `  coordinator estimate 20
   coordinator estimate 24 --threads 512
   coordinator estimate 18 --json
+  coordinator estimate 24 --method halves
   coordinator estimate 24 --kernel opencl`,
 		Args:              oneN,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -44,6 +48,9 @@ random, which takes about two seconds. With --kernel opencl it measures the GPUs
 			n, err := cli.ParseN(args[0])
 			if err != nil {
 				return err
+			}
+			if queens.Method(o.method) == queens.Halves {
+				return o.estimateHalves(cmd, n)
 			}
 			e, err := o.estimate(cmd.Context(), app, n)
 			if err != nil {
@@ -61,6 +68,7 @@ random, which takes about two seconds. With --kernel opencl it measures the GPUs
 	o.asked = func() bool { return flags.Changed("threads") }
 	cli.Checked(flags, "kernel", kernel.Auto,
 		"measure this `KERNEL`: auto is the fastest of the processor, opencl all GPUs", o.setKernel)
+	cli.Method(flags, &o.method, "estimate the time by this method")
 	flags.BoolVar(&o.asJSON, "json", false, "print the estimate as a JSON object")
 	return cmd
 }
@@ -125,6 +133,36 @@ func (o *estimateFlags) estimate(
 	}
 	e.Fleets = ofFirst.Fleets
 	return e, nil
+}
+
+// estimateHalves estimates a count by the method halves, and prints the estimate.
+func (o *estimateFlags) estimateHalves(cmd *cobra.Command, n int) error {
+	if opencl.Selects(o.kernel) {
+		return cli.Usagef("--method %s counts on the processor: leave out --kernel %s", queens.Halves, o.kernel)
+	}
+	e, err := estimate.Halves(cmd.Context(), estimate.HalvesJob{
+		N: n, Kernel: count.HalvesNamed(o.kernel), Threads: o.threads, Cores: min(o.threads, cli.Cores()),
+	})
+	if err != nil {
+		return err
+	}
+	if o.asJSON {
+		return report.WriteJSON(cmd.OutOrStdout(), e)
+	}
+	between := func(r estimate.Range) string { return humanize.Range(r.Low, r.High, humanize.Seconds) }
+	measured := fmt.Sprintf("%s, from %s of n = %d", e.Kernel, humanize.Plural(e.Sample, "row set"), e.Measured)
+	rows := [][]string{
+		{"row sets", humanize.Int(e.RowSets), ""},
+		{"core time", humanize.Seconds(e.CoreSeconds.Mid), between(e.CoreSeconds) + ", " + measured},
+		{humanize.Plural(e.Threads, "thread"), humanize.Seconds(e.Seconds.Mid), between(e.Seconds)},
+		{"memory", humanize.Bytes(e.Memory), "on these threads"},
+	}
+	for _, f := range e.Fleets {
+		if f.Threads != e.Threads {
+			rows = append(rows, []string{humanize.Plural(f.Threads, "thread"), humanize.Seconds(f.Seconds), ""})
+		}
+	}
+	return report.WriteTable(cmd.OutOrStdout(), rows, false)
 }
 
 // writeEstimate writes an estimate as a table. searcher is thread or device.

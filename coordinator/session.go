@@ -86,6 +86,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	if cfg.Kernel, err = kernel.Choose(o.kernel); err != nil {
 		return cfg, cli.Usagef("--kernel: %v", err)
 	}
+	cfg.Halves = count.HalvesNamed(o.kernel)
 	if cfg.Store, err = o.data.open(); err != nil {
 		return cfg, err
 	}
@@ -156,7 +157,7 @@ func recounter(app *cli.App) (
 	image, err := count.OwnImage()
 	say := func(problem error) { app.Log.Warn().Err(problem).Msg("the system gives no process") }
 	return func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
-		r := count.Recount{Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper}
+		r := count.Recount{Task: queens.Exported(&task, 1), Kernel: kernel, Deeper: deeper}
 		return r.InChild(ctx, image, say)
 	}, err
 }

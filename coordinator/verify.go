@@ -25,12 +25,13 @@ func verifyCommand(app *cli.App) *cobra.Command {
 	var data dataFlag
 	var share float64
 	var asJSON bool
+	var method string
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
 		Short: "Audit a run's ledger, and count a sample of its tasks again",
 		Long: `Audit the whole ledger of a run: checksums, missing tasks, whether each result searched what this program would
 search, and the total, which is computed in two ways and compared with the published one. Then count a sample of
-the tasks again, each by another kernel than before. A board of up to 16 queens is also counted as a whole, by
+the tasks again, each by another kernel than before, or by another method. A board of up to 16 queens is also counted as a whole, by
 another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount and prints what is verified so far.`,
 		Example: `  coordinator verify n14
   coordinator verify n14-20261120-153012-ab12 --sample 100%`,
@@ -45,6 +46,7 @@ another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount an
 				return fmt.Errorf("%w: follow it with %s, and verify it when it has ended", r.Active, data.command("watch", name))
 			}
 			s := audit.Sample{Share: share, Threads: cli.Cores(), OnProgress: logRecount(app)}
+			s.Other = method == "other"
 			v, err := audit.Verify(cmd.Context(), store.Ledger(name), s)
 			if v.Run == "" {
 				return err
@@ -57,6 +59,7 @@ another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount an
 	}
 	flags := cmd.Flags()
 	shareFlag(flags, &share, "sample", "count this `SHARE` of the tasks again, 0% to 100%, but at least one task")
+	cli.Enum(flags, &method, "method", "same", "count again by the method of the run, or by the other (only after halves)", "same", "other")
 	flags.BoolVar(&asJSON, "json", false, "print the result as a JSON object")
 	data.register(flags)
 	return cmd

@@ -8,6 +8,7 @@ import (
 
 	"nqueens/pkg/cli"
 	"nqueens/pkg/count"
+	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
 )
@@ -18,6 +19,7 @@ type benchReport struct {
 	Total string `json:"total"` // number of solutions
 	// Seconds is the time to split the board and to search it, without the start of the process.
 	Seconds  float64         `json:"seconds"`
+	Method   queens.Method   `json:"method"`   // "prefixes" or "halves"
 	Kernel   string          `json:"kernel"`   // kernel that searched
 	Threads  int             `json:"threads"`  // threads or devices that searched
 	Symmetry queens.Symmetry `json:"symmetry"` // "full", "mirror" or "none"
@@ -25,7 +27,7 @@ type benchReport struct {
 
 func benchCommand() *cobra.Command {
 	var search searchFlags
-	var symmetry string
+	var symmetry, method string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bench N",
@@ -45,14 +47,26 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 				return err
 			}
 			start := time.Now()
-			job := count.Job{N: n, Symmetry: queens.Symmetry(symmetry), Kernel: k, Threads: counters}
+			if queens.Method(method) == queens.Halves { // on the processor
+				if queens.Symmetry(symmetry) != queens.Full {
+					return cli.Usagef("--method %s uses all symmetries: leave out --symmetry %s", queens.Halves, symmetry)
+				}
+				k, counters = kernel.Reference(), search.threads
+			}
+			job := count.Job{
+				Method: queens.Method(method), N: n, Symmetry: queens.Symmetry(symmetry), Kernel: k,
+				Halves: count.HalvesNamed(search.name), Threads: counters,
+			}
 			total, err := count.Run(cmd.Context(), job)
 			if err != nil {
 				return err
 			}
 			r := benchReport{
 				N: n, Total: total.String(), Seconds: time.Since(start).Seconds(),
-				Kernel: job.Kernel.Name, Threads: job.Threads, Symmetry: job.Symmetry,
+				Method: job.Method, Kernel: job.Kernel.Name, Threads: job.Threads, Symmetry: job.Symmetry,
+			}
+			if job.Method == queens.Halves {
+				r.Kernel = count.HalvesPrefix + job.Halves.Name
 			}
 			if queens.Compare(n, nil, total) == queens.Mismatch {
 				return fmt.Errorf("%w: kernel %s counted %d, not the published total", queens.ErrContradiction, r.Kernel, total)
@@ -60,13 +74,14 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 			if asJSON {
 				return report.WriteJSON(cmd.OutOrStdout(), r)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "n=%d total=%s seconds=%.3f kernel=%s threads=%d symmetry=%s\n",
-				r.N, r.Total, r.Seconds, r.Kernel, r.Threads, r.Symmetry)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "n=%d total=%s seconds=%.3f method=%s kernel=%s threads=%d symmetry=%s\n",
+				r.N, r.Total, r.Seconds, r.Method, r.Kernel, r.Threads, r.Symmetry)
 			return err
 		},
 	}
 	flags := cmd.Flags()
 	search.register(cmd)
+	cli.Method(flags, &method, "count by this method")
 	cli.Symmetry(flags, &symmetry, "count with all eight images of a board, with mirror images or with none")
 	flags.BoolVar(&asJSON, "json", false, "print the result as a JSON object")
 	return cmd

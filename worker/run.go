@@ -11,7 +11,9 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/count"
 	"nqueens/pkg/durable"
+	"nqueens/pkg/halves"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
 	"nqueens/pkg/page"
@@ -26,6 +28,7 @@ type runFlags struct {
 	machine string
 	http    string
 	idle    time.Duration
+	memory  uint64 // in bytes, for the method halves; 0 for its default
 }
 
 // runCommand is the command of the program itself: it runs a worker. *app is set before the command
@@ -47,6 +50,7 @@ killed worker has not delivered is counted again.`,
 	cli.ShowExitCodes(cmd, "3", "4")
 	flags := cmd.Flags()
 	o.search.register(cmd)
+	cli.Bytes(flags, &o.memory, "memory", "take at most this `SIZE` of memory for a count by halves, such as 2GB")
 	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine for redundancy (default the boot id of its kernel)")
 	cli.Duration(flags, &o.idle, "idle-exit", "exit after this `TIME` without work, such as 5m; 0 is never")
 	cli.Address(flags, &o.http, "http", "", "serve /metrics and /healthz at `ADDR`, such as "+defaultPage, defaultPage)
@@ -78,6 +82,10 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	}
 	config := worker.Config{
 		Process: process, Host: cli.HostName(o.machine), Version: cli.Version(), IdleExit: o.idle, Log: app.Log,
+		Halves: count.HalvesNamed(o.search.name), Memory: o.memory / uint64(len(parts)),
+	}
+	if err := halves.SelfTest(ctx, config.Halves); err != nil {
+		return err
 	}
 	t := &team{parts: parts, config: config}
 	failed, err := t.test(ctx)

@@ -47,7 +47,8 @@ equals the exported count. Exit 3 says that a count differs.`,
 				defer func() { _ = file.Close() }() // read only: nothing is lost
 				name, in = args[0], file
 			}
-			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), k, counters); err != nil {
+			by := count.Kernels{Prefixes: k, Halves: count.HalvesNamed(search.name)}
+			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), by, counters); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			return nil

@@ -47,7 +47,7 @@ func countRun(t *testing.T, s queens.Symmetry, placed ...queens.Square) *counted
 	c := &counted{index: index, header: ledger.Header{Format: ledger.Format, Run: "n8-a", Manifest: m, Redundancy: 1, Created: at}}
 	var hashes []uint64
 	for _, task := range index.All() {
-		one, err := count.One(t.Context(), kernel.Reference(), &task)
+		one, err := count.One(t.Context(), count.Kernels{Prefixes: kernel.Reference()}, &task)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func TestExport(t *testing.T) {
 			}
 			continue
 		}
-		one, err := count.One(t.Context(), kernel.Reference(), &task)
+		one, err := count.One(t.Context(), count.Kernels{Prefixes: kernel.Reference()}, &task)
 		isBy := line.User == "worker" && line.Machine == "a" && line.Kernel == "generic" && line.Seconds > 0
 		if err != nil || line.Count == nil || *line.Count != one.Count || !isBy {
 			t.Errorf("%+v, of %v, want %d, %v", line, verdict, one.Count, err)

@@ -35,7 +35,7 @@ func Export(ctx context.Context, path string, w io.Writer) error {
 		encoder := json.NewEncoder(&lines)
 		for _, task := range tasks {
 			weight := m.Classes[m.ClassOf(task.ID)].Weight
-			line := queens.ExportedTask{Task: task.ID, Weight: weight, Board: task.Board, Prefixes: task.Prefixes}
+			line := queens.Exported(&task, weight)
 			if c, done := countOf(s, task.ID); done {
 				line.Count, line.User, line.Machine, line.Kernel = &c.Count, c.Machine.User, c.Machine.Name, c.Kernel
 				line.Seconds = math.Round(float64(seconds[task.ID])*1e6) / 1e6

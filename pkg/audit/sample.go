@@ -23,6 +23,8 @@ import (
 type Sample struct {
 	Share   float64 // share of the done tasks, 0 to 1; at least one task is counted if any is done
 	Threads int     // at least 1
+	// Other counts by the other method, in place of another kernel. Only tasks of the method halves can be counted so.
+	Other bool
 	// OnProgress is called when the recount begins and after each task, one call at a time, with the number of tasks that
 	// were counted again and the number of tasks in the sample.
 	OnProgress func(done, of uint64)
@@ -60,7 +62,7 @@ const namedInError = 10    // of these
 // context.Cause(ctx). With any error, recount also returns what was counted until then.
 func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recounts, err error) {
 	m, done := &s.Header().Manifest, s.NumberDone()
-	index, err := split.NewIndex(ctx, m.Classes, queens.MaxTasks)
+	index, err := split.NewIndex(ctx, m.Method, m.Classes, queens.MaxTasks)
 	if err != nil {
 		return found, err
 	}
@@ -69,7 +71,7 @@ func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recount
 	sample.OnProgress(0, of)
 	var mu sync.Mutex // of found
 	work := func(ctx context.Context, task uint64) (struct{}, error) {
-		d, err := countAgain(ctx, s, index, task)
+		d, err := countAgain(ctx, s, index, task, sample.Other)
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
@@ -107,7 +109,9 @@ func draw(s *ledger.State, number uint64) (tasks []uint64) {
 }
 
 // countAgain counts a task again. In the Difference that it returns, the two counts may be equal.
-func countAgain(ctx context.Context, s *ledger.State, index *split.Index, task uint64) (Difference, error) {
+func countAgain(
+	ctx context.Context, s *ledger.State, index *split.Index, task uint64, other bool,
+) (Difference, error) {
 	tasks := index.Range(task, 1)
 	if len(tasks) == 0 {
 		return Difference{}, fmt.Errorf("%w: the split has no task %d", queens.ErrContradiction, task)
@@ -120,7 +124,13 @@ func countAgain(ctx context.Context, s *ledger.State, index *split.Index, task u
 			d.Machines = append(d.Machines, c.Machine.String())
 		}
 	}
-	again, err := count.One(ctx, kernel.Differing(kernels...), &tasks[0])
+	count := func() (queens.TaskCount, error) {
+		if other {
+			return count.ByDepthFirst(ctx, kernel.Available()[0], &tasks[0])
+		}
+		return count.One(ctx, count.Differing(tasks[0].Method(), kernels...), &tasks[0])
+	}
+	again, err := count()
 	d.Recount, d.Kernel = again.Count, again.Kernel
 	return d, err
 }

@@ -12,7 +12,6 @@ import (
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
-	"nqueens/pkg/symmetry"
 )
 
 // Total computes the total of the ledger at path in two ways, which must agree with each other, with the mark of a complete
@@ -66,7 +65,7 @@ func total(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 // checkClasses returns an error unless the manifest has the classes that its symmetry and its placed queens give. The hash of
 // the tasks does not cover the weights of the classes, on which the total depends too.
 func checkClasses(m *queens.Manifest) error {
-	want, err := symmetry.Classes(m.N, m.Symmetry, m.Placed...)
+	want, err := split.Classes(m.Method, m.N, m.Symmetry, m.Placed...)
 	if err != nil {
 		return fmt.Errorf("the manifest of the run: %w", err)
 	}

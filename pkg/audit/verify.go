@@ -25,11 +25,15 @@ type Verification struct {
 	Tasks             uint64            `json:"tasks"`            // all tasks
 	Dropped           int               `json:"dropped"`          // damaged results and marks, which are left out
 	Stopped           bool              `json:"stopped"`          // a signal ended the command early
-	Whole             string            `json:"whole,omitempty"`  // symmetry of a second count of the board, or "mirror-image"
+	Whole             string            `json:"whole,omitempty"`  // symmetry of a second count of the board by prefixes, or "mirror-image"
 	Seconds           float64           `json:"seconds"`          // time that this command took
 	Recounts                            // of the sample
-	*queens.Confirmed                   // by the ledger; nil without a total. This command's recounts are not in it
+	*queens.Confirmed                   // by the ledger, and by recounts with the other method; nil without a total
 }
+
+// ErrOneMethod says that the tasks of a run can be counted by one method only.
+var ErrOneMethod = errors.New("tasks of the method " + string(queens.Prefixes) + " can be counted by no other method: " +
+	"count the board again with --method " + string(queens.Halves) + ", and compare the totals")
 
 // Verify computes the total of the ledger at path, counts a sample of its tasks again, and counts a small board again as a
 // whole. If the run is incomplete or contradicted, Verify still counts the sample, which may show which count is wrong. With
@@ -41,6 +45,9 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 		return Verification{}, err
 	}
 	m := &s.Header().Manifest
+	if sample.Other && m.Method != queens.Halves {
+		return Verification{}, ErrOneMethod
+	}
 	v := Verification{
 		Run: s.Header().Run, N: m.N, Placed: m.Placed, Done: s.NumberDone(), Tasks: m.Tasks, Dropped: len(notes.Dropped),
 	}
@@ -61,6 +68,9 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 	v.Seconds = time.Since(begun).Seconds()
 	if noTotal == nil && (v.Verified || v.Stopped && !errors.Is(err, queens.ErrContradiction)) {
 		c := s.Confirmation(found)
+		if sample.Other {
+			c.Method = v.Recounted - v.Differing
+		}
 		v.Total, v.Confirmed = (*queens.Decimal)(found), &queens.Confirmed{Level: c.Level(), By: c}
 	}
 	return v, err
@@ -69,15 +79,17 @@ func Verify(ctx context.Context, path string, sample Sample) (Verification, erro
 // maxRecountN is the greatest side of a board that is counted again as a whole, which takes seconds.
 const maxRecountN = 16
 
-// recountAll counts a small board again by another symmetry than the run, and returns that symmetry. If queens were placed
+// recountAll counts a small board again by prefixes, by another symmetry than the run, and returns that symmetry. If queens were placed
 // beforehand, it counts the mirror image of the board, and returns "mirror-image". It returns "" for a large board, and with
 // an error, which wraps [queens.ErrContradiction] if the totals differ.
 func recountAll(ctx context.Context, m *queens.Manifest, total *big.Int, threads int) (string, error) {
 	if m.N > maxRecountN {
 		return "", nil
 	}
-	job := count.Job{N: m.N, Symmetry: queens.Mirror, Kernel: kernel.Available()[0], Threads: threads}
-	if m.Symmetry == queens.Mirror {
+	job := count.Job{
+		Method: queens.Prefixes, N: m.N, Symmetry: queens.Mirror, Kernel: kernel.Available()[0], Threads: threads,
+	}
+	if m.Symmetry == queens.Mirror || m.Method == queens.Halves {
 		job.Symmetry = queens.Full
 	}
 	how := string(job.Symmetry)

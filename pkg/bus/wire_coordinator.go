@@ -11,6 +11,7 @@ import (
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
 
+	"nqueens/pkg/halves"
 	"nqueens/pkg/queens"
 )
 
@@ -63,9 +64,15 @@ func EncodedChunkBytes(tasks, prefixes int) int {
 }
 
 func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
-	m := &nqueensv1.Chunk{
-		First: c.First, Ticket: c.Ticket[:], Allow: c.Board.Allow[:c.Board.N], Prefixes: make([]uint32, len(c.Prefixes)),
+	m := &nqueensv1.Chunk{First: c.First, Ticket: c.Ticket[:]}
+	if len(c.Sets) > 0 {
+		m.N, m.FirstSet = uint32(c.Board.N), c.Sets[0].First
+		for _, sets := range c.Sets {
+			m.Sets = append(m.Sets, uint32(sets.Number))
+		}
+		return m
 	}
+	m.Allow, m.Prefixes = c.Board.Allow[:c.Board.N], make([]uint32, len(c.Prefixes))
 	for task, prefixes := range c.Prefixes {
 		m.Prefixes[task] = uint32(len(prefixes))
 		m.Masks = slices.Grow(m.Masks, 3*len(prefixes)*(len(c.Prefixes)-task)) // once, if all tasks have as many prefixes
@@ -95,9 +102,38 @@ func DecodeWorkReply(data []byte) (*queens.WorkReply, error) {
 }
 
 func (d *decoder) chunk(m *nqueensv1.Chunk, c *queens.Chunk) {
+	if c.Ticket = d.ticket(m.GetTicket()); m.GetN() != 0 {
+		d.setsChunk(m, c)
+	} else {
+		d.prefixChunk(m, c)
+	}
+}
+
+// setsChunk reads a chunk of row sets.
+func (d *decoder) setsChunk(m *nqueensv1.Chunk, c *queens.Chunk) {
+	sizes, next := m.GetSets(), m.GetFirstSet()
+	d.check(len(sizes) <= queens.MaxChunkTasks, "a chunk of %d tasks, more than %d", len(sizes), queens.MaxChunkTasks)
+	d.check(m.GetN() <= queens.MaxN, "a board of side %d, more than %d", m.GetN(), queens.MaxN)
+	d.check(len(m.GetAllow())+len(m.GetPrefixes())+len(m.GetMasks()) == 0, "a chunk of row sets with prefixes")
+	if c.Range = d.tasks(m.GetFirst(), uint64(len(sizes))); d.err != nil {
+		return
+	}
+	c.Board, c.Sets = queens.FullBoard(int(m.GetN())), make([]queens.RowSets, len(sizes))
+	for i, size := range sizes {
+		c.Sets[i] = queens.RowSets{First: next, Number: uint64(size)}
+		d.valid(c.Sets[i].Validate())
+		next += uint64(size)
+	}
+	all := halves.Sets(c.Board.N)
+	d.check(next <= all, "row sets up to number %d, of a board with %d", next, all)
+}
+
+// prefixChunk reads a chunk of prefixes.
+func (d *decoder) prefixChunk(m *nqueensv1.Chunk, c *queens.Chunk) {
+	d.check(m.GetFirstSet() == 0 && len(m.GetSets()) == 0, "a chunk of prefixes with row sets")
 	sizes, masks := m.GetPrefixes(), m.GetMasks()
 	d.check(len(sizes) <= queens.MaxChunkTasks, "a chunk of %d tasks, more than %d", len(sizes), queens.MaxChunkTasks)
-	c.Range, c.Ticket, c.Board.N = d.tasks(m.GetFirst(), uint64(len(sizes))), d.ticket(m.GetTicket()), len(m.GetAllow())
+	c.Range, c.Board.N = d.tasks(m.GetFirst(), uint64(len(sizes))), len(m.GetAllow())
 	copy(c.Board.Allow[:], m.GetAllow())
 	if d.valid(c.Board.Validate()); d.err != nil {
 		return

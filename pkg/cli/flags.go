@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net"
 	"os"
 	"slices"
@@ -159,6 +160,11 @@ func Symmetry(flags *pflag.FlagSet, p *string, usage string) {
 	Enum(flags, p, "symmetry", string(queens.Full), usage, string(queens.Full), string(queens.Mirror), string(queens.None))
 }
 
+// Method registers the flag that selects the method of a count.
+func Method(flags *pflag.FlagSet, p *string, usage string) {
+	Enum(flags, p, "method", string(queens.Prefixes), usage, string(queens.Prefixes), string(queens.Halves))
+}
+
 // Int registers a flag whose value is a whole number in a range. Help says the range.
 func Int(flags *pflag.FlagSet, p *int, name string, value, low, high int, usage string) *pflag.Flag {
 	usage = fmt.Sprintf("%s, %d to %d", usage, low, high)
@@ -200,6 +206,24 @@ func Duration(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 			return fmt.Errorf("must be a time such as 90s, 5m, 12h or 30d, not %.80q", text)
 		}
 		*p = time.Duration(int64(d) * times)
+		return nil
+	})
+}
+
+// Bytes registers a flag for a size in bytes, by default 0. The size may have a unit, such as 2GB.
+func Bytes(flags *pflag.FlagSet, p *uint64, name, usage string) {
+	Checked(flags, name, "0", usage, func(text string) error {
+		number, unit := text, uint64(1)
+		for i, suffix := range []string{"kB", "MB", "GB", "TB"} {
+			if before, has := strings.CutSuffix(text, suffix); has {
+				number, unit = before, uint64(math.Pow10(3*(i+1)))
+			}
+		}
+		size, err := strconv.ParseUint(number, 10, 64)
+		if err != nil || size > math.MaxInt64/unit {
+			return fmt.Errorf("must be a size such as 500MB or 2GB, not %.80q", text)
+		}
+		*p = size * unit
 		return nil
 	})
 }

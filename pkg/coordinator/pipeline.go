@@ -84,7 +84,7 @@ func (s *station) check(machine queens.Machine, r *queens.Result) error {
 		s.hashes = append(s.hashes, s.hasher.Hash(&task))
 	}
 	if queens.HashOfRange(s.hashes) != r.Hash {
-		return fmt.Errorf("tasks %v were searched with other prefixes than this run has", r.Counted)
+		return fmt.Errorf("tasks %v are not what was searched: this run has other prefixes or row sets", r.Counted)
 	}
 	return nil
 }
@@ -94,13 +94,7 @@ func (s *station) reply(instance uint64, r *core.Reply) queens.WorkReply {
 	full := queens.WorkReply{Number: r.Number, Instance: instance, Drop: r.Drop, Refused: r.Refused}
 	for _, chunk := range r.Chunks {
 		tasks := s.index.Range(chunk.First, int(chunk.Tasks))
-		prefixes := make([][]queens.Prefix, len(tasks))
-		for i := range tasks {
-			prefixes[i] = tasks[i].Prefixes
-		}
-		full.Chunks = append(full.Chunks, queens.Chunk{
-			Range: chunk, Ticket: s.tickets.of(r.To.Machine, chunk), Board: tasks[0].Board, Prefixes: prefixes,
-		})
+		full.Chunks = append(full.Chunks, queens.ChunkOf(s.tickets.of(r.To.Machine, chunk), tasks))
 	}
 	return full
 }

@@ -33,7 +33,7 @@ func TestEachCountsBatches(t *testing.T) {
 		k := fake.Kernel(t)
 		k.AtOnce = atOnce
 		var counted int
-		err := count.Each(t.Context(), k, 1, new(atomic.Uint64), func(yield func(queens.Task, queens.Task) bool) {
+		err := count.Each(t.Context(), count.Kernels{Prefixes: k}, 1, new(atomic.Uint64), func(yield func(queens.Task, queens.Task) bool) {
 			for i := range n {
 				task := queens.Task{ID: uint64(i), Board: queens.FullBoard(8 + i/50), Prefixes: []queens.Prefix{{Cols: uint32(i)}}}
 				if !yield(task, task) {

@@ -22,7 +22,7 @@ func BenchmarkCount(b *testing.B) {
 		}
 		for _, s := range []queens.Symmetry{queens.None, queens.Mirror, queens.Full} {
 			benchmark(b, k.Name, s, largest, func(n int) uint64 {
-				total, err := count.Run(b.Context(), count.Job{N: n, Symmetry: s, Kernel: k, Threads: 1})
+				total, err := count.Run(b.Context(), count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: k, Threads: 1})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"nqueens/pkg/halves"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 )
@@ -28,9 +29,9 @@ const RecountCommand = "recount-task"
 // Recount says which task a coordinator counts itself, and how. Recounts decide which workers are
 // wrong: see docs/correctness.md.
 type Recount struct {
-	Board    queens.Board    `json:"allow"`
-	Prefixes []queens.Prefix `json:"prefixes"`
-	Kernel   string          `json:"kernel"`
+	Task queens.ExportedTask `json:"task"`
+	// Kernel searches depth-first: for a task of the method halves, the boards of [halves.Recount].
+	Kernel string `json:"kernel"`
 	// Deeper places queens on one more row before the search, which is another way to the count.
 	Deeper bool `json:"deeper"`
 }
@@ -181,31 +182,69 @@ func startThreads() {
 // Run counts the task in this process, on all cores.
 func (r *Recount) Run(ctx context.Context, pulse *atomic.Uint64) (total uint64, err error) {
 	k, err := kernel.Choose(r.Kernel)
-	if err == nil {
-		err = cmp.Or(r.Board.Validate(), queens.ValidatePrefixes(&r.Board, 0, r.Prefixes))
-	}
 	if err != nil {
 		return 0, err
 	}
-	prefixes := r.Prefixes
-	if r.Deeper {
-		prefixes = deeper(&r.Board, prefixes)
+	task, err := r.Task.Search()
+	if err != nil {
+		return 0, err
 	}
 	// One core is left to the coordinator.
-	threads := max(1, min(runtime.GOMAXPROCS(0)-1, len(prefixes)))
+	c := &allCores{kernel: k, threads: max(1, runtime.GOMAXPROCS(0)-1)}
+	if r.Deeper {
+		c.deeper = 1
+	}
+	if task.Method() == queens.Prefixes {
+		return c.Count(ctx, &task.Board, task.Prefixes, pulse)
+	}
+	return halves.Recount(ctx, c, task.Board.N, task.Sets.First, task.Sets.Number, pulse)
+}
+
+// allCores is a [kernel.Counter] that divides each search among several threads.
+type allCores struct {
+	kernel  kernel.Kernel
+	threads int
+	deeper  int // rows by which it extends all prefixes
+}
+
+// prefixesOfThread is how many prefixes each thread should have: their searches differ in time.
+const prefixesOfThread = 16
+
+// Count counts as [kernel.Counter] says, but it allocates.
+func (c *allCores) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (total uint64, err error) {
+	for range c.deeper {
+		prefixes = deeper(b, prefixes)
+	}
+	single := len(prefixes) == 1 // it is divided by its next rows
+	for row := 0; single && row < b.N/2 && len(prefixes) < prefixesOfThread*c.threads; row++ {
+		prefixes = deeper(b, prefixes)
+	}
+	if len(prefixes) == 0 {
+		return 0, nil
+	}
+	threads := min(c.threads, len(prefixes))
+	part := (len(prefixes) + threads - 1) / threads
+	if single {
+		part = 1
+	}
 	parts := func(yield func(int, queens.Task) bool) {
-		for part := range slices.Chunk(prefixes, max(1, (len(prefixes)+threads-1)/threads)) {
-			if !yield(0, queens.Task{Board: r.Board, Prefixes: part}) {
+		for some := range slices.Chunk(prefixes, part) {
+			if !yield(0, queens.Task{Board: *b, Prefixes: some}) {
 				return
 			}
 		}
 	}
-	err = Each(ctx, k, threads, pulse, parts, func(_ int, c queens.TaskCount) error {
+	err = Each(ctx, Kernels{Prefixes: c.kernel}, threads, pulse, parts, func(_ int, c queens.TaskCount) error {
 		total += c.Count
 		return nil
 	})
 	return total, err
 }
+
+// Close has nothing to free.
+func (c *allCores) Close() error { return nil }
 
 // deeper extends the prefixes by a queen on one more row, in every possible way. A prefix of all rows stays as it is.
 func deeper(b *queens.Board, prefixes []queens.Prefix) (below []queens.Prefix) {

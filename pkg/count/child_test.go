@@ -48,7 +48,7 @@ func recountOf(k string, deeper bool) Recount {
 	for column := range 8 {
 		first = append(first, queens.Prefix{}.Place(&board, 1<<column))
 	}
-	return Recount{Board: board, Prefixes: first, Kernel: k, Deeper: deeper}
+	return Recount{Task: queens.ExportedTask{Board: board, Prefixes: first}, Kernel: k, Deeper: deeper}
 }
 
 func ownImage(t *testing.T) *Image {

@@ -30,7 +30,7 @@ func TestTotals(t *testing.T) {
 		for n := 1; n <= last; n++ {
 			known, _ := queens.KnownTotal(n)
 			for _, s := range symmetries {
-				got, err := count.Run(t.Context(), count.Job{N: n, Symmetry: s, Kernel: k, Threads: 2})
+				got, err := count.Run(t.Context(), count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: k, Threads: 2})
 				if err != nil || got.Cmp(known) != 0 {
 					t.Errorf("%s, n=%d %s: %v (error %v), want %v", k.Name, n, s, got, err, known)
 				}
@@ -46,7 +46,7 @@ func TestThreads(t *testing.T) {
 	known, _ := queens.KnownTotal(n)
 	for _, s := range symmetries {
 		for _, threads := range []int{1, 3, 200} {
-			job := count.Job{N: n, Symmetry: s, Kernel: kernel.Available()[0], Threads: threads}
+			job := count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: kernel.Available()[0], Threads: threads}
 			if got, err := count.Run(t.Context(), job); err != nil || got.Cmp(known) != 0 {
 				t.Errorf("%s, %d threads: %v (error %v), want %v", s, threads, got, err, known)
 			}
@@ -64,7 +64,7 @@ func TestEveryPrefixIsCountedOnce(t *testing.T) {
 			return uint64(len(prefixes)), nil
 		}
 		fake := kerneltest.Fake{Count: countPrefixes}
-		job := count.Job{N: n, Symmetry: queens.Mirror, Threads: threads, Kernel: fake.Kernel(t)}
+		job := count.Job{Method: queens.Prefixes, N: n, Symmetry: queens.Mirror, Threads: threads, Kernel: fake.Kernel(t)}
 		got, err := count.Run(t.Context(), job)
 		if err != nil || got.Int64() != 2*prefixes {
 			t.Errorf("%d threads: total %v (error %v), want 2 for each of %d prefixes", threads, got, err, prefixes)
@@ -119,7 +119,7 @@ func TestCanceled(t *testing.T) {
 					}()
 				}
 				start := time.Now()
-				got, err := count.Run(ctx, count.Job{N: 20, Symmetry: queens.Mirror, Kernel: k, Threads: threads})
+				got, err := count.Run(ctx, count.Job{Method: queens.Prefixes, N: 20, Symmetry: queens.Mirror, Kernel: k, Threads: threads})
 				if !errors.Is(err, errStop) || got != nil {
 					t.Errorf("total %v (error %v), want the cause of the end", got, err)
 				}
@@ -136,7 +136,7 @@ func TestCanceledBetweenSearches(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	job := count.Job{N: 17, Symmetry: queens.Mirror, Threads: 2, Kernel: fakeKernel(t, func(context.Context) (uint64, error) {
+	job := count.Job{Method: queens.Prefixes, N: 17, Symmetry: queens.Mirror, Threads: 2, Kernel: fakeKernel(t, func(context.Context) (uint64, error) {
 		cancel(errStop)
 		return 1, nil
 	})}
@@ -150,7 +150,7 @@ func TestCanceledBetweenSearches(t *testing.T) {
 func TestFailedSearch(t *testing.T) {
 	errBroken := errors.New("broken")
 	var calls, running atomic.Int64
-	job := count.Job{N: 17, Symmetry: queens.Mirror, Threads: 4, Kernel: fakeKernel(t, func(ctx context.Context) (uint64, error) {
+	job := count.Job{Method: queens.Prefixes, N: 17, Symmetry: queens.Mirror, Threads: 4, Kernel: fakeKernel(t, func(ctx context.Context) (uint64, error) {
 		running.Add(1)
 		defer running.Add(-1)
 		if calls.Add(1) == 3 {
@@ -184,7 +184,7 @@ func TestInvalidJobs(t *testing.T) {
 		{8, "", 1, "symmetry"},
 		{8, "Mirror", 1, "symmetry"},
 	} {
-		job := count.Job{N: c.n, Symmetry: c.s, Threads: c.threads, Kernel: kernel.Kernel{New: func() (kernel.Counter, error) {
+		job := count.Job{Method: queens.Prefixes, N: c.n, Symmetry: c.s, Threads: c.threads, Kernel: kernel.Kernel{New: func() (kernel.Counter, error) {
 			t.Errorf("%+v: a search begins", c)
 			return nil, errors.New("no counter")
 		}}}

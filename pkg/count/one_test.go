@@ -18,12 +18,12 @@ func TestOneFails(t *testing.T) {
 	fake.CloseError = errClose
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	got, err := count.One(ctx, fake.Kernel(t), new(queens.Task))
+	got, err := count.One(ctx, count.Kernels{Prefixes: fake.Kernel(t)}, new(queens.Task))
 	if !errors.Is(err, cause) || !errors.Is(err, errClose) || got != (queens.TaskCount{}) {
 		t.Errorf("counted %+v, error %v", got, err)
 	}
 	fake.New = func() error { return errNew }
-	_, err = count.One(t.Context(), fake.Kernel(t), new(queens.Task))
+	_, err = count.One(t.Context(), count.Kernels{Prefixes: fake.Kernel(t)}, new(queens.Task))
 	if !errors.Is(err, errNew) || !strings.Contains(err.Error(), "fake") {
 		t.Errorf("error %v, want %v of fake", err, errNew)
 	}

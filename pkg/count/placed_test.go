@@ -68,7 +68,7 @@ func TestPlacedMakeTheTotal(t *testing.T) {
 	for _, k := range kernel.Available() {
 		var sum int64
 		for column := range n {
-			job := count.Job{N: n, Symmetry: queens.None, Placed: []queens.Square{{Row: 0, Column: column}}, Kernel: k, Threads: 2}
+			job := count.Job{Method: queens.Prefixes, N: n, Symmetry: queens.None, Placed: []queens.Square{{Row: 0, Column: column}}, Kernel: k, Threads: 2}
 			got, err := count.Run(t.Context(), job)
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +90,7 @@ func expectPlaced(t *testing.T, n int, solutions [][]int, placed ...queens.Squar
 		}
 	}
 	for _, k := range kernel.Available() {
-		got, err := count.Run(t.Context(), count.Job{N: n, Symmetry: queens.None, Placed: placed, Kernel: k, Threads: 2})
+		got, err := count.Run(t.Context(), count.Job{Method: queens.Prefixes, N: n, Symmetry: queens.None, Placed: placed, Kernel: k, Threads: 2})
 		if err != nil || got.Int64() != want {
 			t.Errorf("%s, n=%d, queens on %v: %v (error %v), want %d", k.Name, n, placed, got, err, want)
 		}

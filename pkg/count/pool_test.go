@@ -34,7 +34,7 @@ func TestEachCountsEveryTaskOnce(t *testing.T) {
 		var seen []int
 		var calls atomic.Int32
 		start := time.Now()
-		err := count.Each(t.Context(), k, threads, new(atomic.Uint64), tasks(n), func(index int, c queens.TaskCount) error {
+		err := count.Each(t.Context(), count.Kernels{Prefixes: k}, threads, new(atomic.Uint64), tasks(n), func(index int, c queens.TaskCount) error {
 			if calls.Add(1) > 1 {
 				t.Error("done is called twice at once")
 			}
@@ -61,7 +61,7 @@ func TestEachEndsWithAnError(t *testing.T) {
 	reason := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	each := func(number int, done func(int, queens.TaskCount) error) error {
-		return count.Each(ctx, fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(number), done)
+		return count.Each(ctx, count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2, new(atomic.Uint64), tasks(number), done)
 	}
 	if err := each(1_000_000, func(int, queens.TaskCount) error { return reason }); !errors.Is(err, reason) {
 		t.Errorf("done fails: error %v, want %v", err, reason)
@@ -76,7 +76,7 @@ func TestEachEndsWithAnError(t *testing.T) {
 
 // count.Each names the kernel in each count.
 func TestEachNamesTheKernel(t *testing.T) {
-	err := count.Each(t.Context(), fakeKernel(t, instantly), 2, new(atomic.Uint64), tasks(10), func(index int, c queens.TaskCount) error {
+	err := count.Each(t.Context(), count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2, new(atomic.Uint64), tasks(10), func(index int, c queens.TaskCount) error {
 		if c.Kernel != "fake" {
 			t.Errorf("task %d was counted by %q, want fake", index, c.Kernel)
 		}
@@ -115,7 +115,7 @@ func TestEachClosesItsCounters(t *testing.T) {
 				return test.search(ctx, cancel)
 			})
 			done := func(int, queens.TaskCount) error { return test.done }
-			err := count.Each(ctx, fake.Kernel(t), threads, new(atomic.Uint64), tasks(100), done)
+			err := count.Each(ctx, count.Kernels{Prefixes: fake.Kernel(t)}, threads, new(atomic.Uint64), tasks(100), done)
 			if !errors.Is(err, test.want) {
 				t.Errorf("error %v, want %v", err, test.want)
 			}
@@ -141,7 +141,7 @@ func TestEachWithoutACounter(t *testing.T) {
 			}
 			return nil
 		}
-		err := count.Each(t.Context(), fake.Kernel(t), 3, new(atomic.Uint64), tasks(1_000_000), nil)
+		err := count.Each(t.Context(), count.Kernels{Prefixes: fake.Kernel(t)}, 3, new(atomic.Uint64), tasks(1_000_000), nil)
 		if !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
 			t.Errorf("no counter %d: error %v, want kernel fake and %v", lacking, err, reason)
 		}
@@ -152,7 +152,7 @@ func TestEachWithoutACounter(t *testing.T) {
 
 	fake := newFake(instantly)
 	fake.CloseError = reason
-	err := count.Each(t.Context(), fake.Kernel(t), 3, new(atomic.Uint64), tasks(10), func(int, queens.TaskCount) error { return nil })
+	err := count.Each(t.Context(), count.Kernels{Prefixes: fake.Kernel(t)}, 3, new(atomic.Uint64), tasks(10), func(int, queens.TaskCount) error { return nil })
 	if !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
 		t.Errorf("Close fails: error %v, want kernel fake and %v", err, reason)
 	}

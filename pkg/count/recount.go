@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
 )
 
@@ -29,7 +28,7 @@ type Recounted struct {
 // as [Each] does. It returns early, with an error, at the first line that is not a task, when ctx ends, or if the input, the
 // output or the kernel fails. If counts differ from the counts in their lines, the error wraps [queens.ErrContradiction] and
 // names the first such task.
-func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Kernel, threads int) error {
+func RecountLines(ctx context.Context, in io.Reader, out io.Writer, by Kernels, threads int) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	// A read from a terminal or a pipe can't be canceled, so nothing waits for this goroutine. It ends after its read, or
@@ -45,7 +44,7 @@ func RecountLines(ctx context.Context, in io.Reader, out io.Writer, k kernel.Ker
 	var wrong int    // counts that differ from the counts in their lines
 	var first string // what differs in the first of them
 	reports := json.NewEncoder(out)
-	err := Each(ctx, k, threads, new(atomic.Uint64), tasks, func(l *queens.ExportedTask, c queens.TaskCount) error {
+	err := Each(ctx, by, threads, new(atomic.Uint64), tasks, func(l *queens.ExportedTask, c queens.TaskCount) error {
 		r := Recounted{Task: l.Task, Count: strconv.FormatUint(c.Count, 10), Seconds: c.Elapsed.Seconds(), Kernel: c.Kernel}
 		if l.Count != nil {
 			r.Agrees = new(c.Count == *l.Count)

@@ -33,7 +33,7 @@ func TestReportsAreInOrder(t *testing.T) {
 			time.Sleep(time.Hour / time.Duration(calls.Add(1)))
 			return 2, nil
 		})
-		if err := count.RecountLines(t.Context(), &in, &out, fake.Kernel(t), 3); err != nil {
+		if err := count.RecountLines(t.Context(), &in, &out, count.Kernels{Prefixes: fake.Kernel(t)}, 3); err != nil {
 			t.Fatal(err)
 		}
 		reports := json.NewDecoder(&out)
@@ -55,7 +55,9 @@ func TestRecountStreams(t *testing.T) {
 		from, to := io.Pipe()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := make(chan error)
-		go func() { ended <- count.RecountLines(ctx, in, to, fakeKernel(t, instantly), threads) }()
+		go func() {
+			ended <- count.RecountLines(ctx, in, to, count.Kernels{Prefixes: fakeKernel(t, instantly)}, threads)
+		}()
 		synctest.Wait() // the first report is not read
 		if limit := 16*threads + 8192/len(in.line); in.given > limit {
 			t.Errorf("%d lines are read while no report is, want at most %d", in.given, limit)
@@ -82,7 +84,9 @@ func TestRecountEndsWithItsContext(t *testing.T) {
 					<-ctx.Done()
 					return 0, context.Cause(ctx)
 				}
-				go func() { ended <- count.RecountLines(ctx, in, io.Discard, fakeKernel(t, search), 2) }()
+				go func() {
+					ended <- count.RecountLines(ctx, in, io.Discard, count.Kernels{Prefixes: fakeKernel(t, search)}, 2)
+				}()
 				if _, err := io.WriteString(typed, line); err != nil {
 					t.Fatal(err)
 				}
@@ -104,7 +108,7 @@ func TestManyMismatches(t *testing.T) {
 	for id := range uint64(1000) {
 		in.WriteString(exported(t, id, &wrong))
 	}
-	err := count.RecountLines(t.Context(), &in, &out, fakeKernel(t, instantly), 2)
+	err := count.RecountLines(t.Context(), &in, &out, count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2)
 	if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), "differ: 1000; task ") || len(err.Error()) > 1000 {
 		t.Errorf("error of %d bytes: %v", len(err.Error()), err)
 	}
@@ -119,7 +123,7 @@ func TestLongLine(t *testing.T) {
 	longNumber := strings.NewReader(`{"task":7` + strings.Repeat("0", 1<<16) + "}")
 	for _, line := range []io.Reader{tooLong, longNumber} {
 		in := io.MultiReader(strings.NewReader(exported(t, 1, nil)), line)
-		err := count.RecountLines(t.Context(), in, io.Discard, fakeKernel(t, instantly), 2)
+		err := count.RecountLines(t.Context(), in, io.Discard, count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2)
 		if err == nil || !strings.Contains(err.Error(), "line 2: ") || len(err.Error()) > 500 {
 			t.Errorf("error %v, want a short one about line 2", err)
 		}

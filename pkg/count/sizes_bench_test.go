@@ -85,7 +85,7 @@ func sampleRegions(b *testing.B, n, sample int) (regions [][2][]queens.Task) {
 	rng := rand.New(rand.NewPCG(18, uint64(n)))
 	for i, plan := range split.PlanSizes(classes) {
 		large := resized(plan, &profiles[i], min(4e9, run/256))
-		index, err := split.NewIndex(b.Context(), []queens.ClassPlan{large}, queens.MaxTasks)
+		index, err := split.NewIndex(b.Context(), queens.Prefixes, []queens.ClassPlan{large}, queens.MaxTasks)
 		if err != nil {
 			b.Fatal(err)
 		}

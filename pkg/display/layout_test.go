@@ -31,7 +31,7 @@ var now = time.Date(2026, 11, 26, 13, 0, 0, 0, time.UTC)
 // underWay returns a snapshot of a run for n = 20 with four workers. One of them is idle.
 func underWay() *queens.Snapshot {
 	s := &queens.Snapshot{
-		Run: "n20-20261120-170938-7274", N: 20, Symmetry: queens.Full, State: queens.Running,
+		Run: "n20-20261120-170938-7274", N: 20, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running,
 		Done: 104, Tasks: 308, WorkDone: 0.264, Solutions: (*queens.Decimal)(big.NewInt(4130085116)), Checks: new(queens.Checks),
 		Elapsed: lasting(20 * time.Second), TimeToGo: &queens.TimeToGo{Least: lasting(48 * time.Second), Most: lasting(65 * time.Second)},
 		Live: &queens.Live{Rate: 206435540, Machines: 4, Workers: 4, Threads: 20, IdleThreads: 1}, At: now,
@@ -88,7 +88,7 @@ func crowd(workers int) *queens.Snapshot {
 func TestLayoutMatchesGoldenFiles(t *testing.T) {
 	usual := []int{60, 80, 120}
 	beginning := &queens.Snapshot{
-		Run: "n27-20261120-170938-7274", N: 27, Symmetry: queens.Full, State: queens.Running, Tasks: 12345678,
+		Run: "n27-20261120-170938-7274", N: 27, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, Tasks: 12345678,
 		Solutions: (*queens.Decimal)(new(big.Int)), Live: new(queens.Live), At: now,
 		Waits: &queens.Wait{Reason: queens.NoWorkers, Since: now.Add(-time.Minute), Help: "worker --join /a/join.token"},
 	}

@@ -137,7 +137,7 @@ func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (pe
 	var all []observation
 	var seconds, nodes float64
 	runs := s.runs(time.Now().Add(budget), uint64(minRuns*threads))
-	err = count.Each(ctx, k, threads, new(atomic.Uint64), runs, func(number uint64, counted queens.TaskCount) error {
+	err = count.Each(ctx, count.Kernels{Prefixes: k}, threads, new(atomic.Uint64), runs, func(number uint64, counted queens.TaskCount) error {
 		c, prefixes := s.run(number)
 		o := observation{seconds: counted.Elapsed.Seconds(), stands: c.profile[c.plan.Depth] / float64(len(prefixes)) / c.share}
 		o.nodes = c.estimateNodes(prefixes, rand.NewPCG(1, number))
@@ -178,7 +178,7 @@ func (s *sampler) measureDevices(
 			nodes += c.estimateNodes(prefixes, rand.NewPCG(1, number))
 			return nil
 		}
-		err := count.Each(ctx, k, devices, new(atomic.Uint64), runs, add)
+		err := count.Each(ctx, count.Kernels{Prefixes: k}, devices, new(atomic.Uint64), runs, add)
 		if err != nil || nodes == 0 {
 			return 0, 0, err
 		}

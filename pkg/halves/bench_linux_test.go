@@ -1,4 +1,4 @@
-package halves
+package halves_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nqueens/pkg/halves"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
@@ -24,9 +25,9 @@ import (
 // published total. Each has its standard error in percent. The sample of n = 24 takes minutes.
 func BenchmarkMethods(b *testing.B) {
 	for _, sample := range []struct{ n, sets, tasks int }{{20, 400, 20}, {22, 400, 4}, {24, 40, 0}} {
-		for _, k := range Available() {
+		for _, k := range halves.Available() {
 			tasks := sample.tasks
-			if k.Name == generic.Name {
+			if k.Name == "generic" {
 				tasks = 0 // would take many minutes
 			}
 			b.Run(fmt.Sprintf("n=%d/kernel=%s", sample.n, k.Name), func(b *testing.B) {
@@ -37,10 +38,13 @@ func BenchmarkMethods(b *testing.B) {
 }
 
 // compare counts row sets and tasks of the board of side n with the kernels of the name of k.
-func compare(b *testing.B, k Kernel, n, sets, tasks int) {
+func compare(b *testing.B, k halves.Kernel, n, sets, tasks int) {
 	runtime.LockOSThread() // because of processorTime
 	defer runtime.UnlockOSThread()
-	c := newCounter(b, n, k, false)
+	c, err := halves.NewCounter(halves.Config{N: n, Kernel: k})
+	if err != nil {
+		b.Fatal(err)
+	}
 	var index *split.Index
 	if tasks > 0 {
 		index = planned(b, n)
@@ -66,7 +70,7 @@ func compare(b *testing.B, k Kernel, n, sets, tasks int) {
 				}))
 			}
 		}
-		report(b, "halves", n, Sets(n), setTimes)
+		report(b, "halves", n, halves.Sets(n), setTimes)
 		if tasks > 0 {
 			report(b, "prefixes", n, index.Tasks(), taskTimes)
 		}

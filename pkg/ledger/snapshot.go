@@ -41,7 +41,7 @@ func (h *Header) Snapshot(last *Mark) queens.Snapshot {
 func (h *Header) snapshot() queens.Snapshot {
 	m := &h.Manifest
 	return queens.Snapshot{
-		Run: h.Run, N: m.N, Symmetry: m.Symmetry, Placed: m.Placed, Tasks: m.Tasks,
+		Run: h.Run, N: m.N, Method: m.Method, Symmetry: m.Symmetry, Placed: m.Placed, Tasks: m.Tasks,
 		Redundancy: h.Redundancy, SpotCheck: h.SpotCheck,
 	}
 }

@@ -24,7 +24,7 @@ var measured = time.Date(2026, 11, 26, 13, 0, 0, 0, time.UTC)
 // running returns a snapshot of a run that has not ended.
 func running() queens.Snapshot {
 	return queens.Snapshot{
-		Run: "n20-aa", N: 20, Symmetry: queens.Full, State: queens.Running, At: measured, Done: 104, Tasks: 308, WorkDone: 0.4264,
+		Run: "n20-aa", N: 20, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, At: measured, Done: 104, Tasks: 308, WorkDone: 0.4264,
 		Solutions: (*queens.Decimal)(big.NewInt(16130085116)), Elapsed: seconds(282), Redundancy: 1, SpotCheck: 0.01,
 		TimeToGo: &queens.TimeToGo{Least: seconds(1448), Most: seconds(1765)}, Remaining: &queens.Remaining{ThreadSeconds: 33000},
 		Live: &queens.Live{

@@ -16,9 +16,11 @@ const MaxTasks = 100_000_000
 // the same tasks, on any machine.
 type Manifest struct {
 	// SplitVersion is the version of the rules that split the count.
-	SplitVersion int      `json:"splitter"`
-	N            int      `json:"n"`
-	Symmetry     Symmetry `json:"symmetry"`
+	SplitVersion int    `json:"splitter"`
+	Method       Method `json:"method"`
+	N            int    `json:"n"`
+	// Symmetry must be Full by the method halves, which uses all symmetries.
+	Symmetry Symmetry `json:"symmetry"`
 	// Placed are the queens placed beforehand, sorted by row. If there are any, Symmetry must be None.
 	Placed []Square `json:"placed,omitempty"`
 	// Tasks is the number of tasks; their ids are 0..Tasks-1.
@@ -31,9 +33,9 @@ type Manifest struct {
 // ClassPlan is a class and how it is split.
 type ClassPlan struct {
 	Class
-	// Depth is the number of rows in the class's prefixes.
+	// Depth is the number of rows in the class's prefixes; 0 by the method halves.
 	Depth int `json:"depth"`
-	// Batch is the number of prefixes in a task; the class's last task may have fewer.
+	// Batch is the number of prefixes or row sets in a task; the class's last task may have fewer.
 	Batch int `json:"batch"`
 	// First is the id of the class's first task. A class without prefixes has no tasks,
 	// and the same First as the next class.
@@ -84,7 +86,7 @@ func (m *Manifest) Validate() error {
 	if err := ValidateN(m.N); err != nil {
 		return err
 	}
-	if err := cmp.Or(m.Symmetry.Validate(), m.validatePlaced()); err != nil {
+	if err := cmp.Or(m.Method.Validate(), m.Symmetry.Validate(), m.validatePlaced(), m.validateHalves()); err != nil {
 		return fmt.Errorf("the manifest: %w", err)
 	}
 	if len(m.Classes) == 0 && m.Tasks > 0 {
@@ -113,14 +115,35 @@ func (p *ClassPlan) validate(m *Manifest) error {
 	case p.Weight == 0:
 		return fmt.Errorf("it has no weight: the run was split by rules of version %d, which this program does not know: "+
 			"use the version of nqueens that started the run", m.SplitVersion)
-	case p.Depth < 1 || p.Depth > m.N:
+	case m.Method == Prefixes && (p.Depth < 1 || p.Depth > m.N):
 		return fmt.Errorf("prefixes of %d rows, not 1 to %d", p.Depth, m.N)
-	case p.Batch < 1 || p.Batch > MaxBatch:
+	case m.Method == Prefixes && (p.Batch < 1 || p.Batch > MaxBatch):
 		return fmt.Errorf("%d prefixes a task, not 1 to %d", p.Batch, MaxBatch)
+	case m.Method == Halves && p.Depth != 0:
+		return fmt.Errorf("prefixes of %d rows: the method %s has none", p.Depth, Halves)
+	case m.Method == Halves && (p.Batch < 1 || p.Batch > MaxRowSets):
+		return fmt.Errorf("%d row sets a task, not 1 to %d", p.Batch, MaxRowSets)
+	case m.Method == Halves && p.Class != Class{Weight: 1, Board: FullBoard(m.N)}:
+		return fmt.Errorf("by the method %s it must be the full board, of weight 1", Halves)
 	case p.First > m.Tasks:
 		return fmt.Errorf("it begins with task %d of %d", p.First, m.Tasks)
 	}
 	return cmp.Or(ValidateWeight(p.Weight), p.Board.Validate())
+}
+
+// validateHalves returns an error if a count by the method halves has what only prefixes have.
+func (m *Manifest) validateHalves() error {
+	switch {
+	case m.Method != Halves:
+		return nil
+	case m.Symmetry != Full:
+		return fmt.Errorf("the method %s and symmetry %q, not %s", Halves, m.Symmetry, Full)
+	case len(m.Placed) > 0:
+		return fmt.Errorf("the method %s and queens placed beforehand", Halves)
+	case len(m.Classes) > 1:
+		return fmt.Errorf("the method %s and %d classes, not 1", Halves, len(m.Classes))
+	}
+	return nil
 }
 
 func (m *Manifest) validatePlaced() error {

@@ -11,7 +11,7 @@ import (
 )
 
 // sampleManifest is a stored manifest with every field except "placed".
-const sampleManifest = `{"splitter":2,"n":4,"symmetry":"mirror","tasks":5,` +
+const sampleManifest = `{"splitter":2,"method":"prefixes","n":4,"symmetry":"mirror","tasks":5,` +
 	`"hash":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",` +
 	`"classes":[{"weight":4,"allow":[3,15,15,15],"depth":2,"batch":1,"first":0},` +
 	`{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":16384,"first":3}]}`
@@ -22,7 +22,7 @@ func TestManifestIsPinned(t *testing.T) {
 	if err := json.Unmarshal([]byte(sampleManifest), &m); err != nil {
 		t.Fatal(err)
 	}
-	want := queens.Manifest{SplitVersion: 2, N: 4, Symmetry: queens.Mirror, Tasks: 5}
+	want := queens.Manifest{SplitVersion: 2, Method: queens.Prefixes, N: 4, Symmetry: queens.Mirror, Tasks: 5}
 	for i := range want.Hash {
 		want.Hash[i] = byte(i)
 	}
@@ -38,6 +38,36 @@ func TestManifestIsPinned(t *testing.T) {
 	if kept, err := json.Marshal(want); string(kept) != sampleManifest || err != nil {
 		t.Errorf("it is kept as\n%s (error %v), want\n%s", kept, err, sampleManifest)
 	}
+}
+
+// sampleHalves is a stored manifest of a count by the method halves.
+const sampleHalves = `{"splitter":5,"method":"halves","n":4,"symmetry":"full","tasks":2,` +
+	`"hash":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",` +
+	`"classes":[{"weight":1,"allow":[15,15,15,15],"depth":0,"batch":3,"first":0}]}`
+
+// A manifest of the method halves has one class, the full board, of weight 1, and nothing that only
+// prefixes have.
+func TestManifestOfHalves(t *testing.T) {
+	with := func(before, after string) error {
+		if !strings.Contains(sampleHalves, before) {
+			t.Fatalf("%s is not in %s", before, sampleHalves)
+		}
+		return json.Unmarshal([]byte(strings.Replace(sampleHalves, before, after, 1)), new(queens.Manifest))
+	}
+	checkAll(t, []validity{
+		{"plain", with(`"n":4`, `"n":4`), ""},
+		{"no method", with(`"method":"halves",`, ``), "no method"},
+		{"another method", with(`"halves"`, `"\u001b[2J"`), "no method"},
+		{"prefixes", with(`"halves"`, `"prefixes"`), "prefixes of 0 rows"},
+		{"another symmetry", with(`"full"`, `"mirror"`), "symmetry"},
+		{"a placed queen", with(`"full"`, `"none","placed":[[0,2]]`), "symmetry"},
+		{"two classes", with(`"first":0}`, `"first":0},{"weight":1,"allow":[15,15,15,15],"depth":0,"batch":3,"first":2}`), "2 classes"},
+		{"a weight of 2", with(`"weight":1`, `"weight":2`), "of weight 1"},
+		{"a square less", with(`[15,15,15,15]`, `[7,15,15,15]`), "the full board"},
+		{"a depth", with(`"depth":0`, `"depth":2`), "prefixes of 2 rows"},
+		{"no row set a task", with(`"batch":3`, `"batch":0`), "0 row sets"},
+		{"too many row sets a task", with(`"batch":3`, `"batch":16385`), "16385 row sets"},
+	})
 }
 
 // Encoding and decoding does not change a manifest.
@@ -113,6 +143,7 @@ func manyRows(n int) string {
 // decoded.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(sampleManifest))
+	f.Add([]byte(sampleHalves))
 	f.Add([]byte(manyRows(33)))
 	f.Add([]byte(strings.Replace(sampleManifest, `"mirror"`, `"none","placed":[[0,2],[3,1]]`, 1)))
 	f.Add([]byte(strings.Replace(sampleManifest, `"tasks"`, `"placed":[],"tasks"`, 1)))
@@ -138,7 +169,7 @@ func FuzzManifest(f *testing.F) {
 // randomManifest returns a valid manifest, though not one that package split makes.
 func randomManifest(rng *rand.Rand) queens.Manifest {
 	n := 1 + rng.IntN(queens.MaxN)
-	m := queens.Manifest{SplitVersion: rng.IntN(3), N: n, Symmetry: queens.Full}
+	m := queens.Manifest{SplitVersion: rng.IntN(3), Method: queens.Prefixes, N: n, Symmetry: queens.Full}
 	for range 1 + rng.IntN(8) {
 		m.Classes = append(m.Classes, queens.ClassPlan{
 			Class: queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), Weight: 1 << rng.IntN(4)},

@@ -19,7 +19,35 @@ type Chunk struct {
 	Range
 	Ticket   Ticket
 	Board    Board
-	Prefixes [][]Prefix // of each task
+	Prefixes [][]Prefix // of each task, by the method prefixes
+	Sets     []RowSets  // of each task, by the method halves
+}
+
+// ChunkOf returns the chunk of consecutive tasks of one class, at least one.
+func ChunkOf(ticket Ticket, tasks []Task) Chunk {
+	c := Chunk{
+		Range:  Range{First: tasks[0].ID, Tasks: uint64(len(tasks))},
+		Ticket: ticket, Board: tasks[0].Board,
+	}
+	for i := range tasks {
+		if tasks[i].Method() == Halves {
+			c.Sets = append(c.Sets, tasks[i].Sets)
+		} else {
+			c.Prefixes = append(c.Prefixes, tasks[i].Prefixes)
+		}
+	}
+	return c
+}
+
+// Task returns a task of the chunk, given its index from 0.
+func (c *Chunk) Task(i int) Task {
+	t := Task{ID: c.First + uint64(i), Board: c.Board}
+	if len(c.Sets) > 0 {
+		t.Sets = c.Sets[i]
+	} else {
+		t.Prefixes = c.Prefixes[i]
+	}
+	return t
 }
 
 // Held is a chunk in the list of a work request. The worker searches it, will search it, or has counted it and has no

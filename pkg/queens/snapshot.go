@@ -14,6 +14,7 @@ import (
 type Snapshot struct {
 	Run      string    `json:"run"`              // name of the run
 	N        int       `json:"n"`                // side of the board
+	Method   Method    `json:"method"`           // "prefixes" or "halves"
 	Symmetry Symmetry  `json:"symmetry"`         // "full", "mirror" or "none"
 	Placed   []Square  `json:"placed,omitempty"` // squares of the queens placed beforehand, each [row,column]
 	State    State     `json:"state"`            // see [State]
@@ -131,7 +132,7 @@ type Level string
 // The levels, from the strongest to the weakest.
 const (
 	Published   Level = "published" // it is the published total
-	Redundant   Level = "redundant" // for every task two witnesses agree or there is a verdict
+	Redundant   Level = "redundant" // for every task two witnesses or two methods agree, or there is a verdict
 	Sampled     Level = "sampled"   // some tasks have an equal second count or a verdict: a rare wrong count may be unseen
 	Unconfirmed Level = "none"      // nothing confirms it
 )
@@ -147,6 +148,8 @@ type Confirmation struct {
 	Witnesses  int    `json:"witnesses"`  // invited users, or else machines, whose counts are in the total
 	Proven     int    `json:"proven"`     // witnesses whose names the server has proven; others are names that were claimed
 	Banned     int    `json:"banned"`     // machines whose counts are void
+	// Method is the number of tasks that verify --method other has counted again, with the same result, by another algorithm.
+	Method uint64 `json:"other_method,omitempty"`
 }
 
 // Level returns the strongest level that holds.
@@ -154,9 +157,9 @@ func (c *Confirmation) Level() Level {
 	switch {
 	case c.Published:
 		return Published
-	case c.Tasks > 0 && c.Checked == c.Tasks:
+	case c.Tasks > 0 && max(c.Checked, c.Method) == c.Tasks:
 		return Redundant
-	case c.Checked > 0:
+	case c.Checked > 0 || c.Method > 0:
 		return Sampled
 	}
 	return Unconfirmed
@@ -200,8 +203,8 @@ func (s *Snapshot) Known() Comparison { return Compare(s.N, s.Placed, (*big.Int)
 
 // Validate returns the first thing that is wrong with a snapshot. Snapshots from outside need it.
 func (s *Snapshot) Validate() error {
-	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.Symmetry.Validate(), s.State.Validate(), ValidatePlaced(s.N, s.Placed),
-		s.validateTexts(), s.validateNumbers(), s.validateLive(), s.validateTotal())
+	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.Method.Validate(), s.Symmetry.Validate(), s.State.Validate(),
+		ValidatePlaced(s.N, s.Placed), s.validateTexts(), s.validateNumbers(), s.validateLive(), s.validateTotal())
 	for i := 0; err == nil && i < len(s.WorkerList); i++ {
 		err = s.WorkerList[i].validate()
 	}

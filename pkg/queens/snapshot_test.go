@@ -21,7 +21,7 @@ func TestSnapshotValidate(t *testing.T) {
 	// snapshot changes a valid snapshot, and returns the error of Validate.
 	snapshot := func(change func(s *queens.Snapshot)) error {
 		s := &queens.Snapshot{
-			Run: "n8-a", N: 8, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
+			Run: "n8-a", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
 			WorkerList: []queens.Worker{{Machine: testkit.Machine("m"), Process: "p"}, {Machine: testkit.Machine("m"), Process: "q", Rate: 1e100, Threads: 4}},
 			Checks:     &queens.Checks{Banned: []queens.Ban{{Machine: testkit.Machine("a")}, {Machine: testkit.Machine("b")}}}, Live: new(queens.Live),
 		}
@@ -139,7 +139,7 @@ func TestDisclaim(t *testing.T) {
 		{"placed", queens.Snapshot{N: 8, Done: 9, Solutions: decimal(93), Placed: []queens.Square{{Row: 0, Column: 3}}}, true},
 	} {
 		s := c.s
-		s.Run, s.Symmetry, s.Tasks, s.State = "n8-a", queens.None, 9, cmp.Or(s.State, queens.Running)
+		s.Run, s.Method, s.Symmetry, s.Tasks, s.State = "n8-a", queens.Prefixes, queens.None, 9, cmp.Or(s.State, queens.Running)
 		if s.Disclaim(); (s.Solutions != nil) != c.shown || (s.NoTotal() == "") != c.shown || s.Validate() != nil {
 			t.Errorf("%s: %v %q, %v", c.about, s.Solutions, s.NoTotal(), s.Validate())
 		}

@@ -55,8 +55,11 @@ func ConfirmedBy(c *queens.Confirmed) string {
 	case queens.Published:
 		return "it is the published total, OEIS A000170"
 	case queens.Redundant:
-		if by.Verdicts == by.Tasks {
+		switch {
+		case by.Verdicts == by.Tasks:
 			return "recounts decided every task"
+		case by.Checked < by.Tasks:
+			return "another method gives the same count for every task"
 		}
 		text := fmt.Sprintf("%s agree on every task", witnesses(by))
 		if by.Verdicts > 0 {
@@ -64,6 +67,10 @@ func ConfirmedBy(c *queens.Confirmed) string {
 		}
 		return text
 	case queens.Sampled:
+		if by.Method > by.Checked {
+			return fmt.Sprintf("another method gives the same count for %s of %s; a rare wrong count may be unseen",
+				humanize.Int(by.Method), humanize.Plural(by.Tasks, "task"))
+		}
 		return fmt.Sprintf("%s of %s have a second count; a rare wrong count may be unseen",
 			humanize.Int(by.Checked), humanize.Plural(by.Tasks, "task"))
 	case queens.Unconfirmed:

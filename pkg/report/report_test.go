@@ -26,7 +26,7 @@ func decimal(x int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(x)) 
 // underWay returns a snapshot of a run that has not ended.
 func underWay() *queens.Snapshot {
 	return &queens.Snapshot{
-		Run: "n18-aa", N: 18, Symmetry: queens.Full, State: queens.Running, Done: 131, Tasks: 748, WorkDone: 0.21,
+		Run: "n18-aa", N: 18, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, Done: 131, Tasks: 748, WorkDone: 0.21,
 		Solutions: decimal(140_000_000), Elapsed: seconds(12.3456), Checks: new(queens.Checks),
 		TimeToGo: &queens.TimeToGo{Least: seconds(80), Most: seconds(118)},
 		Live:     &queens.Live{Rate: 98e6, Machines: 2, Workers: 4, Threads: 8},
@@ -37,7 +37,7 @@ func underWay() *queens.Snapshot {
 func complete(total int64, c queens.Confirmation) *queens.Snapshot {
 	c.Tasks, c.Published = 16, total == 92
 	s := &queens.Snapshot{
-		Run: "n8-aa", N: 8, Symmetry: queens.Full, Done: 16, Tasks: 16, WorkDone: 1, Solutions: decimal(total),
+		Run: "n8-aa", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, Done: 16, Tasks: 16, WorkDone: 1, Solutions: decimal(total),
 		Elapsed: seconds(252), Checks: new(queens.Checks),
 	}
 	s.SetTotal(big.NewInt(total), c)
@@ -50,8 +50,8 @@ func TestResultJSON(t *testing.T) {
 		unique *big.Int
 		want   string
 	}{
-		{nil, "confirmed,confirmed_by,known,n,run,seconds,symmetry,tasks,total,workers"},
-		{big.NewInt(12), "confirmed,confirmed_by,known,n,run,seconds,symmetry,tasks,total,unique,workers"},
+		{nil, "confirmed,confirmed_by,known,method,n,run,seconds,symmetry,tasks,total,workers"},
+		{big.NewInt(12), "confirmed,confirmed_by,known,method,n,run,seconds,symmetry,tasks,total,unique,workers"},
 	} {
 		var b bytes.Buffer
 		r := report.NewResult(complete(92, queens.Confirmation{Machines: 2, Checked: 3}), c.unique, 1234567*time.Microsecond, 3)
@@ -98,7 +98,7 @@ func TestResultText(t *testing.T) {
 		{"running, JSON", underWay(), nil, true, ""},
 		{"contradicted", contradicted, nil, false, ""},
 		{"contradicted, JSON", contradicted, nil, true,
-			`{"n":8,"total":null,"known":"none","run":"n8-aa","symmetry":"full","tasks":16,"seconds":1,"workers":2}` + "\n"},
+			`{"n":8,"total":null,"known":"none","run":"n8-aa","method":"prefixes","symmetry":"full","tasks":16,"seconds":1,"workers":2}` + "\n"},
 	} {
 		var b bytes.Buffer
 		if err := report.NewResult(c.s, c.unique, time.Second, 2).Write(&b, c.json); err != nil || b.String() != c.want {

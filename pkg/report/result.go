@@ -21,6 +21,7 @@ type Result struct {
 	Known             queens.Comparison `json:"known"`            // with the published total: "match", "mismatch" or "none"
 	Unique            *queens.Decimal   `json:"unique,omitempty"` // number of fundamental solutions, with --unique
 	Run               string            `json:"run"`              // name of the run
+	Method            queens.Method     `json:"method"`           // "prefixes" or "halves"
 	Symmetry          queens.Symmetry   `json:"symmetry"`         // "full", "mirror" or "none"
 	Placed            []queens.Square   `json:"placed,omitempty"` // squares of the queens placed beforehand, each [row,column]
 	Tasks             uint64            `json:"tasks"`            // tasks of the run
@@ -36,7 +37,7 @@ type Result struct {
 func NewResult(last *queens.Snapshot, unique *big.Int, took time.Duration, workers int) *Result {
 	return &Result{
 		N: last.N, Total: last.Total, Known: last.Known(), Unique: (*queens.Decimal)(unique), Run: last.Run,
-		Symmetry: last.Symmetry, Placed: last.Placed, Tasks: last.Tasks, Seconds: math.Round(took.Seconds()*1e3) / 1e3,
+		Method: last.Method, Symmetry: last.Symmetry, Placed: last.Placed, Tasks: last.Tasks, Seconds: math.Round(took.Seconds()*1e3) / 1e3,
 		Workers: workers, Confirmed: last.Confirmed, Last: last,
 	}
 }
@@ -91,6 +92,9 @@ func (r *Result) Summary(earlier uint64) [][]string {
 func (r *Result) board() string {
 	if len(r.Placed) > 0 {
 		return fmt.Sprintf("n = %d, with queens placed on %s", r.N, humanize.Squares(r.Placed))
+	}
+	if r.Method == queens.Halves {
+		return fmt.Sprintf("n = %d, by the method %s", r.N, r.Method)
 	}
 	return fmt.Sprintf("n = %d", r.N)
 }

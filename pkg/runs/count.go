@@ -15,6 +15,7 @@ import (
 
 // Count is what a person asks the program to count, and how. Two runs with the same Count are interchangeable.
 type Count struct {
+	Method     queens.Method // empty for any: the total is the same
 	N          int
 	Placed     []queens.Square // sorted by row
 	Symmetry   queens.Symmetry
@@ -25,11 +26,12 @@ type Count struct {
 // CountOf returns the Count of a run.
 func CountOf(h *ledger.Header) Count {
 	m := &h.Manifest
-	return Count{m.N, m.Placed, m.Symmetry, h.Depth, h.Redundancy}
+	return Count{m.Method, m.N, m.Placed, m.Symmetry, h.Depth, h.Redundancy}
 }
 
-func (c *Count) equals(d *Count) bool {
-	return c.N == d.N && slices.Equal(c.Placed, d.Placed) && c.Symmetry == d.Symmetry &&
+// describes reports whether a run with the Count d counts what c asks for.
+func (c *Count) describes(d *Count) bool {
+	return (c.Method == "" || c.Method == d.Method) && c.N == d.N && slices.Equal(c.Placed, d.Placed) && c.Symmetry == d.Symmetry &&
 		c.Depth == d.Depth && c.Redundancy == d.Redundancy
 }
 
@@ -49,7 +51,7 @@ func (s *Store) Of(c Count) (*Run, error) {
 		case errors.Is(r.Err, ledger.ErrFormat):
 		case r.Err != nil && strings.HasPrefix(r.Name, fmt.Sprintf("n%d-", c.N)):
 			blocked = errors.Join(blocked, fmt.Errorf("run %s %w: %w", r.Name, ErrUnreadable, r.Err))
-		case r.Err != nil || !c.equals(new(CountOf(r.Header))):
+		case r.Err != nil || !c.describes(new(CountOf(r.Header))):
 		case r.IsUnfinished():
 			return r, nil
 		case r.State == queens.Complete && complete == nil:

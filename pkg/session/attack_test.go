@@ -45,7 +45,7 @@ func newAttacked(t *testing.T) *attacked {
 	a := &attacked{place: newPlace(t), ended: make(chan ending, 1)}
 	a.Listen, a.Threads = "127.0.0.1:0", 0
 	a.Recount = func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
-		r := count.Recount{Board: task.Board, Prefixes: task.Prefixes, Kernel: kernel, Deeper: deeper}
+		r := count.Recount{Task: queens.Exported(&task, 1), Kernel: kernel, Deeper: deeper}
 		return r.Run(ctx, new(atomic.Uint64))
 	}
 	started := make(chan string, 1)

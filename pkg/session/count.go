@@ -32,7 +32,7 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	}
 	s.run.Publish(s.server.url, s.cfg.Flags)
 	m := &s.state.Header().Manifest
-	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("symmetry", string(m.Symmetry)).Uint64("tasks", m.Tasks).
+	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("method", string(m.Method)).Str("symmetry", string(m.Symmetry)).Uint64("tasks", m.Tasks).
 		Uint64("done", s.earlier).Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).
 		Str("server", s.server.name).Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
 	if s.server.join != "" {
@@ -167,6 +167,7 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 	err := worker.New(worker.Config{
 		Process: worker.NewProcess(queens.Machine{User: queens.CoordinatorUser, Name: s.cfg.Machine}), Host: s.cfg.Host,
 		Version: s.cfg.Version, Kernel: s.cfg.Kernel, Threads: s.cfg.Threads, AtOnce: true,
+		Halves: s.cfg.Halves, Memory: s.cfg.Memory,
 		SelfTest: func(context.Context) error { return nil },    // the caller has waited for it
 		Log:      s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // warnings only: the coordinator logs what the worker does
 	}, transport{s.coordinator.Local(), listens}).Run(ctx)

@@ -4,6 +4,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator"
+	"nqueens/pkg/count"
+	"nqueens/pkg/halves"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
@@ -33,6 +36,8 @@ type Config struct {
 	Store   *runs.Store
 	Threads int           // of the worker in this process; 0 if there is no worker
 	Kernel  kernel.Kernel // of that worker
+	Halves  halves.Kernel // of that worker by the method halves; the zero value is the default of this machine
+	Memory  uint64        // in bytes, for the method halves in that worker; 0 stands for [halves.Memory] on each thread
 	Version string        // of this program
 	Machine string        // name of this machine
 	Host    string        // name of this host, for people
@@ -57,7 +62,8 @@ type Config struct {
 
 // Job is what to count.
 type Job struct {
-	N          int // side of the board, 1 to [queens.MaxN]
+	Method     queens.Method // empty for that of a run of the same count, or else the fastest
+	N          int           // side of the board, 1 to [queens.MaxN]
 	Symmetry   queens.Symmetry
 	Placed     []queens.Square // queens placed beforehand, sorted; they need [queens.None]
 	Depth      int             // rows of all prefixes, with one prefix in each task; 0 for tasks of a good size
@@ -91,7 +97,7 @@ type Session struct {
 func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	if !job.New {
 		r, err := cfg.Store.Of(runs.Count{
-			N: job.N, Symmetry: job.Symmetry, Placed: job.Placed, Depth: job.Depth, Redundancy: job.Redundancy,
+			Method: job.Method, N: job.N, Symmetry: job.Symmetry, Placed: job.Placed, Depth: job.Depth, Redundancy: job.Redundancy,
 		})
 		if err != nil {
 			return nil, err
@@ -107,15 +113,13 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	tested := cfg.selfTest(ctx)
 	planning := time.AfterFunc(slowAfter, func() { cfg.Log.Info().Int("n", job.N).Msg("splitting the board into tasks") })
 	defer planning.Stop()
-	classes, err := symmetry.Classes(job.N, job.Symmetry, job.Placed...)
+	what := queens.Manifest{
+		Method: cmp.Or(job.Method, job.fastest(cfg.Kernel.Name)), N: job.N, Symmetry: job.Symmetry, Placed: job.Placed,
+	}
+	m, index, err := split.New(ctx, what, job.Depth)
 	if err != nil {
 		return nil, err
 	}
-	m, index, err := split.Plan(ctx, job.N, job.Symmetry, classes, job.Depth)
-	if err != nil {
-		return nil, err
-	}
-	m.Placed = job.Placed
 	h := ledger.Header{Manifest: m, Redundancy: job.Redundancy, SpotCheck: job.SpotCheck, Depth: job.Depth}
 	log, state, err := cfg.Store.Create(h, begun)
 	if err != nil {
@@ -144,7 +148,8 @@ func (c *Config) selfTest(ctx context.Context) (wait func() error) {
 	if c.Threads == 0 {
 		done <- nil
 	} else {
-		go func() { done <- kernel.SelfTest(ctx, c.Kernel) }()
+		by := count.Kernels{Prefixes: c.Kernel, Halves: c.Halves}
+		go func() { done <- by.SelfTest(ctx) }()
 	}
 	return func() error { return <-done }
 }
@@ -296,6 +301,9 @@ func (s *Session) countUnique(ctx context.Context, last *queens.Snapshot) (*big.
 func (s *Session) startLine(server string) string {
 	m := &s.state.Header().Manifest
 	line := fmt.Sprintf("counting n = %d, run %s: %s", m.N, s.name, humanize.Plural(m.Tasks, "task"))
+	if m.Method != queens.Prefixes {
+		line += " by the method " + string(m.Method)
+	}
 	if s.earlier > 0 {
 		line += fmt.Sprintf(", %s done", humanize.Int(s.earlier))
 	}

@@ -140,7 +140,7 @@ func TestEndsWithTheContext(t *testing.T) {
 	if err := split.InOrder(ctx, index, work, func(int) error { return nil }); !errors.Is(err, cause) {
 		t.Errorf("pass: error %v, want %v", err, cause)
 	}
-	if _, err := split.NewIndex(ctx, m.Classes, queens.MaxTasks); !errors.Is(err, cause) {
+	if _, err := split.NewIndex(ctx, m.Method, m.Classes, queens.MaxTasks); !errors.Is(err, cause) {
 		t.Errorf("index: error %v, want %v", err, cause)
 	}
 	endless := queens.Board{N: 27} // a class without prefixes, whose pass would take years
@@ -150,7 +150,7 @@ func TestEndsWithTheContext(t *testing.T) {
 	late, cancelLate := context.WithCancelCause(t.Context())
 	time.AfterFunc(10*time.Millisecond, func() { cancelLate(cause) })
 	plan := queens.ClassPlan{Class: queens.Class{Board: endless, Weight: 1}, Depth: 27, Batch: 1}
-	if _, err := split.NewIndex(late, []queens.ClassPlan{plan}, queens.MaxTasks); !errors.Is(err, cause) {
+	if _, err := split.NewIndex(late, queens.Prefixes, []queens.ClassPlan{plan}, queens.MaxTasks); !errors.Is(err, cause) {
 		t.Errorf("index without a prefix: error %v, want %v", err, cause)
 	}
 	if _, _, err := split.Plan(ctx, 12, queens.None, mustClasses(t, 12, queens.None), 6); !errors.Is(err, cause) {
@@ -205,7 +205,7 @@ func BenchmarkIndex(b *testing.B) {
 
 func mustIndex(t testing.TB, m *queens.Manifest) *split.Index {
 	t.Helper()
-	index, err := split.NewIndex(t.Context(), m.Classes, queens.MaxTasks)
+	index, err := split.NewIndex(t.Context(), queens.Prefixes, m.Classes, queens.MaxTasks)
 	if err != nil {
 		t.Fatal(err)
 	}

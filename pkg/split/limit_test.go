@@ -24,7 +24,7 @@ func TestTooManyTasks(t *testing.T) {
 		most     uint64
 		tooLarge bool
 	}{{2, pairs, false}, {2, pairs - 1, true}, {7, pairs, true}, {30, pairs, true}} {
-		x, err := NewIndex(t.Context(), []queens.ClassPlan{{Class: classes[0], Depth: c.depth, Batch: 1}}, c.most)
+		x, err := NewIndex(t.Context(), queens.Prefixes, []queens.ClassPlan{{Class: classes[0], Depth: c.depth, Batch: 1}}, c.most)
 		if errors.Is(err, ErrTooLarge) != c.tooLarge || x.Tasks() > 2*c.most+markPrefixes {
 			t.Errorf("depth %d, at most %d tasks: %d tasks, error %v", c.depth, c.most, x.Tasks(), err)
 		}

@@ -90,7 +90,7 @@ func (p *Profile) batch(depth int, target float64) int {
 // Shares returns, for each class of the manifest, the estimated share of one task in the work of the whole run. The shares
 // of all tasks add up to 1. No task and no count depends on them.
 func Shares(m *queens.Manifest) []float64 {
-	shares := parallel.Map(m.Classes, func(c queens.ClassPlan) float64 { return searchCost(&c.Board, c.Depth, probesFor(m.N)) })
+	shares := parallel.Map(m.Classes, func(c queens.ClassPlan) float64 { return methods[m.Method].cost(&c) })
 	var all float64
 	for i, cost := range shares {
 		shares[i] = 0

@@ -1,22 +1,33 @@
 package worker
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
-	"nqueens/pkg/kernel"
+	"nqueens/pkg/count"
+	"nqueens/pkg/halves"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/worker/core"
 )
+
+// kernels returns what each searcher counts with.
+func (w *Worker) kernels() count.Kernels {
+	return count.Kernels{
+		Prefixes: w.cfg.Kernel, Halves: w.cfg.Halves, Memory: w.cfg.Memory / uint64(len(w.loads)),
+	}
+}
 
 // searcher searches loads with its own counter until there are no more. If the counter fails, the worker leaves. searcher calls
 // the function ready when it has its counter, or can't make one.
 func (w *Worker) searcher(i int, ready func()) error {
 	defer ready()
-	return w.cfg.Kernel.WithCounter(func(counter kernel.Counter) error {
+	by := w.kernels()
+	return by.WithSearcher(func(s *count.Searcher) error {
 		ready()
 		for l := range w.loads[i] {
-			results, err := w.search(counter, i, l)
+			results, err := w.search(s, i, l)
 			failed := err != nil && l.ctx.Err() == nil // it was not stopped
 			w.input(func(c *core.Core, now time.Duration) {
 				if failed {
@@ -33,35 +44,51 @@ func (w *Worker) searcher(i int, ready func()) error {
 }
 
 // search counts the tasks of a load, and returns the results of those that were counted.
-func (w *Worker) search(counter kernel.Counter, i int, l load) ([]queens.Result, error) {
+func (w *Worker) search(s *count.Searcher, i int, l load) ([]queens.Result, error) {
 	var tasks []queens.Task
 	for j := range l.Chunks {
-		for _, prefixes := range l.Chunks[j].Prefixes {
-			tasks = append(tasks, queens.Task{Board: l.Chunks[j].Board, Prefixes: prefixes})
+		c := &l.Chunks[j]
+		for k := range c.Tasks {
+			tasks = append(tasks, c.Task(int(k)))
 		}
 	}
-	counts, err := kernel.CountTasks(l.ctx, counter, tasks, &w.pulses[i])
+	w.sayMemory(tasks)
+	counts, err := s.Count(l.ctx, tasks, &w.pulses[i])
 	var results []queens.Result
 	for j := range l.Chunks {
 		c := &l.Chunks[j]
-		if n := min(len(c.Prefixes), len(counts)); n > 0 {
-			results = append(results, w.result(l.Run, c, counts[:n]))
-			counts = counts[n:]
+		if n := min(int(c.Tasks), len(counts)); n > 0 {
+			results = append(results, result(c, tasks[:n], counts[:n]))
+			tasks, counts = tasks[n:], counts[n:]
 		}
 	}
 	return results, err
 }
 
-// result makes the result of a chunk from the counts of its first tasks.
-func (w *Worker) result(run string, c *queens.Chunk, counts []queens.TaskCount) queens.Result {
+// sayMemory logs how much memory the worker takes for row sets of a board, when it gets the first ones.
+func (w *Worker) sayMemory(tasks []queens.Task) {
+	if len(tasks) == 0 || tasks[0].Method() != queens.Halves {
+		return
+	}
+	n := tasks[0].Board.N
+	if w.rowSetsOf.Swap(int64(n)) == int64(n) {
+		return
+	}
+	most := cmp.Or(w.cfg.Memory, uint64(len(w.loads))*halves.Memory(n))
+	text := fmt.Sprintf("row sets of n = %d take at most %s of memory on %s",
+		n, humanize.Bytes(most), humanize.Plural(len(w.loads), "thread"))
+	w.cfg.Log.Info().Int("n", n).Uint64("memory", most).Str(humanize.LogField, text).Msg("memory")
+}
+
+// result makes the result of a chunk from its first tasks and their counts.
+func result(c *queens.Chunk, tasks []queens.Task, counts []queens.TaskCount) queens.Result {
 	r := queens.Result{
 		Range: c.Range, Ticket: c.Ticket, Counted: queens.Range{First: c.First, Tasks: uint64(len(counts))},
-		Counts: make([]uint64, len(counts)), Kernel: w.cfg.Kernel.Name,
+		Counts: make([]uint64, len(counts)), Kernel: counts[0].Kernel,
 	}
 	hashes := make([]uint64, len(counts))
 	for i, count := range counts {
-		task := queens.Task{Run: run, ID: c.First + uint64(i), Board: c.Board, Prefixes: c.Prefixes[i]}
-		hashes[i] = task.Hash()
+		hashes[i] = tasks[i].Hash()
 		r.Counts[i] = count.Count
 		r.Searched += count.Elapsed
 	}

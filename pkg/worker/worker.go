@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"nqueens/pkg/halves"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/queens"
@@ -38,13 +39,17 @@ type Config struct {
 	// Kernel counts the tasks. A process with several kernels runs a worker for each, and each worker has its own name.
 	Kernel  kernel.Kernel
 	Threads int // at least 1: they search, or serve the device of the kernel
+	// Halves counts the tasks of the method halves, on the processor. The zero value is the default of this machine.
+	Halves halves.Kernel
+	// Memory is how many bytes the method halves may take on all threads together; 0 stands for [halves.Memory] on each.
+	Memory uint64
 	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random. AtOnce is for the worker
 	// in the coordinator's process.
 	AtOnce bool
 	// Problem, if it is set, returns why there is no connection to a server, or "" while there is one.
 	Problem  func() string
 	IdleExit time.Duration // ends the worker when it has held nothing for that long; 0 never does
-	// SelfTest tests the kernel before the worker asks for work. If it is nil, [kernel.SelfTest] does.
+	// SelfTest tests the kernels before the worker asks for work. If it is nil, their own self-tests do.
 	SelfTest func(ctx context.Context) error
 	Log      zerolog.Logger
 	Label    string // begins the log lines for people, if the process has several workers
@@ -70,6 +75,7 @@ type Worker struct {
 	transport Transport
 	began     time.Time
 	pulses    []atomic.Uint64
+	rowSetsOf atomic.Int64       // side of the board whose memory was logged last
 	loads     []chan load        // by searcher
 	messages  context.Context    // ends when the worker may end
 	leave     context.CancelFunc // ends it
@@ -143,7 +149,8 @@ func (w *Worker) selfTest(ctx context.Context) error {
 	if w.cfg.SelfTest != nil {
 		return w.cfg.SelfTest(ctx)
 	}
-	return kernel.SelfTest(ctx, w.cfg.Kernel)
+	by := w.kernels()
+	return by.SelfTest(ctx)
 }
 
 // loop polls and logs until ctx ends or the worker was idle for long enough, and then leaves.

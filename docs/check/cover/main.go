@@ -1,10 +1,13 @@
-// Cover checks that the tasks of an export cover a whole board: each solution once, and with its weight. It was written from
-// docs/symmetry.md and docs/ledger.md alone, and uses nothing else of this project. It does not check the counts.
+// Cover checks that the tasks of an export cover a whole board: each solution once, and with its weight. Tasks of the method
+// halves must have the number of each row set once. Cover was written from docs/symmetry.md, docs/halves.md and docs/ledger.md
+// alone, and uses nothing else of this project. It does not check the counts.
 //
 //	coordinator ledger RUN | go run ./docs/check/cover
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,8 +25,78 @@ type class struct {
 	weight int
 }
 
-// check checks an export. It returns the name of the symmetry, and the numbers of classes and prefixes.
-func check(export io.Reader) (symmetry string, classes, prefixes int, err error) {
+// check checks an export. It returns a line about what it covers.
+func check(export io.Reader) (string, error) {
+	in := bufio.NewReader(export)
+	var first struct{ Sets []uint64 }
+	line, err := in.ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	_ = json.Unmarshal(line, &first) // the check reads the line again
+	export = io.MultiReader(bytes.NewReader(line), in)
+	if first.Sets != nil {
+		n, sets, err := checkSets(export)
+		return fmt.Sprintf("method halves: the tasks have each of the %d row sets of n = %d once", sets, n), err
+	}
+	symmetry, classes, prefixes, err := checkPrefixes(export)
+	return fmt.Sprintf("symmetry %s: %d prefixes cover %d classes, each solution once", symmetry, prefixes, classes), err
+}
+
+// checkSets checks an export of the method halves. It returns the side of the board, and the number of row sets.
+func checkSets(export io.Reader) (n int, sets uint64, err error) {
+	next := 0
+	for in := json.NewDecoder(export); ; next++ {
+		var line struct {
+			Task, Weight, N int
+			Sets            []uint64
+		}
+		if err := in.Decode(&line); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return 0, 0, err
+		}
+		if next == 0 {
+			n = line.N
+		}
+		switch {
+		case line.Task != next:
+			return 0, 0, fmt.Errorf("task %d is missing", next)
+		case line.N != n || line.Weight != 1 || len(line.Sets) != 2:
+			return 0, 0, fmt.Errorf("task %d is of another side than %d, or has a weight other than 1, or no row sets", next, n)
+		case line.Sets[0] != sets || line.Sets[1] == 0 || line.Sets[1] > rowSets(n):
+			return 0, 0, fmt.Errorf("task %d does not go on with row set %d", next, sets)
+		}
+		sets += line.Sets[1]
+	}
+	if want := rowSets(n); sets != want {
+		return 0, 0, fmt.Errorf("the tasks have %d row sets, a board of side %d has %d", sets, n, want)
+	}
+	return n, sets, nil
+}
+
+// rowSets returns the number of row sets of a board, of which each and its mirror image count as one.
+func rowSets(n int) uint64 {
+	rows := n - n/2  // in the east
+	own := uint64(0) // row sets that are their own mirror image: pairs of rows and, if n is odd, perhaps the middle row
+	if rows%2 == 0 || n%2 == 1 {
+		own = choose(n/2, rows/2)
+	}
+	return (choose(n, rows) + own) / 2
+}
+
+// choose returns the number of ways to choose k of n things.
+func choose(n, k int) uint64 {
+	ways := uint64(1)
+	for i := range k {
+		ways = ways * uint64(n-i) / uint64(i+1)
+	}
+	return ways
+}
+
+// checkPrefixes checks an export of the method prefixes. It returns the name of the symmetry, and the numbers of classes and
+// prefixes.
+func checkPrefixes(export io.Reader) (symmetry string, classes, prefixes int, err error) {
 	boards := make(map[string]class)
 	listed := make(map[string]map[state]int) // how often a prefix of a board is listed
 	next, n := 0, 0
@@ -201,10 +274,10 @@ func full(n int) (classes []class) {
 }
 
 func main() {
-	symmetry, classes, prefixes, err := check(os.Stdin)
+	covered, err := check(os.Stdin)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Printf("symmetry %s: %d prefixes cover %d classes, each solution once\n", symmetry, prefixes, classes)
+	fmt.Println(covered)
 }

@@ -76,7 +76,7 @@ func (s *story) run(words []string) {
 
 // testManifest returns a manifest whose classes have the given numbers of tasks.
 func testManifest(n int, classes []uint64) queens.Manifest {
-	m := queens.Manifest{N: n, Symmetry: queens.Full}
+	m := queens.Manifest{Method: queens.Prefixes, N: n, Symmetry: queens.Full}
 	for i, tasks := range classes {
 		m.Classes = append(m.Classes, queens.ClassPlan{
 			Class: queens.Class{Board: queens.FullBoard(n), Weight: 1 << (i % 4)}, Depth: 2, Batch: 1, First: m.Tasks,
@@ -84,6 +84,14 @@ func testManifest(n int, classes []uint64) queens.Manifest {
 		m.Tasks += tasks
 	}
 	return m
+}
+
+// halvesManifest returns a manifest of a count by the method halves with the given number of tasks.
+func halvesManifest(n int, tasks uint64) queens.Manifest {
+	return queens.Manifest{
+		Method: queens.Halves, N: n, Symmetry: queens.Full, Tasks: tasks,
+		Classes: []queens.ClassPlan{{Class: queens.Class{Board: queens.FullBoard(n), Weight: 1}, Batch: 1}},
+	}
 }
 
 // testShares returns the shares for equal tasks: for each class, the part of the work that one of its tasks is.

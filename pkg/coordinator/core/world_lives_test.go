@@ -59,7 +59,13 @@ func TestSimulation(t *testing.T) {
 // play simulates the life that a seed determines, and returns its world.
 func play(seed uint64, trace func(string, ...any)) *world {
 	rng := rand.New(rand.NewPCG(seed, 1))
-	w := newWorld(drawSetup(rng), seeded{rng}, trace)
+	s := drawSetup(rng)
+	if s.halves = seed%4 == 0; s.halves {
+		for i := range s.machines {
+			s.machines[i].kernel = "halves:" + s.machines[i].kernel
+		}
+	}
+	w := newWorld(s, seeded{rng}, trace)
 	w.live()
 	return w
 }

@@ -49,6 +49,7 @@ type world struct {
 type setup struct {
 	published  bool
 	classes    []uint64 // the number of tasks of each class
+	halves     bool     // by the method halves: the tasks of all classes are of one class, of weight 1
 	redundancy int
 	spot       float64
 	secret     ledger.Secret
@@ -175,10 +176,16 @@ func newWorld(s setup, f faults, trace func(string, ...any)) *world {
 	w.header = ledger.Header{
 		Format: ledger.Format, Run: "n20-20261120-153012-ab12", Manifest: testManifest(n, s.classes), Redundancy: s.redundancy, SpotCheck: s.spot, Secret: s.secret,
 	}
+	if s.halves {
+		w.header.Manifest = halvesManifest(n, w.header.Manifest.Tasks)
+	}
 	w.truth = make([]uint64, w.header.Manifest.Tasks)
 	w.total = new(big.Int)
 	for task := range w.truth {
 		w.truth[task] = uint64(1000 * (task + 1))
+		if s.halves && task%3 == 0 {
+			w.truth[task] = 0 // some row sets have no solution
+		}
 		weight := uint64(w.header.Manifest.Classes[w.header.Manifest.ClassOf(uint64(task))].Weight)
 		w.total.Add(w.total, new(big.Int).SetUint64(weight*w.truth[task]))
 	}

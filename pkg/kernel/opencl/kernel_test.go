@@ -77,7 +77,7 @@ func TestTotals(t *testing.T) {
 		for n := 1; n <= last; n++ {
 			known, _ := queens.KnownTotal(n)
 			for _, s := range []queens.Symmetry{queens.Full, queens.Mirror, queens.None} {
-				got, err := count.Run(t.Context(), count.Job{N: n, Symmetry: s, Kernel: k, Threads: 1})
+				got, err := count.Run(t.Context(), count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: k, Threads: 1})
 				if err != nil || got.Cmp(known) != 0 {
 					t.Errorf("n=%d %s: %v (error %v), want %v", n, s, got, err, known)
 				}

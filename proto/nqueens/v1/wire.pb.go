@@ -517,7 +517,8 @@ func (x *WorkReply) GetRefused() string {
 	return ""
 }
 
-// Chunk is consecutive tasks of one class, with everything that the search needs.
+// Chunk is consecutive tasks of one class, with everything that the search needs. It has allow,
+// prefixes and masks by the method prefixes, and n, first_set and sets by the method halves.
 type Chunk struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	First uint64                 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
@@ -529,7 +530,13 @@ type Chunk struct {
 	Prefixes []uint32 `protobuf:"varint,4,rep,packed,name=prefixes,proto3" json:"prefixes,omitempty"`
 	// Three masks for each prefix: the columns that hold a queen, as many as rows do; the columns attacked on the next row by
 	// diagonals that move to the next higher column each row; and those attacked by diagonals that move to the next lower.
-	Masks         []uint32 `protobuf:"fixed32,5,rep,packed,name=masks,proto3" json:"masks,omitempty"`
+	Masks []uint32 `protobuf:"fixed32,5,rep,packed,name=masks,proto3" json:"masks,omitempty"`
+	// The side of the board.
+	N uint32 `protobuf:"varint,6,opt,name=n,proto3" json:"n,omitempty"`
+	// The number of the first row set.
+	FirstSet uint64 `protobuf:"varint,7,opt,name=first_set,json=firstSet,proto3" json:"first_set,omitempty"`
+	// How many row sets each task has. They have consecutive numbers.
+	Sets          []uint32 `protobuf:"varint,8,rep,packed,name=sets,proto3" json:"sets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -595,6 +602,27 @@ func (x *Chunk) GetPrefixes() []uint32 {
 func (x *Chunk) GetMasks() []uint32 {
 	if x != nil {
 		return x.Masks
+	}
+	return nil
+}
+
+func (x *Chunk) GetN() uint32 {
+	if x != nil {
+		return x.N
+	}
+	return 0
+}
+
+func (x *Chunk) GetFirstSet() uint64 {
+	if x != nil {
+		return x.FirstSet
+	}
+	return 0
+}
+
+func (x *Chunk) GetSets() []uint32 {
+	if x != nil {
+		return x.Sets
 	}
 	return nil
 }
@@ -911,13 +939,16 @@ const file_nqueens_v1_wire_proto_rawDesc = "" +
 	"\binstance\x18\x03 \x01(\x06R\binstance\x12%\n" +
 	"\x04drop\x18\x04 \x03(\v2\x11.nqueens.v1.RangeR\x04drop\x12)\n" +
 	"\x06chunks\x18\x05 \x03(\v2\x11.nqueens.v1.ChunkR\x06chunks\x12\x18\n" +
-	"\arefused\x18\x06 \x01(\tR\arefused\"}\n" +
+	"\arefused\x18\x06 \x01(\tR\arefused\"\xbc\x01\n" +
 	"\x05Chunk\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x16\n" +
 	"\x06ticket\x18\x02 \x01(\fR\x06ticket\x12\x14\n" +
 	"\x05allow\x18\x03 \x03(\aR\x05allow\x12\x1a\n" +
 	"\bprefixes\x18\x04 \x03(\rR\bprefixes\x12\x14\n" +
-	"\x05masks\x18\x05 \x03(\aR\x05masks\"8\n" +
+	"\x05masks\x18\x05 \x03(\aR\x05masks\x12\f\n" +
+	"\x01n\x18\x06 \x01(\rR\x01n\x12\x1b\n" +
+	"\tfirst_set\x18\a \x01(\x04R\bfirstSet\x12\x12\n" +
+	"\x04sets\x18\b \x03(\rR\x04sets\"8\n" +
 	"\bDelivery\x12,\n" +
 	"\aresults\x18\x01 \x03(\v2\x12.nqueens.v1.ResultR\aresults\"\xc6\x01\n" +
 	"\x06Result\x12\x14\n" +

@@ -1,0 +1,169 @@
+package count
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"nqueens/pkg/halves"
+	"nqueens/pkg/kernel"
+	"nqueens/pkg/queens"
+)
+
+// Kernels are the kernels that count tasks, one for each method.
+type Kernels struct {
+	Prefixes kernel.Kernel
+	Halves   halves.Kernel // the zero value is the default of this machine
+	// Memory is how many bytes the method halves may take on each thread; 0 stands for
+	// [halves.Memory].
+	Memory uint64
+}
+
+// HalvesNamed returns the kernel of halves that has the given name or, if there is none, the default
+// of this machine.
+func HalvesNamed(name string) halves.Kernel {
+	k, err := halves.Choose(name)
+	if err != nil {
+		return halves.Available()[0]
+	}
+	return k
+}
+
+// halves returns the kernel of the method halves.
+func (k *Kernels) halves() halves.Kernel {
+	if k.Halves.Name == "" {
+		return halves.Available()[0]
+	}
+	return k.Halves
+}
+
+// SelfTest tests all kernels: see [kernel.SelfTest] and [halves.SelfTest].
+func (k *Kernels) SelfTest(ctx context.Context) error {
+	if err := kernel.SelfTest(ctx, k.Prefixes); err != nil {
+		return err
+	}
+	return halves.SelfTest(ctx, k.halves())
+}
+
+// HalvesPrefix begins the names of kernels of the method halves in results and ledgers.
+const HalvesPrefix = "halves:"
+
+// Searcher counts tasks of any method on one thread. Only one of its methods may run at a time.
+type Searcher struct{ methods map[queens.Method]searcher }
+
+// searcher counts tasks of one method. It returns the counts of the tasks that were counted before an error.
+type searcher interface {
+	count(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64) ([]queens.TaskCount, error)
+}
+
+// WithSearcher makes a Searcher, calls the function use with it, and frees what it holds. The errors
+// are those of [kernel.Kernel.WithCounter].
+func (k *Kernels) WithSearcher(use func(*Searcher) error) error {
+	return k.Prefixes.WithCounter(func(c kernel.Counter) error {
+		return use(&Searcher{map[queens.Method]searcher{
+			queens.Prefixes: &prefixSearcher{k.Prefixes.Name, c},
+			queens.Halves:   &setSearcher{by: k.halves(), memory: k.Memory},
+		}})
+	})
+}
+
+// Count counts tasks of one method. With an error, it returns the counts of the tasks
+// that were counted before. While the search advances, Count increments pulse. If ctx ends, Count
+// returns context.Cause(ctx) within 50 ms.
+func (s *Searcher) Count(
+	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64,
+) ([]queens.TaskCount, error) {
+	if len(tasks) == 0 {
+		return nil, nil
+	}
+	return s.methods[tasks[0].Method()].count(ctx, tasks, pulse)
+}
+
+// prefixSearcher counts the completions of prefixes.
+type prefixSearcher struct {
+	name    string
+	counter kernel.Counter
+}
+
+func (s *prefixSearcher) count(
+	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64,
+) ([]queens.TaskCount, error) {
+	counts, err := kernel.CountTasks(ctx, s.counter, tasks, pulse)
+	for i := range counts {
+		counts[i].Kernel = s.name
+	}
+	return counts, err
+}
+
+// setSearcher counts row sets.
+type setSearcher struct {
+	by      halves.Kernel
+	memory  uint64
+	n       int             // of counter
+	counter *halves.Counter // nil before the first task
+}
+
+func (s *setSearcher) count(
+	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64,
+) (counts []queens.TaskCount, err error) {
+	for i := range tasks {
+		start, sets := time.Now(), tasks[i].Sets
+		if err := s.prepare(tasks[i].Board.N); err != nil {
+			return counts, err
+		}
+		count, err := s.counter.Count(ctx, sets.First, sets.Number, pulse)
+		if err != nil {
+			return counts, err
+		}
+		pulse.Add(1) // the search of a small task may end before it increments the pulse
+		counts = append(counts, queens.TaskCount{
+			Count: count, Kernel: HalvesPrefix + s.by.Name, Elapsed: time.Since(start),
+		})
+	}
+	return counts, nil
+}
+
+// prepare makes a counter for boards of side n, unless the searcher has one.
+func (s *setSearcher) prepare(n int) (err error) {
+	if s.n == n {
+		return nil
+	}
+	s.counter, s.n = nil, 0 // its memory is free before another counter takes more
+	cfg := halves.Config{N: n, Kernel: s.by, Memory: s.memory}
+	if s.counter, err = halves.NewCounter(cfg); err != nil {
+		return fmt.Errorf("%w on a thread: give more memory, or fewer threads", err)
+	}
+	s.n = n
+	return nil
+}
+
+// ByDepthFirst counts a task of the method halves by the other method: see [halves.Recount]. It
+// returns errors as [halves.Recount] and [kernel.Kernel.WithCounter] do.
+func ByDepthFirst(ctx context.Context, k kernel.Kernel, task *queens.Task) (queens.TaskCount, error) {
+	counted, start := queens.TaskCount{Kernel: k.Name}, time.Now()
+	err := k.WithCounter(func(c kernel.Counter) (err error) {
+		sets, pulse := task.Sets, new(atomic.Uint64)
+		counted.Count, err = halves.Recount(ctx, c, task.Board.N, sets.First, sets.Number, pulse)
+		return err
+	})
+	counted.Elapsed = time.Since(start)
+	return counted, err
+}
+
+// Differing returns kernels of which that of the method differs from the named ones, which have
+// counted a task, if this machine has such a kernel: see [kernel.Differing].
+func Differing(m queens.Method, names ...string) Kernels {
+	if m == queens.Prefixes {
+		return Kernels{Prefixes: kernel.Differing(names...)}
+	}
+	by := halves.Available()
+	chosen := by[len(by)-1]
+	for i := len(by) - 1; i >= 0; i-- {
+		if !slices.Contains(names, HalvesPrefix+by[i].Name) {
+			chosen = by[i]
+		}
+	}
+	return Kernels{Prefixes: kernel.Reference(), Halves: chosen}
+}
