@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -106,7 +105,7 @@ func (o *estimateFlags) estimate(
 			return nil, err
 		}
 		return estimate.Run(ctx, estimate.Job{
-			N: n, Kernel: k, Threads: o.threads, Cores: min(o.threads, runtime.GOMAXPROCS(0)),
+			N: n, Kernel: k, Threads: o.threads, Cores: min(o.threads, cli.Cores()),
 			Fleets: []int{16, 64, 256, 1024},
 		})
 	}
@@ -142,7 +141,7 @@ func (o *estimateFlags) estimateHalves(cmd *cobra.Command, n int) error {
 		return cli.Usagef("--method %s counts on the processor: leave out --kernel %s", queens.Halves, o.kernel)
 	}
 	e, err := estimate.Halves(cmd.Context(), estimate.HalvesJob{
-		N: n, Kernel: count.HalvesNamed(o.kernel), Threads: o.threads, Cores: min(o.threads, runtime.GOMAXPROCS(0)),
+		N: n, Kernel: count.HalvesNamed(o.kernel), Threads: o.threads, Cores: min(o.threads, cli.Cores()),
 	})
 	if err != nil {
 		return err

@@ -311,7 +311,7 @@ func diskFull(l *lab) {
 	count := with(short, "--kernel", "generic", "--depth", "4")
 	p := l.start("coordinator", count...)
 	p.exits(4)
-	p.says("free the disk")
+	p.says("free space or inodes")
 	before := l.run().NumberDone()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=16m"); err != nil {
 		l.Fatal(err)

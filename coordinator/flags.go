@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +15,8 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/runs"
 )
 
@@ -34,12 +38,54 @@ func commonFlags(flags *pflag.FlagSet, server *bus.Flags, data *dataFlag) {
 // open returns the store in the folder of --data, which need not exist yet.
 func (d *dataFlag) open() (*runs.Store, error) { return runs.NewStore(d.path) }
 
-// command returns what to type to start a command of this program with the same --data.
+// command returns what to type, in any folder, to start a command of this program with the same --data.
 func (d *dataFlag) command(words ...string) string {
 	if d.path != "" {
-		words = append(words, "--data", d.path)
+		words = append(words, "--data", absolute(d.path))
 	}
-	return commandLine(words...)
+	return humanize.Command("coordinator", words...)
+}
+
+// absolute returns a path that is right in any folder.
+func absolute(path string) string {
+	if found, err := filepath.Abs(path); err == nil {
+		return found
+	}
+	return path
+}
+
+// resume returns what to type to go on with a run of this machine, with the flags of its last coordinator.
+func (d *dataFlag) resume(store *runs.Store, run string) string {
+	known := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(sessionFlags).register(known)
+	flags := ledger.LastFlags(store.Folder(run))
+	if known.Parse(flags) != nil || known.NArg() > 0 { // the file may come from elsewhere
+		flags = nil
+	}
+	return d.command(append([]string{"resume", run}, flags...)...)
+}
+
+// serverCommand returns what to type to start a command of this program with the same server.
+func serverCommand(server *bus.Flags, words ...string) string {
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(bus.Flags).Register(flags)
+	for name, value := range map[string]string{
+		"nats": server.URL, "join": server.Join, "creds": server.Creds, "nkey": server.NKey, "tls-ca": server.TLSCA,
+	} {
+		_ = flags.Set(name, value) // each takes any text
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		switch value := f.Value.String(); {
+		case value == "":
+		case f.Name == "nats" && strings.Contains(value, "@"): // it has a password
+			words = append(words, "--nats", "URL")
+		case slices.Contains(bus.Files, f.Name):
+			words = append(words, "--"+f.Name, absolute(value))
+		default:
+			words = append(words, "--"+f.Name, value)
+		}
+	})
+	return humanize.Command("coordinator", words...)
 }
 
 // find returns the store and the name of a run. The first argument is this name or its beginning. Without arguments, it is the

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/term"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
@@ -56,11 +59,11 @@ it. With --nats or --join, list the runs whose coordinators answer on that serve
 			if err != nil {
 				return err
 			}
-			list = slices.DeleteFunc(list, func(r runs.Run) bool { return !strings.HasPrefix(r.Name, prefix) })
+			list = slices.DeleteFunc(list, func(r runs.Run) bool { return !queens.BeginsRun(r.Name, prefix) })
 			if len(list) == 0 {
 				app.Log.Info().Msg("there are no runs in " + store.Path())
 			}
-			return writeRuns(cmd.OutOrStdout(), store, list, asJSON)
+			return writeRuns(cmd.OutOrStdout(), store, &data, list, asJSON)
 		},
 	}
 	flags := cmd.Flags()
@@ -72,15 +75,38 @@ it. With --nats or --join, list the runs whose coordinators answer on that serve
 // listedRun is a run of this machine in JSON.
 type listedRun struct {
 	queens.Snapshot
-	Status string `json:"status"`           // the state, or "interrupted" or "unreadable"
+	Status string `json:"status"`           // the state
 	Ledger string `json:"ledger"`           // folder of the ledger
 	Bytes  int64  `json:"bytes"`            // size of the ledger
 	Server string `json:"server,omitempty"` // address at which it can be watched
-	Error  string `json:"error,omitempty"`  // why it can't be read
+}
+
+// unreadableRun is a run of this machine in JSON that can't be read: nothing else is known of it.
+type unreadableRun struct {
+	Run    string `json:"run"`
+	Status string `json:"status"` // "unreadable"
+	Ledger string `json:"ledger"` // folder of the ledger
+	Error  string `json:"error"`  // why it can't be read
+}
+
+// writeRun writes a run of this machine as JSON.
+func writeRun(w io.Writer, store *runs.Store, data *dataFlag, r *runs.Run) error {
+	folder := store.Folder(r.Name)
+	if r.Err != nil {
+		return report.WriteJSON(w, unreadableRun{r.Name, r.Status(), folder, r.Err.Error()})
+	}
+	listed := listedRun{Snapshot: r.Snapshot(), Status: r.Status(), Ledger: folder, Bytes: r.Bytes}
+	if r.State.Resumes() {
+		listed.Resume = data.resume(store, r.Name)
+	}
+	if r.Active != nil {
+		listed.Server = bus.Redact(r.Active.Holder.Server)
+	}
+	return report.WriteJSON(w, listed)
 }
 
 // writeRuns writes the runs of a store, as JSON, or as a table with notes below it.
-func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) error {
+func writeRuns(w io.Writer, store *runs.Store, data *dataFlag, list []runs.Run, asJSON bool) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -88,29 +114,24 @@ func writeRuns(w io.Writer, store *runs.Store, list []runs.Run, asJSON bool) err
 	var notes []string
 	for i := range list {
 		r := &list[i]
-		s := r.Snapshot()
 		if asJSON {
-			listed := listedRun{Snapshot: s, Status: r.Status(), Ledger: store.Folder(r.Name), Bytes: r.Bytes}
-			if r.Active != nil {
-				listed.Server = bus.Redact(r.Active.Holder.Server)
-			}
-			if r.Err != nil {
-				listed.Error = r.Err.Error()
-			}
-			if err := report.WriteJSON(w, listed); err != nil {
+			if err := writeRun(w, store, data, r); err != nil {
 				return err
 			}
 			continue
 		}
-		started, took := r.Created().Local().Format("2006-01-02 15:04"), humanize.Duration(s.Elapsed.Duration)
-		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s, r.Err == nil), started, took})
+		started := r.Created().Local().Format("2006-01-02 15:04")
+		if r.Err != nil {
+			rows = append(rows, []string{r.Name, r.Status(), "?", started, "?"})
+			notes = append(notes, fmt.Sprintf("%s: %v", r.Name, r.Err))
+			continue
+		}
+		s := r.Snapshot()
+		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s), started, humanize.Duration(s.Elapsed.Duration)})
 		if len(s.Placed) > 0 {
 			notes = append(notes, r.Name+": with queens placed on "+humanize.Squares(s.Placed))
 		}
-		switch {
-		case r.Err != nil:
-			notes = append(notes, fmt.Sprintf("%s: %v", r.Name, r.Err))
-		case r.Active != nil:
+		if r.Active != nil {
 			notes = append(notes, fmt.Sprintf("%s: %v", r.Name, r.Active))
 		}
 	}
@@ -133,9 +154,11 @@ func writeSnapshots(w io.Writer, snapshots []queens.Snapshot, asJSON bool) error
 	rows := [][]string{{"RUN", "STATE", "DONE", "RATE", "THREADS", "TIME TO GO"}}
 	for i := range snapshots {
 		s := &snapshots[i]
-		rows = append(rows, []string{
-			s.Run, string(s.State), totalOf(s, true), humanize.Rate(s.Rate), humanize.Int(s.Threads), report.TimeToGo(s),
-		})
+		rate, threads := "?", "?"
+		if s.Live != nil {
+			rate, threads = humanize.Rate(s.Rate), humanize.Int(s.Threads)
+		}
+		rows = append(rows, []string{s.Run, string(s.State), totalOf(s), rate, threads, report.TimeToGo(s)})
 	}
 	if len(rows) == 1 {
 		return nil
@@ -143,12 +166,9 @@ func writeSnapshots(w io.Writer, snapshots []queens.Snapshot, asJSON bool) error
 	return report.WriteTable(w, rows, false)
 }
 
-// totalOf returns the total of a complete run, or else the part of the work that is done, or "?" for an unreadable run.
-func totalOf(s *queens.Snapshot, known bool) string {
-	switch {
-	case !known:
-		return "?"
-	case s.Total != nil:
+// totalOf returns the total of a complete run, or else the part of the work that is done.
+func totalOf(s *queens.Snapshot) string {
+	if s.Total != nil {
 		return s.Total.String()
 	}
 	return report.Share(s)
@@ -173,7 +193,7 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags, prefix stri
 	stop, err := b.Announcements(func(a queens.Announcement) {
 		mu.Lock()
 		defer mu.Unlock()
-		if strings.HasPrefix(a.Run, prefix) && len(names) < mostListed {
+		if queens.BeginsRun(a.Run, prefix) && len(names) < mostListed {
 			names[a.Run] = true
 		}
 	})
@@ -230,8 +250,9 @@ func rmCommand(app *cli.App) *cobra.Command {
 		Use:   "rm RUN... | --older-than D",
 		Short: "Remove runs of this machine",
 		Long: `Remove the named runs, or all runs whose ledgers have not changed for the time D, such as 30d. The ledgers are
-lost. To keep a run, copy its folder first. A run on which a process works is never removed. With --older-than,
---dry-run shows what would be removed, and --yes removes it.`,
+lost. To keep a run, copy its folder first. A run on which a process works is never removed. A run without a total
+is removed only if you answer yes, or with --yes. With --older-than, --dry-run shows what would be removed, and
+--yes removes it.`,
 		Example: `  coordinator rm n14-20261120-153012-ab12
   coordinator rm --older-than 30d --dry-run`,
 		ValidArgsFunction: data.completeRun,
@@ -256,6 +277,11 @@ lost. To keep a run, copy its folder first. A run on which a process works is ne
 			if len(names) == 0 {
 				app.Log.Info().Msg("no run is that old")
 			}
+			if !yes && !dryRun {
+				if err := confirm(cmd, &data, store, names); err != nil {
+					return err
+				}
+			}
 			verb := map[bool]string{false: "removed", true: "would be removed"}[dryRun]
 			for _, name := range names {
 				size, failed := store.Remove(name, dryRun)
@@ -272,9 +298,35 @@ lost. To keep a run, copy its folder first. A run on which a process works is ne
 	flags := cmd.Flags()
 	cli.Duration(flags, &olderThan, "older-than", "remove runs whose ledgers have not changed for this `TIME`, such as 30d")
 	flags.BoolVar(&dryRun, "dry-run", false, "print what would be removed, and remove nothing")
-	flags.BoolVar(&yes, "yes", false, "remove what --older-than finds")
+	flags.BoolVar(&yes, "yes", false, "remove what --older-than finds, and runs without a total, without a question")
 	data.register(flags)
 	return cmd
+}
+
+// confirm asks a person on a terminal whether runs without a total may be removed. Without a terminal, the
+// command line must say so.
+func confirm(cmd *cobra.Command, data *dataFlag, store *runs.Store, names []string) error {
+	var unfinished []string
+	for _, name := range names {
+		if r := store.Inspect(name); r.State != queens.Complete {
+			unfinished = append(unfinished, name)
+		}
+	}
+	if len(unfinished) == 0 {
+		return nil
+	}
+	list := strings.Join(unfinished, ", ")
+	in, isFile := cmd.InOrStdin().(*os.File)
+	if !isFile || !term.IsTerminal(int(in.Fd())) {
+		yes := data.command(slices.Concat([]string{"rm"}, names, []string{"--yes"})...)
+		return cli.Usagef("these runs have no total, and what they have counted would be lost: %s; to remove them: %s", list, yes)
+	}
+	cmd.PrintErrf("These runs have no total, and what they have counted will be lost: %s. Remove? [y/N] ", list)
+	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no
+	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
+		return errors.New("nothing is removed")
+	}
+	return nil
 }
 
 // toRemove returns the names of the runs that the command line selects.

@@ -3,7 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"nqueens/pkg/count"
 	"nqueens/pkg/display"
 	"nqueens/pkg/humanize"
+	"nqueens/pkg/join"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/page"
@@ -93,33 +95,58 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 		if err != nil {
 			return cfg, cli.Usagef("%w", err)
 		}
-		cfg.Server = &options
+		cfg.Server, cfg.Join = &options, o.workerCommand()
 	}
 	if cfg.Machine, err = cli.MachineName(o.machine); err != nil {
 		return cfg, err
 	}
 	cfg.Threads, cfg.Listen, cfg.Advertise, cfg.Unique = o.workers, o.listen, o.advertise, o.unique
 	cfg.Version, cfg.Host, cfg.Log = cli.Version(), cli.HostName(o.machine), app.Log
+	cfg.Flags, cfg.Resume = o.kept(), o.resume
 	cfg.Recount, err = recounter(app)
 	return cfg, err
 }
 
-// resume returns what to type to go on with a run, with the flags that the ledger does not store. It shows no password.
-func (o *sessionFlags) resume(run string) string {
-	words, kept := []string{"resume", run}, pflag.NewFlagSet("", pflag.ContinueOnError)
+// kept returns the flags that a command needs to go on with a run, because the ledger does not store them.
+// Paths are absolute. No password is among them, and not the folder of the runs.
+func (o *sessionFlags) kept() (words []string) {
+	kept := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(sessionFlags).register(kept)
 	o.flags.Visit(func(f *pflag.Flag) {
 		switch value := f.Value.String(); {
-		case kept.Lookup(f.Name) == nil:
+		case kept.Lookup(f.Name) == nil || f.Name == "data":
 		case f.NoOptDefVal != "":
 			words = append(words, "--"+f.Name)
 		case f.Name == "nats" && strings.Contains(value, "@"):
 			words = append(words, "--nats", "URL")
+		case slices.Contains(bus.Files, f.Name):
+			words = append(words, "--"+f.Name, absolute(value))
 		default:
 			words = append(words, "--"+f.Name, value)
 		}
 	})
-	return commandLine(words...)
+	return words
+}
+
+// workerCommand returns what to type to start a worker at the server of the flags, or "" if only the server's
+// owner knows. The token of workers is beside that of the coordinator.
+func (o *sessionFlags) workerCommand() string {
+	switch {
+	case o.server.Join != "":
+		token := filepath.Join(filepath.Dir(absolute(o.server.Join)), join.FileName)
+		return humanize.Command("worker", "--join", token)
+	case o.server.Creds != "" || o.server.NKey != "" || strings.Contains(o.server.URL, "@"):
+		return ""
+	case o.server.TLSCA != "":
+		return humanize.Command("worker", "--nats", o.server.URL, "--tls-ca", absolute(o.server.TLSCA))
+	}
+	return humanize.Command("worker", "--nats", o.server.URL)
+}
+
+// resume returns what to type to go on with a run, with the flags that the ledger does not store. It shows
+// no password.
+func (o *sessionFlags) resume(run string) string {
+	return o.data.command(append([]string{"resume", run}, o.kept()...)...)
 }
 
 // recounter returns a function that counts a task on all cores, in a child process of the program
@@ -172,6 +199,7 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 	}
 	result, err := s.Run(ctx)
 	u.stop()
+	result.Verify = o.data.command("verify", s.Name())
 	resume, folder := o.resume(s.Name()), s.Folder()
 	if errors.Is(err, ledger.ErrGone) {
 		folder = ""
@@ -244,9 +272,4 @@ func (u *ui) stop() {
 		u.app.RedirectLog(nil)
 		u.display = nil
 	}
-}
-
-// commandLine returns what to type to start this program with some arguments.
-func commandLine(words ...string) string {
-	return humanize.ShellWords(append([]string{os.Args[0]}, words...)...)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"time"
 
@@ -16,7 +15,9 @@ import (
 	"nqueens/pkg/cli"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/page"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
+	"nqueens/pkg/runs"
 )
 
 // verifyCommand is coordinator verify: it audits a run, and counts a sample of its tasks again.
@@ -42,9 +43,9 @@ another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount an
 				return err
 			}
 			if r := store.Inspect(name); r.Active != nil && r.IsUnfinished() {
-				return fmt.Errorf("%w: follow it with %s, and verify it when it has ended", r.Active, data.command("watch"))
+				return fmt.Errorf("%w: follow it with %s, and verify it when it has ended", r.Active, data.command("watch", name))
 			}
-			s := audit.Sample{Share: share, Threads: runtime.GOMAXPROCS(0), OnProgress: logRecount(app)}
+			s := audit.Sample{Share: share, Threads: cli.Cores(), OnProgress: logRecount(app)}
 			s.Other = method == "other"
 			v, err := audit.Verify(cmd.Context(), store.Ledger(name), s)
 			if v.Run == "" {
@@ -98,7 +99,9 @@ func logRecount(app *cli.App) func(done, of uint64) {
 			logged = time.Now()
 		case !app.NoProgress && time.Since(logged) >= 10*time.Second:
 			logged = time.Now()
-			app.Log.Info().Uint64("recounted", done).Uint64("of", of).Msg("verifying")
+			text := humanize.Int(done) + " of " + humanize.Plural(of, "task") + " recounted"
+			app.Log.Info().Uint64("recounted", done).Uint64("of", of).
+				Str(humanize.LogField, text).Msg("verifying")
 		}
 	}
 }
@@ -112,7 +115,9 @@ func ledgerCommand() *cobra.Command {
 the prefixes, and the count with the machine and kernel that counted it. docs/ledger.md says how to add up the
 counts without this program. The run may still be counting.`,
 		Example: "  coordinator ledger n14 > n14.jsonl",
-	}, audit.Export)
+	}, func(ctx context.Context, _ *dataFlag, store *runs.Store, run string, w io.Writer) error {
+		return audit.Export(ctx, store.Ledger(run), w)
+	})
 }
 
 // reportCommand is coordinator report: it writes the page of a run as one HTML file.
@@ -125,12 +130,19 @@ func reportCommand() *cobra.Command {
 	}, writeReport)
 }
 
-// writeReport writes the page of the run whose ledger is at a path. For a complete run it audits the ledger first, so that the
-// page has a total only if the audit finds it.
-func writeReport(ctx context.Context, path string, w io.Writer) error {
+// writeReport writes the page of a run. For a complete run it audits the ledger first, so that the page has a
+// total only if the audit finds it.
+func writeReport(ctx context.Context, data *dataFlag, store *runs.Store, run string, w io.Writer) error {
+	path := store.Ledger(run)
 	snapshot, err := audit.Facts(ctx, path)
 	if err != nil {
 		return err
+	}
+	if r := store.Inspect(run); r.State == queens.Running { // the ledger does not say that a coordinator works on it
+		snapshot.State = queens.Running
+	}
+	if snapshot.State.Resumes() {
+		snapshot.Resume = data.resume(store, run)
 	}
 	out := bufio.NewWriter(w)
 	if err := page.Write(out, &snapshot, audit.History(path), cli.Version()); err != nil {
@@ -140,7 +152,10 @@ func writeReport(ctx context.Context, path string, w io.Writer) error {
 }
 
 // writing adds RUN, --data and the given function to a command. The function reads the ledger of the run, and writes to stdout.
-func writing(cmd *cobra.Command, write func(ctx context.Context, path string, w io.Writer) error) *cobra.Command {
+func writing(
+	cmd *cobra.Command,
+	write func(ctx context.Context, data *dataFlag, store *runs.Store, run string, w io.Writer) error,
+) *cobra.Command {
 	var data dataFlag
 	cmd.Args, cmd.ValidArgsFunction = oneRun, data.completeRun
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -148,7 +163,7 @@ func writing(cmd *cobra.Command, write func(ctx context.Context, path string, w 
 		if err != nil {
 			return err
 		}
-		return write(cmd.Context(), store.Ledger(name), cmd.OutOrStdout())
+		return write(cmd.Context(), &data, store, name, cmd.OutOrStdout())
 	}
 	data.register(cmd.Flags())
 	return cmd

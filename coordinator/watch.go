@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"nqueens/pkg/audit"
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/report"
@@ -36,9 +38,9 @@ the ledger has. Ctrl-C ends watch, not the run.`,
 		Args:              oneRunOrNone,
 		ValidArgsFunction: data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v := &watcher{app: app, ui: newUI(app), stdout: cmd.OutOrStdout(), json: asJSON}
+			v := &watcher{app: app, ui: newUI(app), stdout: cmd.OutOrStdout(), json: asJSON, data: &data, server: &server}
 			defer v.close()
-			if err := v.find(cmd.Context(), &server, &data, args); err != nil {
+			if err := v.find(cmd.Context(), args); err != nil {
 				return err
 			}
 			return v.follow(cmd.Context())
@@ -57,9 +59,14 @@ type watcher struct {
 	stdout io.Writer
 	json   bool
 
-	name  string
-	bus   *bus.Bus    // nil if there is no server to ask
-	store *runs.Store // of a run of this machine, else nil
+	name   string
+	bus    *bus.Bus    // nil if there is no server to ask
+	store  *runs.Store // of a run of this machine, else nil
+	data   *dataFlag
+	server *bus.Flags
+
+	latest   *queens.Snapshot // from the coordinator; nil before the first
+	answered time.Time        // when the coordinator answered, or watch began
 }
 
 func (v *watcher) close() {
@@ -70,7 +77,8 @@ func (v *watcher) close() {
 }
 
 // find finds the run and its server.
-func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, args []string) (err error) {
+func (v *watcher) find(ctx context.Context, args []string) (err error) {
+	server, data := v.server, v.data
 	if server.IsSet() {
 		beginning := strings.Join(args, "") // one or none
 		snapshots, err := askServer(ctx, v.app, server, beginning)
@@ -80,8 +88,8 @@ func (v *watcher) find(ctx context.Context, server *bus.Flags, data *dataFlag, a
 		case len(snapshots) == 0 && beginning == "":
 			return errors.New("no coordinator answers on the server")
 		case len(snapshots) == 0:
-			return fmt.Errorf("no coordinator answers for a run %s…: without RUN, %s lists the runs on the server",
-				beginning, commandLine("runs"))
+			return fmt.Errorf("no coordinator answers for a run %s…: %s lists the runs on the server",
+				beginning, serverCommand(server, "runs"))
 		case len(snapshots) > 1 && beginning != "":
 			return fmt.Errorf("%d runs on the server begin with %s: %s is the newest, name one", len(snapshots), beginning, snapshots[0].Run)
 		}
@@ -121,7 +129,8 @@ func ownToken(data, url string) (bus.Options, error) {
 	return flags.Connection("nqueens watch")
 }
 
-// snapshot returns the latest snapshot of the run, from its coordinator or else from its ledger.
+// snapshot returns the latest snapshot of the run, from its coordinator or else from its ledger. The error
+// says why the coordinator of a run of another machine does not answer.
 func (v *watcher) snapshot(ctx context.Context) (*queens.Snapshot, error) {
 	var failed error
 	if v.bus != nil {
@@ -129,6 +138,7 @@ func (v *watcher) snapshot(ctx context.Context) (*queens.Snapshot, error) {
 		defer cancel()
 		s, err := v.bus.Status(asking, v.name)
 		if err == nil {
+			v.latest, v.answered = s, time.Now()
 			return s, nil
 		}
 		failed = err
@@ -136,19 +146,36 @@ func (v *watcher) snapshot(ctx context.Context) (*queens.Snapshot, error) {
 	if v.store == nil {
 		return nil, failed
 	}
+	return v.ledgerSnapshot(ctx)
+}
+
+// ledgerSnapshot returns what the ledger of a run of this machine says. While a coordinator works on the
+// run, that is the last mark, because reading a long ledger each second would slow the coordinator down.
+func (v *watcher) ledgerSnapshot(ctx context.Context) (*queens.Snapshot, error) {
 	r := v.store.Inspect(v.name)
 	if r.Err != nil {
 		return nil, r.Err
 	}
 	s := r.Snapshot()
-	switch {
-	case s.State == queens.Complete: // an audit says what confirms the total
-		s, failed = audit.Facts(ctx, v.store.Ledger(v.name))
-		return &s, failed
-	case r.Status() == runs.Interrupted:
-		s.State = queens.Stopped
+	if s.State == queens.Running {
+		if v.bus != nil {
+			s.Waits = v.silence()
+		}
+		return &s, nil
 	}
-	return &s, nil
+	s, err := audit.Facts(ctx, v.store.Ledger(v.name)) // an audit says what confirms the total
+	if s.State.Resumes() {
+		s.Resume = v.data.resume(v.store, v.name)
+	}
+	return &s, err
+}
+
+// silence says that the coordinator does not answer, and since when.
+func (v *watcher) silence() *queens.Wait {
+	if why := v.bus.Problem(); why != "" {
+		return &queens.Wait{Reason: queens.NoServer, Since: v.answered, Why: why}
+	}
+	return &queens.Wait{Reason: queens.SilentOne, Since: v.answered, Why: "run " + v.name + " does not answer"}
 }
 
 // watchInterval is the time between two snapshots.
@@ -162,30 +189,30 @@ func (v *watcher) follow(ctx context.Context) error {
 	v.ui.start()
 	ticks := time.NewTicker(watchInterval)
 	defer ticks.Stop()
-	answered := time.Now()
+	v.answered = time.Now()
 	for {
 		s, err := v.snapshot(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err == nil:
-			answered = time.Now()
-			v.ui.show(s)
-			if v.json {
-				if err := report.WriteJSON(v.stdout, s); err != nil {
-					return err
-				}
-			}
-			if s.State != queens.Running {
-				return v.end(s)
+			if err := v.present(s); err != nil || s.State != queens.Running {
+				return errors.Join(err, v.end(s))
 			}
 		case v.store != nil:
 			return err
-		case time.Since(answered) > silentFor:
-			return fmt.Errorf("the coordinator of run %s has not answered for %v: call watch again when it is back: %w",
-				v.name, silentFor, err)
+		case time.Since(v.answered) > silentFor:
+			return fmt.Errorf("the coordinator of run %s has not answered for %v: to watch it when it is back: %s: %w",
+				v.name, silentFor, serverCommand(v.server, "watch", v.name), err)
 		default:
 			v.app.Log.Debug().Err(err).Msg("no snapshot")
+			if v.latest != nil {
+				old := *v.latest
+				old.Waits, old.TimeToGo = v.silence(), nil
+				if err := v.present(&old); err != nil {
+					return err
+				}
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -195,17 +222,36 @@ func (v *watcher) follow(ctx context.Context) error {
 	}
 }
 
+// present shows a snapshot, and prints it as JSON if that is wanted.
+func (v *watcher) present(s *queens.Snapshot) error {
+	v.ui.show(s)
+	if v.json {
+		return report.WriteJSON(v.stdout, s)
+	}
+	return nil
+}
+
 // end prints how the run ended.
 func (v *watcher) end(s *queens.Snapshot) error {
 	v.ui.stop()
-	result := report.NewResult(s, nil, s.Elapsed.Duration, s.Workers)
+	workers := 0
+	if s.Live != nil {
+		workers = s.Workers
+	}
+	result := report.NewResult(s, nil, s.Elapsed.Duration, workers)
+	result.Verify = v.data.command("verify", v.name)
 	result.Log(v.app.Log)
 	switch {
 	case s.State == queens.Contradicted:
-		return fmt.Errorf("%w: run %s has no total: see the log of its coordinator, and %s",
-			queens.ErrContradiction, v.name, commandLine("verify", v.name))
-	case s.State == queens.Stopped:
-		return fmt.Errorf("%w: run %s is stopped: %s goes on", queens.ErrIncomplete, v.name, commandLine("resume", v.name))
+		return fmt.Errorf("%w: run %s has no total: see the log of its coordinator, and: %s",
+			queens.ErrContradiction, v.name, result.Verify)
+	case s.State.Resumes():
+		where := ""
+		if v.store == nil {
+			where = " on the machine of its coordinator"
+		}
+		resume := cmp.Or(s.Resume, humanize.Command("coordinator", "resume", v.name))
+		return fmt.Errorf("%w: run %s is %s; to go on%s: %s", queens.ErrIncomplete, v.name, s.State, where, resume)
 	case v.json:
 		return nil
 	}

@@ -20,6 +20,7 @@ type part struct {
 	kernel  kernel.Kernel
 	threads int
 	device  bool
+	worker  *worker.Worker // nil while the part is left out or has ended; the team's mutex guards it
 }
 
 // Times between the tries of a device that has failed: each is twice the one before.
@@ -148,7 +149,11 @@ func (t *team) search(ctx context.Context, p *part) error {
 		cmp.Or(config.Host, config.Process.Machine.Name), humanize.Plural(p.threads, "thread"), p.kernel.Name)
 	config.Log.Info().Str("version", config.Version).Str("machine", config.Process.Machine.Name).Str("process", config.Process.Name).
 		Str("kernel", p.kernel.Name).Int("threads", p.threads).Str(humanize.LogField, text).Msg("worker starts")
-	return w.Run(ctx)
+	err := w.Run(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.worker = nil
+	return err
 }
 
 // newWorker returns a worker for a part. The first one has the name of the process.
@@ -165,6 +170,7 @@ func (t *team) newWorker(p *part) (*worker.Worker, worker.Config) {
 		config.Process = worker.NewProcess(config.Process.Machine)
 	}
 	w := worker.New(config, t.transport)
+	p.worker = w
 	t.workers = append(t.workers, w)
 	return w, config
 }
@@ -179,7 +185,8 @@ func (t *team) change(by int) int {
 
 func (t *team) works() bool { return t.change(0) > 0 }
 
-// status returns what the page of the process shows: sums over all parts.
+// status returns what the page of the process shows: sums over all parts, and for what each part
+// waits.
 func (t *team) status() page.Worker {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,6 +199,12 @@ func (t *team) status() page.Worker {
 			s.Kernel += ","
 		}
 		s.Kernel += p.kernel.Name
+		if p.worker == nil {
+			continue
+		}
+		if wait := p.worker.Waits(p.worker.Stats()); wait != nil {
+			s.Waits = append(s.Waits, page.Wait{Kernel: p.kernel.Name, Wait: *wait})
+		}
 	}
 	for _, w := range t.workers {
 		stats := w.Stats()

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"runtime"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -73,6 +72,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	process := worker.NewProcess(queens.Machine{
 		User: cmp.Or(options.User, queens.WorkerUser), Name: machine,
 	})
+	options.Process = process
 	parts, note, err := o.search.parts()
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if err != nil {
 		return err
 	}
-	if threads, cores := parts[len(parts)-1].threads, runtime.GOMAXPROCS(0); threads > cores {
+	if threads, cores := parts[len(parts)-1].threads, cli.Cores(); threads > cores {
 		app.Log.Warn().Int("threads", threads).Int("cores", cores).
 			Msg("more threads than this machine has cores: they take turns, and the worker is not faster")
 	}
@@ -101,7 +101,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		return err
 	}
 	defer b.Close()
-	t.transport = b
+	t.transport, t.config.Problem = b, b.Problem
 	group, ctx := errgroup.WithContext(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

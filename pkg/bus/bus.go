@@ -19,6 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 )
 
@@ -41,6 +42,9 @@ type Options struct {
 	TLSCA string
 	// Name is the name of the connection in the server's reports.
 	Name string
+	// Process is the worker of the connection, if it has one. Coordinators of another version get a
+	// message in its name, so that their logs say why the worker does not take part.
+	Process queens.Process
 	// If Wait is set, the connection keeps trying when no server can be reached at first.
 	Wait bool
 	Log  zerolog.Logger
@@ -50,7 +54,8 @@ type Options struct {
 type Bus struct {
 	options Options
 	conn    *nats.Conn
-	found   atomic.Bool // a server has accepted the connection
+	found   atomic.Bool   // a server has accepted the connection
+	first   chan struct{} // closed then
 	// connection is a random number, made again whenever a server accepts the connection: see
 	// [queens.WorkRequest].
 	connection atomic.Uint64
@@ -58,6 +63,7 @@ type Bus struct {
 	refuse     context.CancelCauseFunc // ends it, with the reason
 	mu         sync.Mutex
 	said       map[string]bool // what was logged once
+	problem    string          // why there is no connection; empty while there is one
 }
 
 // A connection counts as lost when the server has not answered two pings.
@@ -73,7 +79,7 @@ const minPayload = 128 << 10
 // Connect connects to the server. A lost connection is made again, however long that takes; sending meanwhile fails at once.
 // The error wraps [queens.ErrNoConnection].
 func Connect(o Options) (*Bus, error) {
-	b := &Bus{options: o, said: make(map[string]bool)}
+	b := &Bus{options: o, said: make(map[string]bool), first: make(chan struct{})}
 	b.connection.Store(randomNumber())
 	b.usable, b.refuse = context.WithCancelCause(context.Background())
 	options, err := o.credentials()
@@ -91,11 +97,12 @@ func Connect(o Options) (*Bus, error) {
 		nats.MaxPingsOutstanding(maxPings),
 		nats.ConnectHandler(b.connected),
 		nats.ReconnectHandler(b.connected),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			if err != nil {
-				o.Log.Warn().Err(err).Msg("connection lost, reconnecting")
+		nats.DisconnectErrHandler(func(c *nats.Conn, err error) {
+			if !c.IsClosed() {
+				b.failed(cmp.Or(err, nats.ErrDisconnected), "connection lost, reconnecting")
 			}
 		}),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { b.failed(err, "waiting for a server") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // it needs all its permissions all the time
 				b.refuse(fmt.Errorf("%w: the server does not permit it: %w: use the token or the credentials for this part",
@@ -114,17 +121,49 @@ func Connect(o Options) (*Bus, error) {
 			b.conn.Close()
 			return nil, o.explain(err)
 		}
-		o.Log.Warn().Str("server", b.Server()).Msg("no server can be reached yet, waiting for one")
 	}
 	return b, nil
+}
+
+// failed notes why there is no connection, and logs the reason if it is another than before.
+func (b *Bus) failed(err error, message string) {
+	why, help := cause(err)
+	b.mu.Lock()
+	same := b.problem == why
+	b.problem = why
+	b.mu.Unlock()
+	if same {
+		return
+	}
+	text := message + ": " + b.options.servers() + ": " + why
+	if help != "" {
+		text += "; what helps: " + help
+	}
+	b.options.Log.Warn().Str("server", b.options.servers()).Str("why", why).Str("help", help).
+		Str(humanize.LogField, text).Msg(message)
+}
+
+// Problem returns why there is no connection, or "" while there is one.
+func (b *Bus) Problem() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.problem
 }
 
 // connected logs a new connection, and makes [Bus.Wait] return an error if the server's max_payload is too small.
 func (b *Bus) connected(c *nats.Conn) {
 	b.connection.Store(randomNumber())
 	level, text := zerolog.DebugLevel, "connected"
+	b.mu.Lock()
+	if b.problem != "" {
+		level = zerolog.InfoLevel
+	}
+	b.problem = ""
+	b.mu.Unlock()
 	if b.found.Swap(true) {
 		level, text = zerolog.InfoLevel, "reconnected"
+	} else {
+		close(b.first)
 	}
 	b.options.Log.WithLevel(level).Str("server", Redact(c.ConnectedUrl())).Msg(text)
 	if most := c.MaxPayload(); most < minPayload {
@@ -169,22 +208,38 @@ func (o *Options) credentials() (options []nats.Option, err error) {
 
 // warnOnce logs a warning if none with the same key was logged before. After 1000 warnings it logs no more.
 func (b *Bus) warnOnce(key string, err error, message string) {
-	const most = 1000
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.said) < most && !b.said[key] {
-		b.said[key] = true
+	if b.isFirst(key) {
 		b.options.Log.Warn().Err(err).Msg(message)
 	}
 }
 
+// isFirst reports whether it was not called with this key before. After 1000 keys it returns false.
+func (b *Bus) isFirst(key string) bool {
+	const most = 1000
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	first := len(b.said) < most && !b.said[key]
+	if first {
+		b.said[key] = true
+	}
+	return first
+}
+
 // Wait returns nil when ctx ends, and an error when the connection is of no use any more: the server refuses the credentials,
 // does not permit what this process needs, or takes only small messages. The error wraps [queens.ErrNoConnection].
-func (b *Bus) Wait(ctx context.Context) error {
+func (b *Bus) Wait(ctx context.Context) error { return b.wait(ctx, nil) }
+
+// Await waits until a server has accepted the connection. It also returns when ctx ends, and otherwise like
+// [Bus.Wait].
+func (b *Bus) Await(ctx context.Context) error { return b.wait(ctx, b.first) }
+
+func (b *Bus) wait(ctx context.Context, until <-chan struct{}) error {
 	poll := time.Tick(time.Second)
 	for {
 		select {
 		case <-ctx.Done():
+			return nil
+		case <-until:
 			return nil
 		case <-b.usable.Done():
 			return context.Cause(b.usable)
@@ -261,7 +316,7 @@ func isRefusal(err error) bool {
 
 // explain returns an error that says which server can't be used, why, and what may help.
 func (o *Options) explain(err error) error {
-	hint := "is a server running there, and is the address right?"
+	why, hint := cause(err)
 	switch {
 	case errors.As(err, new(*url.Error)): // its text quotes the address, and so a password in it
 		return fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222", queens.ErrNoConnection, o.servers())
@@ -275,5 +330,5 @@ func (o *Options) explain(err error) error {
 	case isRefusal(err):
 		hint = "has the server TLS as the address or the token says, and the right certificate?"
 	}
-	return fmt.Errorf("%w: %s: %w: %s", queens.ErrNoConnection, o.servers(), err, hint)
+	return fmt.Errorf("%w: %s: %s: %s", queens.ErrNoConnection, o.servers(), why, cmp.Or(hint, "is it a NATS server?"))
 }

@@ -195,6 +195,9 @@ func TestConnectionsAreNumbered(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
+	if err := b.Await(t.Context()); err != nil { // it gets its number in the background
+		t.Fatal(err)
+	}
 	one, two := ask(), ask()
 	first.Stop()
 	for a.Connected() || b.Connected() {
@@ -210,10 +213,12 @@ func TestConnectionsAreNumbered(t *testing.T) {
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	log := make(lines, 100)
-	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server, Log: zerolog.New(log)})
+	a := connect(t, Options{InProcess: server})
+	b := connect(t, Options{InProcess: server, Log: zerolog.New(log), Process: process})
 	heard := make(chan queens.Announcement, 1)
 	stop := must(b.Announcements(func(a queens.Announcement) { heard <- a }))(t)
 	raw := connectRaw(t, server)
+	told := must(raw.SubscribeSync("nq.work.>"))(t)
 	other := string([]byte{1 << 3, Protocol + 1}) + "\x12\x01r"
 	for _, data := range []string{other, other, "garbage"} {
 		if err := raw.Publish("nq.run", []byte(data)); err != nil {
@@ -234,6 +239,20 @@ func TestAnnouncements(t *testing.T) {
 	if n != 1 {
 		t.Errorf("the other version is logged %d times", n)
 	}
+	// The coordinator of the other version is told so, once: its log then names both versions too.
+	m, err := told.NextMsg(5 * time.Second)
+	if err != nil || m.Subject != workSubject("r", process) || checkVersion(m.Data) != nil {
+		t.Fatalf("the coordinator of another version hears %+v (%v)", m, err)
+	}
+	if m, err := told.NextMsg(10 * time.Millisecond); err == nil {
+		t.Errorf("it hears %s again", m.Subject)
+	}
+}
+
+// A stranger's announcement of another version names a run, or nothing happens.
+func FuzzRunOfOtherVersion(f *testing.F) {
+	f.Add([]byte("\x08\x09\x12\x01r"))
+	f.Fuzz(func(_ *testing.T, data []byte) { runOfOtherVersion(data) })
 }
 
 // At most 1000 warnings are logged and remembered, so that a stranger can't fill the memory.

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go"
@@ -74,10 +75,32 @@ func (b *Bus) Announcements(hear func(queens.Announcement)) (stop func(), err er
 		a, err := DecodeAnnouncement(m.Data)
 		if err != nil {
 			b.warnOnce("announcement "+err.Error(), err, "a coordinator can't be understood, its run is left alone")
+			b.introduce(m.Data, err)
 			return
 		}
 		hear(a)
 	})
+}
+
+// introduce sends a message of this version to a coordinator of another version, once for each run, so
+// that the coordinator's log also says that the versions differ. The coordinator does not answer it.
+func (b *Bus) introduce(announcement []byte, err error) {
+	var other *VersionError
+	if b.options.Process.Name == "" || !errors.As(err, &other) {
+		return
+	}
+	run := runOfOtherVersion(announcement)
+	if queens.ValidateRun(run) != nil || !b.isFirst("introduced to "+run) {
+		return
+	}
+	subject := workSubject(run, b.options.Process)
+	data, err := EncodeRequest(&queens.WorkRequest{Number: 1, Leaving: true})
+	if err == nil {
+		err = b.conn.PublishRequest(subject, subject, data) // nobody may listen there: no answer is wanted
+	}
+	if err != nil {
+		b.options.Log.Debug().Err(err).Msg("a coordinator of another version could not be told so")
+	}
 }
 
 func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), err error) {

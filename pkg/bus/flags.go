@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/nats-io/nats.go"
@@ -18,6 +19,9 @@ type Flags struct {
 	Options        // URL, User, Creds, NKey and TLSCA
 	Join    string // file of a token
 }
+
+// Files are the names of the flags whose values are paths.
+var Files = []string{"join", "creds", "nkey", "tls-ca"}
 
 // Register registers the flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
@@ -62,8 +66,12 @@ func (f *Flags) Connection(name string) (Options, error) {
 		return o, nil
 	}
 	t, err := join.Load(f.Join)
+	if errors.Is(err, fs.ErrNotExist) {
+		return o, fmt.Errorf("--join: there is no token %s: copy join.token from below --data of the machine on which "+
+			"coordinator count --listen runs, or from the folder of coordinator keys", f.Join)
+	}
 	if err != nil {
-		return o, fmt.Errorf("%w: --join: %w", queens.ErrNoConnection, err)
+		return o, fmt.Errorf("--join: %w", err)
 	}
 	o.URL, o.User, o.Password, o.TLS = cmp.Or(o.URL, t.URLs()), t.User, t.Password, t.TLS()
 	return o, nil

@@ -35,6 +35,16 @@ func DecodeAnnouncement(data []byte) (queens.Announcement, error) {
 	})
 }
 
+// runOfOtherVersion returns the run of an announcement of any version, or "" if the announcement has
+// none where this version has it.
+func runOfOtherVersion(data []byte) string {
+	m := new(nqueensv1.Announcement)
+	if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m) != nil {
+		return ""
+	}
+	return m.GetRun()
+}
+
 // EncodeWorkReply encodes the reply to a work request.
 func EncodeWorkReply(r *queens.WorkReply) ([]byte, error) {
 	m := &nqueensv1.WorkReply{Protocol: Protocol, Number: r.Number, Instance: r.Instance, Refused: encodeText(r.Refused)}

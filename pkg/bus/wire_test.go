@@ -50,7 +50,7 @@ var (
 func someSnapshot() *queens.Snapshot {
 	return &queens.Snapshot{
 		Run: "r", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, Tasks: 5, Done: 2, Solutions: (*queens.Decimal)(big.NewInt(40)),
-		WorkerList: []queens.Worker{{Machine: testkit.Machine("m"), Process: "p", Threads: 2}},
+		WorkerList: []queens.Worker{{Machine: testkit.Machine("m"), Process: "p", Threads: 2}}, Live: &queens.Live{Workers: 1},
 	}
 }
 

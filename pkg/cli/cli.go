@@ -56,6 +56,10 @@ func NewApp(root *cobra.Command) *App {
 		}
 		a.openLog(cmd.ErrOrStderr())
 		a.started = true
+		for _, names := range misspelled(os.Environ(), append(root.Commands(), root)...) {
+			a.Log.Warn().Str("variable", names[0]).Str("instead", names[1]).Msg(
+				"the variable " + names[0] + " sets no flag, and is ignored: " + names[1] + " does")
+		}
 		return nil
 	}
 	cobra.EnableCommandSorting = false // commands and flags stand in the order in which they were added

@@ -3,10 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,9 +18,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
+// envPrefix begins the names of the environment variables that set flags.
+const envPrefix = "NQUEENS_"
+
 // EnvVar returns the environment variable that sets a flag.
 func EnvVar(flag string) string {
-	return "NQUEENS_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // setByEnv is the key of the annotation that names the environment variable that set a flag.
@@ -41,6 +44,54 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		}
 	})
 	return failed
+}
+
+// misspelled returns, for each variable in an environment that no flag of these commands has, but whose
+// name is close to that of a flag's variable, the two names. Other variables may be for the other program.
+func misspelled(environment []string, commands ...*cobra.Command) (pairs [][2]string) {
+	known := make(map[string]bool)
+	for _, c := range commands {
+		c.Flags().VisitAll(func(f *pflag.Flag) { known[EnvVar(f.Name)] = true })
+		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { known[EnvVar(f.Name)] = true })
+	}
+	for _, variable := range slices.Sorted(slices.Values(environment)) {
+		name, value, _ := strings.Cut(variable, "=")
+		if value == "" || known[name] || !strings.HasPrefix(strings.ToUpper(name), envPrefix) {
+			continue
+		}
+		for _, right := range slices.Sorted(maps.Keys(known)) {
+			if isClose(letters(name), letters(right)) {
+				pairs = append(pairs, [2]string{name, right})
+				break
+			}
+		}
+	}
+	return pairs
+}
+
+// letters returns the letters of a variable's name in capitals, without its prefix.
+func letters(name string) string {
+	name = strings.TrimPrefix(strings.ToUpper(name), envPrefix)
+	return strings.NewReplacer("_", "", "-", "").Replace(name)
+}
+
+// isClose reports whether two words are equal, or differ in one letter of at least five: one is wrong,
+// missing, too many, or changed places with the next.
+func isClose(a, b string) bool {
+	if a == b || min(len(a), len(b)) < 5 {
+		return a == b
+	}
+	first := 0
+	for first < min(len(a), len(b)) && a[first] == b[first] {
+		first++
+	}
+	a, b = a[first:], b[first:]
+	last := 0
+	for last < min(len(a), len(b)) && a[len(a)-1-last] == b[len(b)-1-last] {
+		last++
+	}
+	a, b = a[:len(a)-last], b[:len(b)-last]
+	return max(len(a), len(b)) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
 // SetByEnvironment reports whether a variable, and not the command line, has set a flag.
@@ -137,7 +188,7 @@ const MaxThreads = 4096
 
 // Threads registers a flag for a number of threads, by default one for each core.
 func Threads(flags *pflag.FlagSet, p *int, name string, low, high int, usage string) *pflag.Flag {
-	flag := Int(flags, p, name, runtime.GOMAXPROCS(0), low, high, usage)
+	flag := Int(flags, p, name, Cores(), low, high, usage)
 	flag.DefValue = "one for each core" // so help is the same on every machine
 	return flag
 }

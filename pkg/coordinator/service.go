@@ -17,6 +17,7 @@ import (
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator/core"
+	"nqueens/pkg/durable"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -29,6 +30,7 @@ type Wire interface {
 	Announce(a *queens.Announcement) error
 	Announcements(hear func(queens.Announcement)) (stop func(), err error)
 	Connected() bool
+	Problem() string // why there is no connection; empty while there is one
 	MaxPayload() int // of the server, in bytes; 0 before the first connection
 }
 
@@ -194,7 +196,8 @@ func (s *Coordinator) receive(at *station, m bus.Message) {
 	switch {
 	case err != nil:
 		<-s.room
-		s.warn.Warn().Err(err).Str("machine", m.From.Machine.Name).Msg("a message of a worker can't be read")
+		s.warn.Warn().Err(err).Str("machine", m.From.Machine.Name).Str("process", m.From.Name).
+			Msg("a message of a worker can't be read, and the worker takes no part")
 	case message.Request != nil:
 		request := at.request(m.From, *message.Request, remote(m.Reply))
 		s.inputs.put(func(now time.Duration) { <-s.room; s.core.WorkRequested(now, request) })
@@ -262,6 +265,9 @@ func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 // snapshot makes the latest snapshot. A snapshot with a total says what confirms the total.
 func (s *Coordinator) snapshot(now time.Duration) {
 	latest := s.core.Snapshot(now)
+	if w := latest.Waits; w != nil && w.Reason == queens.NoServer {
+		w.Why = s.Wire.Problem()
+	}
 	if total := (*big.Int)(latest.Total); total != nil {
 		latest.SetTotal(total, s.State.Confirmation(total))
 	}
@@ -322,7 +328,7 @@ func (s *Coordinator) write() {
 		}
 		err := core.Commit(s.Log, s.writes.take(math.MaxInt), s.onceOnDisk)
 		if err != nil {
-			s.tellLoop(fmt.Errorf("%w: free the disk, then resume the run", err))
+			s.tellLoop(fmt.Errorf("%w: %s, then resume the run", err, durable.Advice(err)))
 		}
 	}
 }

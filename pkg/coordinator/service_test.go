@@ -79,6 +79,7 @@ func (w *wire) ServeStatus(string, func() *queens.Snapshot) (func(), error) { re
 func (w *wire) Announce(*queens.Announcement) error                         { return nil }
 func (w *wire) Announcements(func(queens.Announcement)) (func(), error)     { return func() {}, nil }
 func (w *wire) Connected() bool                                             { return true }
+func (w *wire) Problem() string                                             { return "" }
 func (w *wire) MaxPayload() int                                             { return 1 << 20 }
 
 // service is a coordinator that runs over a disk, with one worker.

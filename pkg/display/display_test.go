@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"nqueens/pkg/queens"
 )
 
 // drawings is a terminal that records the time of each write and delays one of them.
@@ -56,7 +58,7 @@ func TestDrawsFourTimesPerSecond(t *testing.T) {
 		s := *underWay()
 		for i := range seconds * 100 {
 			c := s
-			c.Elapsed.Duration, c.Notice = time.Duration(i)*time.Second, fmt.Sprint("note ", i)
+			c.Elapsed.Duration, c.Waits = time.Duration(i)*time.Second, &queens.Wait{Reason: queens.NoWork, Why: fmt.Sprint(i)}
 			d.Show(&c)
 			logLine(t, d, fmt.Sprintf("line %d\n", i))
 			time.Sleep(10 * time.Millisecond)

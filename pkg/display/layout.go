@@ -27,11 +27,14 @@ func layout(s *queens.Snapshot, width, height int, color bool) []line {
 		lines = append(lines, nil) // separates the display from the log
 	}
 	lines = append(lines, titleRow(s, width), progressRow(s, width, color))
-	for i := range s.Banned {
-		lines = append(lines, line{{narrow(report.BanText(&s.Banned[i])), alarm}})
+	for _, b := range s.Bans() {
+		lines = append(lines, line{{narrow(report.BanText(&b)), alarm}})
 	}
-	if s.Notice != "" {
-		lines = append(lines, line{{narrow(s.Notice), notice}})
+	if text := s.NoTotal(); text != "" {
+		lines = append(lines, line{{text, notice}})
+	}
+	if s.Waits != nil {
+		lines = append(lines, waitRow(s))
 	}
 	lines = append(lines, resultsRow(s, width))
 	if s.State == queens.Running {
@@ -61,6 +64,16 @@ func titleRow(s *queens.Snapshot, width int) line {
 		segment{1, line{{narrow(string(s.State)), cmp.Or(styles[s.State], notice)}}})
 }
 
+// waitRow says for what the run waits, since when, and what would help.
+func waitRow(s *queens.Snapshot) line {
+	since := " for " + humanize.Clock(s.At.Sub(s.Waits.Since))
+	row := line{{narrow(s.Waits.Text()), notice}, {since, faint}}
+	if advice := s.Waits.Advice(); advice != "" {
+		row = append(row, span{separator, faint}, span{narrow(advice), plain})
+	}
+	return row
+}
+
 // progressRow has the bar, the percentage, the elapsed time and the time to go. The bar takes a fixed part of the width,
 // so that its length does not depend on the texts beside it. On narrow terminals it is shorter or missing.
 func progressRow(s *queens.Snapshot, width int, color bool) line {
@@ -70,7 +83,7 @@ func progressRow(s *queens.Snapshot, width int, color bool) line {
 		{0, line{spaces(len("99.9%") - len(percent)), {percent, bold}}},
 		{2, line{{humanize.Clock(s.Elapsed.Duration), plain}, {" elapsed", faint}}},
 	}
-	if s.State == queens.Running && (s.TimeToGo != nil || s.Threads > 0 && done || s.Recounting > 0) {
+	if s.State == queens.Running && (s.TimeToGo != nil || done) && s.Waits == nil {
 		segments = append(segments, segment{1, line{{report.Remaining(s), plain}}})
 	}
 	text := join(segments, width-minBar-gap, spaces(gap))
@@ -111,10 +124,10 @@ func resultsRow(s *queens.Snapshot, width int) line {
 		{0, found},
 		{3, line{{humanize.Int(s.Done) + " of " + humanize.Plural(s.Tasks, "task"), plain}}},
 	}
-	if s.Rate > 0 {
+	if s.Live != nil && s.Rate > 0 {
 		segments = append(segments, segment{2, line{{humanize.Rate(s.Rate), plain}}})
 	}
-	if s.Disputes > 0 {
+	if s.Checks != nil && s.Disputes > 0 {
 		segments = append(segments, segment{1, line{{humanize.Plural(s.Disputes, "dispute"), alarm}}})
 	}
 	return row(width, segments...)
@@ -126,6 +139,9 @@ func row(width int, segments ...segment) line { return join(segments, width, spa
 // workerRows returns a line for each worker, in columns, if there is room. If there is not enough, the last line says how many
 // workers are missing.
 func workerRows(s *queens.Snapshot, width, room int) []line {
+	if s.Live == nil {
+		return nil
+	}
 	list, all := s.WorkerList, max(len(s.WorkerList), s.Workers)
 	if all > room {
 		list = list[:max(0, min(room-1, len(list)))]

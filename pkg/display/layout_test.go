@@ -26,13 +26,15 @@ func text(lines []line, color bool) string {
 
 func lasting(d time.Duration) queens.Seconds { return queens.Seconds{Duration: d} }
 
+var now = time.Date(2026, 11, 26, 13, 0, 0, 0, time.UTC)
+
 // underWay returns a snapshot of a run for n = 20 with four workers. One of them is idle.
 func underWay() *queens.Snapshot {
 	s := &queens.Snapshot{
 		Run: "n20-20261120-170938-7274", N: 20, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running,
-		Done: 104, Tasks: 308, WorkDone: 0.264, Solutions: (*queens.Decimal)(big.NewInt(4130085116)), Rate: 206435540,
+		Done: 104, Tasks: 308, WorkDone: 0.264, Solutions: (*queens.Decimal)(big.NewInt(4130085116)), Checks: new(queens.Checks),
 		Elapsed: lasting(20 * time.Second), TimeToGo: &queens.TimeToGo{Least: lasting(48 * time.Second), Most: lasting(65 * time.Second)},
-		Machines: 4, Workers: 4, Threads: 20, IdleThreads: 1,
+		Live: &queens.Live{Rate: 206435540, Machines: 4, Workers: 4, Threads: 20, IdleThreads: 1}, At: now,
 		WorkerList: []queens.Worker{
 			{Machine: testkit.Machine("attic"), Label: "attic/3f02", Process: "3f02", Kernel: "generic", Threads: 1, Held: 0},
 			{Machine: testkit.Machine("node-17"), Label: "node-17/a1b2", Process: "a1b2", Kernel: "avx512", Threads: 8, Rate: 1.524e9, Held: 8, Longest: lasting(2 * time.Second)},
@@ -52,7 +54,8 @@ func underWay() *queens.Snapshot {
 // troubled returns the snapshot of underWay with everything that the display rarely shows.
 func troubled() *queens.Snapshot {
 	s := underWay()
-	s.Disputes, s.Recounts, s.Placed, s.Notice = 1, 1, make([]queens.Square, 2), "the server is away since 12s"
+	s.Disputes, s.Recounts, s.Placed = 1, 1, make([]queens.Square, 2)
+	s.Waits = &queens.Wait{Reason: queens.NoServer, Since: now.Add(-12 * time.Second), Why: "nothing listens there"}
 	s.Banned = []queens.Ban{{Machine: testkit.Machine("basement"), Task: 1234, Count: 5678, Recount: 5680}}
 	s.WorkerList[0].LastSeen.Duration = 12 * time.Second
 	return s
@@ -86,8 +89,11 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 	usual := []int{60, 80, 120}
 	beginning := &queens.Snapshot{
 		Run: "n27-20261120-170938-7274", N: 27, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, Tasks: 12345678,
-		Solutions: (*queens.Decimal)(new(big.Int)),
+		Solutions: (*queens.Decimal)(new(big.Int)), Live: new(queens.Live), At: now,
+		Waits: &queens.Wait{Reason: queens.NoWorkers, Since: now.Add(-time.Minute), Help: "worker --join /a/join.token"},
 	}
+	unknown := underWay()
+	unknown.Live, unknown.Checks, unknown.TimeToGo, unknown.WorkerList = nil, nil, nil, nil
 	for _, tt := range []struct {
 		name   string
 		s      *queens.Snapshot
@@ -100,6 +106,7 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 		{"troubled", troubled(), false, 24, []int{20, 40, 60, 80, 120}},
 		{"ended", ended(), false, 24, usual},
 		{"beginning", beginning, false, 24, usual},
+		{"ledger", unknown, false, 24, usual},
 		{"crowd", crowd(1000), false, 24, usual},
 		{"low", crowd(12), false, 8, usual},
 	} {
@@ -191,10 +198,11 @@ func FuzzLayout(f *testing.F) {
 		width, height, workers = 1+abs(width)%250, 1+abs(height)%100, abs(workers)%400
 		s := &queens.Snapshot{
 			Run: id, N: int(number % 33), Symmetry: queens.Symmetry(name), State: queens.State(note), Placed: make([]queens.Square, kind),
-			Done: number, Tasks: number / 3, WorkDone: queens.Fraction(work), Rate: rate, Elapsed: lasting(time.Duration(age)),
+			Done: number, Tasks: number / 3, WorkDone: queens.Fraction(work), Elapsed: lasting(time.Duration(age)),
 			TimeToGo: &queens.TimeToGo{Least: lasting(time.Duration(age / 2)), Most: lasting(time.Duration(age))},
-			Workers:  workers, Threads: int(number % 1e9),
-			IdleThreads: int(kind), Recounting: number % 2, Disputes: uint64(kind), Notice: note, Banned: make([]queens.Ban, kind%3),
+			Live:     &queens.Live{Rate: rate, Workers: workers, Threads: int(number % 1e9), IdleThreads: int(kind)},
+			Checks:   &queens.Checks{Recounting: number % 2, Disputes: uint64(kind), Banned: make([]queens.Ban, kind%3)},
+			Waits:    &queens.Wait{Reason: queens.NoServer, Why: note, Help: name},
 		}
 		if kind&1 == 0 {
 			s.Solutions = (*queens.Decimal)(new(big.Int).Lsh(big.NewInt(age), uint(kind)))
@@ -204,6 +212,9 @@ func FuzzLayout(f *testing.F) {
 				Label: name[min(i, len(name)):] + "/" + id, Process: id, Kernel: id, Threads: i * i, Rate: rate / float64(i),
 				Held: uint64(i % 3), Longest: lasting(time.Duration(age / int64(i+1))),
 			})
+		}
+		if kind&4 == 0 {
+			s.Live, s.Checks, s.Waits, s.WorkerList = nil, nil, nil, nil
 		}
 		color := kind&2 != 0
 		lines := layout(s, width, height, color)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"nqueens/pkg/queens"
 )
 
 // While the width of the terminal changes, it shows the complete log in order, the display once below, and nothing else.
@@ -33,7 +35,9 @@ func TestScreenThroughResizes(t *testing.T) {
 					if rng.IntN(10) > 0 {
 						run := crowd(1 + rng.IntN(12))
 						run.Elapsed.Duration = time.Duration(rng.IntN(3)) * time.Second
-						run.Notice = strings.Repeat("?", rng.IntN(2))
+						if rng.IntN(2) == 0 {
+							run.Waits = &queens.Wait{Reason: queens.NoWork}
+						}
 						lines = layout(run, e.width, height, false)
 						display = strings.Split(strings.TrimSuffix(text(lines, false), "\n"), "\n")
 					}

@@ -128,7 +128,7 @@ func TestNothingIsReplaced(t *testing.T) {
 		}
 	}
 	paths, err := join.Keys(filepath.Join(data, "keys"), []string{"192.0.2.1"}, false)
-	if err != nil || len(paths) != 4 {
+	if err != nil || len(paths) != 6 {
 		t.Fatalf("%v, %v", paths, err)
 	}
 	for _, path := range paths {
@@ -174,8 +174,13 @@ func TestKeys(t *testing.T) {
 		return tokens
 	}
 	for _, host := range []string{"192.0.2.1", "host.example:4333", "2001:db8::1"} {
-		if _, err := join.Keys(dir, []string{host}, false); err != nil {
+		paths, err := join.Keys(dir, []string{host}, false)
+		if err != nil {
 			t.Fatal(err)
+		}
+		all, _ := filepath.Glob(filepath.Join(dir, "*")) // the pattern is right
+		if slices.Sort(paths); !slices.Equal(paths, all) {
+			t.Errorf("Keys lists %q, and the folder has %q", paths, all)
 		}
 	}
 	before := load()

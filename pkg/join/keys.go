@@ -24,7 +24,7 @@ const (
 // which clients reach the server, with a port or without. If renew is false, existing passwords and
 // an existing certificate stay valid, and the token files get the new addresses. If it is true, all
 // passwords and the certificate are made again, and old tokens no longer work. Keys returns the
-// paths of the token files and of nats.conf.
+// paths of all files that it has written or kept.
 func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	pair, err := certificate(dir, renew)
 	if err != nil {
@@ -60,7 +60,8 @@ func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 		return nil, err
 	}
 	conf := filepath.Join(dir, serverFile)
-	return append(paths, conf), durable.Write(conf, []byte(config(servers[0])))
+	paths = append(paths, filepath.Join(dir, certificateFile), filepath.Join(dir, usersFile), conf)
+	return paths, durable.Write(conf, []byte(config(servers[0])))
 }
 
 // HostPort adds the port to a host that has none.

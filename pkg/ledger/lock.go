@@ -20,6 +20,9 @@ type Holder struct {
 	PID    int    `json:"pid"`
 	Host   string `json:"host"`
 	Server string `json:"server,omitempty"` // address of the run's NATS server; empty if no other process can connect to it
+	// Flags are those with which the run goes on: what the ledger does not keep. They stay in the file
+	// when nobody holds the lock.
+	Flags []string `json:"flags,omitempty"`
 }
 
 // LockedError says that another process holds the lock of a run's folder: see [Lock].
@@ -46,7 +49,10 @@ const (
 )
 
 // FolderLock is a held lock of a run's folder.
-type FolderLock struct{ file *os.File }
+type FolderLock struct {
+	file  *os.File
+	flags []string // see [Holder]
+}
 
 // Lock locks the folder of a run. A process needs the lock to write the log or to remove the run. Lock waits up to 300 ms for
 // it. The error wraps a [LockedError] if another process holds the lock.
@@ -54,8 +60,8 @@ func Lock(folder string) (*FolderLock, error) {
 	for wait := lockWait; ; wait -= lockPoll {
 		file, err := openLock(folder, os.O_RDWR|os.O_CREATE, true)
 		if err == nil {
-			l := &FolderLock{file}
-			l.publish("")
+			l := &FolderLock{file, readHolder(file).Flags}
+			l.publish("", l.flags)
 			return l, nil
 		}
 		if !errors.As(err, new(*LockedError)) || wait <= 0 {
@@ -108,20 +114,40 @@ func ownFile(path string) error {
 	return nil
 }
 
-// publish writes into the lock file that this process holds the lock, and the server's address. It ignores errors: no count
-// depends on this file, and writing the log reveals a failing disk.
-func (l *FolderLock) publish(server string) {
+// publish writes into the lock file that this process holds the lock, the server's address, and the flags.
+// It ignores errors: no count depends on this file, and writing the log reveals a failing disk.
+func (l *FolderLock) publish(server string, flags []string) {
+	l.flags = flags
 	host, _ := os.Hostname()
-	text, err := json.Marshal(Holder{os.Getpid(), cmp.Or(host, "this machine"), server})
-	if err == nil && l.file.Truncate(0) == nil {
+	l.write(Holder{os.Getpid(), cmp.Or(host, "this machine"), server, flags})
+}
+
+func (l *FolderLock) write(h Holder) {
+	text, err := json.Marshal(h)
+	if err == nil && len(text) <= maxHolder && l.file.Truncate(0) == nil {
 		_, _ = l.file.WriteAt(text, 0)
 	}
 }
 
 // Release unlocks the folder.
 func (l *FolderLock) Release() error {
-	_ = l.file.Truncate(0)
+	l.write(Holder{Flags: l.flags})
 	return l.file.Close()
+}
+
+// LastFlags returns the flags with which the last coordinator of a run would go on: see [Holder]. They come
+// from a file that anybody may have written. Without them it returns nil.
+func LastFlags(folder string) []string {
+	path := filepath.Join(folder, lockFile)
+	if ownFile(path) != nil {
+		return nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }() // it is only read
+	return readHolder(file).Flags
 }
 
 // readHolder reads the holder from a lock file. What the file says is valid only while a process holds the lock.

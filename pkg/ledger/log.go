@@ -188,9 +188,9 @@ func (l *Log) fail(err error) error {
 	return l.err
 }
 
-// SetServer publishes the address of the run's server, for processes that list runs. Any goroutine
-// may call it.
-func (l *Log) SetServer(address string) { l.lock.publish(address) }
+// Publish says where the run's server is, and with which flags the run goes on, for processes that
+// list runs. Only one goroutine at a time may call it.
+func (l *Log) Publish(server string, flags []string) { l.lock.publish(server, flags) }
 
 // Intact returns an error unless the log and its lock are still at their paths, and the log has all
 // that was written. The error wraps [ErrGone], or says why Intact can't tell, such as a missing

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -234,15 +235,15 @@ func TestOpenCutsTornGroup(t *testing.T) {
 // A second writer is refused, and the error names the first.
 func TestLock(t *testing.T) {
 	path, l := newRun(t)
-	l.SetServer("tls://10.0.0.1:4222")
+	l.Publish("tls://10.0.0.1:4222", []string{"--http", ":8080"})
 	_, _, _, err := Open(path)
 	host, _ := os.Hostname()
-	want := Holder{os.Getpid(), host, "tls://10.0.0.1:4222"}
+	want := Holder{os.Getpid(), host, "tls://10.0.0.1:4222", []string{"--http", ":8080"}}
 	var locked *LockedError
-	if !errors.As(err, &locked) || locked.Holder != want || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+	if !errors.As(err, &locked) || !reflect.DeepEqual(locked.Holder, want) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Fatal(err)
 	}
-	if err := Held(filepath.Dir(path)); !errors.As(err, &locked) || locked.Holder != want {
+	if err := Held(filepath.Dir(path)); !errors.As(err, &locked) || !reflect.DeepEqual(locked.Holder, want) {
 		t.Error(err)
 	}
 	if err := l.Close(); err != nil {

@@ -7,32 +7,33 @@ import "nqueens/pkg/queens"
 func (s *State) Snapshot(workDone float64) queens.Snapshot {
 	bans := s.Bans()
 	shot := s.header.snapshot()
-	shot.State, shot.At = queens.Stopped, s.header.Created
+	shot.State, shot.At = queens.Interrupted, s.header.Created
 	if s.last != nil {
 		shot.At, shot.Elapsed.Duration = s.last.At, s.last.Wall
+	}
+	if s.isLast && s.last.State == queens.Stopped {
+		shot.State = queens.Stopped
 	}
 	if s.Ended() == queens.Contradicted {
 		shot.State = queens.Contradicted
 	}
 	shot.Done, shot.WorkDone = s.NumberDone(), queens.Fraction(workDone)
 	shot.Solutions = (*queens.Decimal)(s.Solutions())
-	shot.Checked, shot.Disputes = s.Checked(), s.Disputes()
-	shot.Recounts, shot.Recounting = s.Recounts(), s.totals.unsettled
-	shot.Recorded = s.Results()
-	shot.Banned = bans[:min(len(bans), queens.MaxBans)]
+	shot.Checks = &queens.Checks{
+		Checked: s.Checked(), Disputes: s.Disputes(), Recounts: s.Recounts(),
+		Recounting: s.totals.unsettled, Recorded: s.Results(),
+		Banned: bans[:min(len(bans), queens.MaxBans)],
+	}
 	shot.Disclaim()
 	return shot
 }
 
-// Snapshot returns what the header and the last mark of a log say, without a state and a total. The mark may be nil.
+// Snapshot returns what the header and the last mark of a log say, without a state and a total.
 func (h *Header) Snapshot(last *Mark) queens.Snapshot {
 	shot := h.snapshot()
-	shot.Solutions = new(queens.Decimal)
-	if last != nil {
-		shot.At, shot.Elapsed.Duration = last.At, last.Wall
-		shot.Done, shot.WorkDone = last.Done, queens.Fraction(last.Work)
-		shot.Solutions = last.Solutions
-	}
+	shot.At, shot.Elapsed.Duration = last.At, last.Wall
+	shot.Done, shot.WorkDone = last.Done, queens.Fraction(last.Work)
+	shot.Solutions = last.Solutions
 	return shot
 }
 

@@ -75,7 +75,7 @@ const (
 // draw answers a request with the template of the given name.
 func (s *Server) draw(w http.ResponseWriter, r *http.Request, cfg *Config, name string) {
 	now := time.Now()
-	v := &view{Snapshot: cfg.Snapshot(), Live: true, Version: cfg.Version, now: now}
+	v := &view{Snapshot: cfg.Snapshot(), Served: true, Version: cfg.Version, now: now}
 	if v.Snapshot != nil {
 		v.Chart = newChart(cfg.History())
 	}

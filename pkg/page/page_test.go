@@ -25,9 +25,12 @@ var measured = time.Date(2026, 11, 26, 13, 0, 0, 0, time.UTC)
 func running() queens.Snapshot {
 	return queens.Snapshot{
 		Run: "n20-aa", N: 20, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, At: measured, Done: 104, Tasks: 308, WorkDone: 0.4264,
-		Solutions: (*queens.Decimal)(big.NewInt(16130085116)), Rate: 206435540, Elapsed: seconds(282),
-		TimeToGo: &queens.TimeToGo{Least: seconds(1448), Most: seconds(1765)}, Remaining: 33000, Waiting: 140, Held: 64,
-		Machines: 2, Workers: 3, Threads: 17, IdleThreads: 1, Redundancy: 1, SpotCheck: 0.01, Checked: 4, Recorded: 100,
+		Solutions: (*queens.Decimal)(big.NewInt(16130085116)), Elapsed: seconds(282), Redundancy: 1, SpotCheck: 0.01,
+		TimeToGo: &queens.TimeToGo{Least: seconds(1448), Most: seconds(1765)}, Remaining: &queens.Remaining{ThreadSeconds: 33000},
+		Live: &queens.Live{
+			Rate: 206435540, Waiting: 140, Held: 64, Machines: 2, Workers: 3, Threads: 17, IdleThreads: 1,
+		},
+		Checks: &queens.Checks{Checked: 4, Recorded: 100}, Join: "worker --join /home/a/join.token",
 		WorkerList: []queens.Worker{
 			{Machine: testkit.Machine("node-17"), Label: "node-17/a1", Process: "a1", Kernel: "avx512", Threads: 8, Rate: 9.8e7, Tasks: 40, Held: 16, Longest: seconds(1.2)},
 			{
@@ -42,7 +45,8 @@ func running() queens.Snapshot {
 // troubled returns the snapshot of running, with everything that a page rarely shows.
 func troubled() queens.Snapshot {
 	s := running()
-	s.Notice, s.Disputes, s.Recounts, s.Recounting, s.Refused, s.Lost = `the disk of "/<b>" is nearly full: free some space`, 2, 1, 1, 7, 3
+	s.Disputes, s.Recounts, s.Recounting, s.Refused, s.Lost = 2, 1, 1, 7, 3
+	s.Waits = &queens.Wait{Reason: queens.OtherMachine, Since: measured.Add(-time.Minute), Why: `a machine "/<b>" has counted all`}
 	s.Banned = []queens.Ban{{Machine: testkit.Machine("basement"), Task: 1234, Count: 5678, Recount: 5680}}
 	s.Placed, s.Symmetry, s.Redundancy, s.TimeToGo, s.Workers = []queens.Square{{Row: 0, Column: 3}}, queens.None, 2, nil, 300
 	return s
@@ -54,6 +58,14 @@ func complete() queens.Snapshot {
 	s.Done, s.WorkDone, s.TimeToGo = 308, 1, nil
 	s.Solutions = (*queens.Decimal)(big.NewInt(39029188884))
 	s.SetTotal(big.NewInt(39029188884), queens.Confirmation{Published: true, Tasks: 308, Checked: 4, Redundancy: 1, Machines: 2})
+	return s
+}
+
+// stopped returns what the ledger says about a run that was stopped.
+func stopped() queens.Snapshot {
+	s := running()
+	s.State, s.Live, s.Checks, s.TimeToGo, s.Remaining, s.WorkerList, s.Join = queens.Stopped, nil, nil, nil, nil, nil, ""
+	s.Resume = "/opt/coordinator resume n20-aa --listen 0.0.0.0:4222"
 	return s
 }
 
@@ -73,9 +85,11 @@ func history() (points []progress.Point) {
 
 // The pages equal the golden files.
 func TestPages(t *testing.T) {
-	for name, s := range map[string]queens.Snapshot{"running": running(), "troubled": troubled(), "complete": complete()} {
+	for name, s := range map[string]queens.Snapshot{
+		"running": running(), "troubled": troubled(), "complete": complete(), "stopped": stopped(),
+	} {
 		var b bytes.Buffer
-		v := &view{Snapshot: &s, Live: true, Version: "v1", Chart: newChart(history()), now: measured.Add(time.Second)}
+		v := &view{Snapshot: &s, Served: true, Version: "v1", Chart: newChart(history()), now: measured.Add(time.Second)}
 		if err := templates.ExecuteTemplate(&b, "page", v); err != nil {
 			t.Fatal(err)
 		}
@@ -85,11 +99,16 @@ func TestPages(t *testing.T) {
 
 // The page can be drawn in any state, also without the values that may be missing.
 func TestEveryStateIsDrawn(t *testing.T) {
-	for _, state := range []queens.State{queens.Running, queens.Stopped, queens.Contradicted} {
+	for _, state := range []queens.State{queens.Running, queens.Interrupted, queens.Stopped, queens.Contradicted} {
 		for _, change := range []func(*queens.Snapshot){
 			func(*queens.Snapshot) {},
 			func(s *queens.Snapshot) { s.WorkerList, s.Workers, s.Threads, s.TimeToGo = nil, 0, 0, nil },
 			func(s *queens.Snapshot) { s.Done, s.WorkDone, s.Rate = 0, 0, 0 },
+			func(s *queens.Snapshot) { s.Live, s.WorkerList = nil, nil },
+			func(s *queens.Snapshot) {
+				s.Live, s.Checks, s.WorkerList, s.TimeToGo, s.Remaining = nil, nil, nil, nil, nil
+			},
+			func(s *queens.Snapshot) { s.Waits = &queens.Wait{Reason: queens.NoWorkers} },
 		} {
 			s := running()
 			s.State = state
@@ -99,7 +118,7 @@ func TestEveryStateIsDrawn(t *testing.T) {
 			err := Write(&b, &s, nil, "v1")
 			page, found := b.String(), "no total</dd>"
 			if state != queens.Contradicted {
-				found = "<wbr>"
+				found = ">16,130,085,116</dd>"
 			}
 			if err != nil || !strings.Contains(page, "20 queens") || !strings.HasSuffix(page, "</html>\n") || !strings.Contains(page, found) {
 				t.Errorf("%s: %v\n%s", state, err, page)
@@ -120,7 +139,7 @@ func TestReportIsOneFile(t *testing.T) {
 			t.Errorf("the report has %q", no)
 		}
 	}
-	for _, want := range []string{"39,<wbr>029,<wbr>188,<wbr>884", "--ink:", "default-src &#39;none&#39;", `<path d="M0 100V`} {
+	for _, want := range []string{"39,029,188,884", "--ink:", "default-src &#39;none&#39;", `<path d="M0 100V`} {
 		if !strings.Contains(b.String(), want) && !strings.Contains(b.String(), strings.ReplaceAll(want, "&#39;", "'")) {
 			t.Errorf("the report lacks %q", want)
 		}
@@ -133,7 +152,7 @@ func TestMarkup(t *testing.T) {
 	s := troubled()
 	s.WorkerList[0].Kernel, s.Run = `<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, "page", &view{Snapshot: &s, Live: true, now: measured}); err != nil {
+	if err := templates.ExecuteTemplate(&b, "page", &view{Snapshot: &s, Served: true, now: measured}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(b.String(), "<script>") || strings.Contains(b.String(), "<img") || strings.Contains(b.String(), "<b>") {
@@ -154,13 +173,20 @@ func TestSilent(t *testing.T) {
 	for age, want := range map[time.Duration]string{
 		0: "", silentAfter: "", silentAfter + time.Second/10: "The coordinator has been silent for 4s. The numbers are older than that.",
 	} {
-		v := &view{Snapshot: &s, Live: true, now: measured.Add(age)}
+		v := &view{Snapshot: &s, Served: true, now: measured.Add(age)}
 		if got := v.Silent(); got != want {
 			t.Errorf("after %v: %q, want %q", age, got, want)
 		}
 	}
+	var b bytes.Buffer
+	old := &view{Snapshot: &s, Served: true, now: measured.Add(time.Minute)}
+	err := templates.ExecuteTemplate(&b, "page", old)
+	if page := b.String(); err != nil || !strings.Contains(page, `class="state silent">silent<`) ||
+		strings.Contains(page, "time to go") || strings.Contains(page, "running") {
+		t.Errorf("the page of a silent coordinator (%v):\n%s", err, page)
+	}
 	ended := complete()
-	if got := (&view{Snapshot: &ended, Live: true, now: measured.Add(time.Hour)}).Silent(); got != "" {
+	if got := (&view{Snapshot: &ended, Served: true, now: measured.Add(time.Hour)}).Silent(); got != "" {
 		t.Errorf("of a run that has ended: %q", got)
 	}
 	if silentAfter > 4*time.Second {
@@ -199,22 +225,37 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("metric %s is a %s", m[1], m[2])
 		}
 	}
-	s.TimeToGo, s.Remaining, s.Solutions = nil, 0, nil
+	s.TimeToGo, s.Remaining, s.Solutions = nil, nil, nil
 	unknown := runMetrics(&s, "")
 	if strings.Contains(unknown, "time_to_go") || strings.Contains(unknown, "remaining") || strings.Contains(unknown, "nqueens_solutions ") {
 		t.Errorf("what is unknown is not absent:\n%s", unknown)
+	}
+	s.Live, s.Checks = nil, nil
+	unknown = runMetrics(&s, "")
+	for _, name := range []string{"workers", "threads", "machines", "held", "waiting", "per_second", "banned", "disputes", "recorded"} {
+		if strings.Contains(unknown, name) {
+			t.Errorf("%s is unknown and exported:\n%s", name, unknown)
+		}
+	}
+	s.Waits = &queens.Wait{Reason: queens.NoServer, Since: measured.Add(-time.Minute)}
+	if waits := runMetrics(&s, ""); !strings.Contains(waits, `nqueens_waiting_seconds{for="no_server"} 60`+"\n") {
+		t.Errorf("the run waits for a server:\n%s", waits)
 	}
 }
 
 // A worker answers with a line for people, its metrics, and its health.
 func TestWorker(t *testing.T) {
-	worker := Worker{Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234}
+	worker := Worker{
+		Machine: "node-17", Process: "a1", Kernel: "avx2", Version: "v1", Threads: 8, Busy: 7, Tasks: 1234,
+		Waits: []Wait{{"avx2", queens.Wait{Reason: queens.NoServer, Why: "the server is full"}}},
+	}
 	s, err := ListenWorker("127.0.0.1:0", func() Worker { return worker })
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"":        "worker node-17/a1, kernel avx2, version v1: 8 threads, 7 busy, 1,234 tasks counted, not connected\n",
+		"": "worker node-17/a1, kernel avx2, version v1: 8 threads, 7 busy, 1,234 tasks counted, not connected; waiting for a server: " +
+			"the server is full; what helps: start the server, or correct its address\n",
 		"healthz": "ok\n",
 		"metrics": workerMetrics(worker),
 	} {

@@ -45,6 +45,7 @@ async function look() {
 function listen() {
   const quiet = performance.now() - heard;
   silence.hidden = quiet < silentAfter || document.hidden;
+  document.body.classList.toggle("unheard", !silence.hidden);
   if (!silence.hidden) {
     silence.textContent = `The coordinator has not answered for ${Math.round(quiet / 1000)} s. The numbers are older than that.`;
   }

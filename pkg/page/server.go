@@ -106,15 +106,19 @@ func text(w http.ResponseWriter, kind, body string) {
 	_, _ = io.WriteString(w, body) // fails if the client has gone
 }
 
-// Probe asks the process at an address whether it is healthy. If it is not, the error contains its answer.
+// Probe asks the process at an address whether it is healthy. If it is not, the error contains its
+// answer. The address may be one to listen at: without a host, or with an unspecified one, the
+// process is on this machine. Probe uses no proxy, because the process is a neighbor.
 func Probe(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
+	address = reachable(address)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/healthz", nil)
 	if err != nil {
 		return fmt.Errorf("%s is not host:port: %w", address, err)
 	}
-	reply, err := http.DefaultClient.Do(request)
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	reply, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("no process answers at %s; was it started with --http %[1]s? %w", address, err)
 	}
@@ -124,4 +128,17 @@ func Probe(ctx context.Context, address string) error {
 		err = fmt.Errorf("%s: %s", address, strings.TrimSpace(string(body)))
 	}
 	return err
+}
+
+// reachable returns the address at which this machine reaches a server that listens at an address.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	switch {
+	case err == nil && (host == "" || ip.Equal(net.IPv4zero)):
+		return net.JoinHostPort("127.0.0.1", port)
+	case err == nil && ip.IsUnspecified():
+		return net.JoinHostPort("::1", port)
+	}
+	return address
 }

@@ -101,6 +101,23 @@ func TestPaths(t *testing.T) {
 	expect("at the end", "fragment", http.StatusOK, "data-ended")
 }
 
+// The health of a process is asked at the address with which the process was started.
+func TestProbe(t *testing.T) {
+	for address, want := range map[string]string{
+		":8080": "127.0.0.1:8080", "0.0.0.0:8080": "127.0.0.1:8080", "[::]:8080": "[::1]:8080",
+		"[::ffff:0.0.0.0]:8080": "127.0.0.1:8080", "host.example:1": "host.example:1", "here": "here",
+	} {
+		if got := reachable(address); got != want {
+			t.Errorf("a process that listens at %s is asked at %s, want %s", address, got, want)
+		}
+	}
+	s, _ := serve(t, 0)
+	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
+	if err := Probe(t.Context(), ":"+port); err != nil {
+		t.Error(err)
+	}
+}
+
 // On an address that only this machine can reach, requests are answered only if their Host is this machine.
 func TestHosts(t *testing.T) {
 	s, _ := serve(t, 0)

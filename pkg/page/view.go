@@ -15,7 +15,7 @@ import (
 // view is what the templates show: a snapshot, with methods that return texts about it.
 type view struct {
 	*queens.Snapshot      // nil before the first
-	Live             bool // the page is served, and not written to a file
+	Served           bool // the page is served, and not written to a file
 	Version          string
 	Style            template.CSS // style.css, in a page that is a file
 	Chart            *chart       // nil without enough history
@@ -32,9 +32,38 @@ var functions = template.FuncMap{
 	"fleet":   report.Fleet,
 	"ban":     func(b queens.Ban) string { return report.BanText(&b) },
 	"percent": func(f queens.Fraction) string { return fmt.Sprintf("%.2f", 100*float64(f)) },
-	"groups":  func(d *queens.Decimal) []string { return strings.Split(humanize.Big((*big.Int)(d)), ",") },
-	"program": humanize.Program,
-	"moment":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
+	"number":  number,
+	"width": func(d *queens.Decimal) string {
+		for _, w := range []struct {
+			most int
+			name string
+		}{{15, "short"}, {23, "medium"}} {
+			if len(number(d)) <= w.most {
+				return w.name
+			}
+		}
+		return "long"
+	},
+	"moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
+}
+
+func number(d *queens.Decimal) string { return humanize.Big((*big.Int)(d)) }
+
+// Shown returns the state that the page shows: the coordinator of a run that is said to be running may
+// be silent.
+func (v *view) Shown() string {
+	if v.Silent() != "" {
+		return "silent"
+	}
+	return string(v.State)
+}
+
+// GoOn returns what to type to go on with a run on which no coordinator works, or "".
+func (v *view) GoOn() string {
+	if !v.State.Resumes() {
+		return ""
+	}
+	return v.Resume
 }
 
 // Title returns the title of the page, which a browser shows on its tab.
@@ -42,6 +71,8 @@ func (v *view) Title() string {
 	switch {
 	case v.Snapshot == nil:
 		return "nqueens"
+	case v.Silent() != "":
+		return fmt.Sprintf("%d queens: silent", v.N)
 	case v.State == queens.Running:
 		return fmt.Sprintf("%s · %d queens", v.Share(), v.N)
 	}
@@ -65,7 +96,7 @@ func (v *view) Say() string {
 
 // Silent returns a sentence if the snapshot is old, and "" otherwise.
 func (v *view) Silent() string {
-	if v.Snapshot == nil || !v.Live || v.State != queens.Running || v.now.Sub(v.At) <= silentAfter {
+	if v.Snapshot == nil || !v.Served || v.State != queens.Running || v.now.Sub(v.At) <= silentAfter {
 		return ""
 	}
 	return fmt.Sprintf("The coordinator has been silent for %s. The numbers are older than that.", humanize.Clock(v.now.Sub(v.At)))
@@ -97,4 +128,9 @@ func (v *view) Required() string {
 }
 
 // Others returns the number of workers that are not in the list of the snapshot.
-func (v *view) Others() int { return max(0, v.Workers-len(v.WorkerList)) }
+func (v *view) Others() int {
+	if v.Live == nil {
+		return 0
+	}
+	return max(0, v.Workers-len(v.WorkerList))
+}

@@ -42,18 +42,18 @@ type sample struct {
 	threads   float64 // thread-seconds since the meter began, or began again
 }
 
-// Measure fills Rate, TimeToGo and Remaining of a snapshot from its Done, Tasks, WorkDone, Solutions, Elapsed, Threads and
-// State. It keeps WorkDone below 1 while a task is left. Call it about once a second. Its clock is Elapsed, in which pauses do
+// Measure fills Rate, TimeToGo and Remaining of a snapshot of a running coordinator from its Done,
+// Tasks, WorkDone, Solutions, Elapsed, Threads and State. It keeps WorkDone below 1 while a task is left. Call it about once a second. Its clock is Elapsed, in which pauses do
 // not count. The windows begin at the first result after the start of the coordinator, or after the last time without threads.
 // Remaining uses what was measured last, so it stays known while there are no threads.
 func (m *Meter) Measure(s *queens.Snapshot) {
-	s.Rate, s.TimeToGo, s.Remaining = 0, nil, 0
+	s.Rate, s.TimeToGo, s.Remaining = 0, nil, nil
 	if s.WorkDone = max(0, min(s.WorkDone, 1)); s.Done < s.Tasks { // WorkDone is a sum of many shares, and inexact
 		s.WorkDone = min(s.WorkDone, queens.Fraction(math.Nextafter(1, 0)))
 	}
 	latest := m.keep(s)
 	if s.State.Ended() || s.Done == s.Tasks {
-		m.forecast = forecast{}
+		m.forecast, s.Remaining = forecast{}, new(queens.Remaining)
 		return
 	}
 	recent := m.sampleBefore(latest.at - shortWindow)
@@ -61,7 +61,9 @@ func (m *Meter) Measure(s *queens.Snapshot) {
 	if work := latest.work - m.samples[0].work; work > 0 {
 		m.perWork = (latest.threads - m.samples[0].threads) / work
 	}
-	s.Remaining = m.perWork * (1 - latest.work)
+	if m.perWork > 0 {
+		s.Remaining = &queens.Remaining{ThreadSeconds: m.perWork * (1 - latest.work)}
+	}
 	low, high := 0.0, 0.0
 	if latest.at-m.samples[0].at >= firstForecast {
 		low, high = timeLeft(&recent, &m.samples[0], &latest, s.Threads)

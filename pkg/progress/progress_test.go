@@ -42,7 +42,8 @@ func newRun(t *testing.T, tasks, done uint64, elapsed time.Duration) *testRun {
 func (r *testRun) measure() {
 	r.s = queens.Snapshot{
 		State: queens.Running, Done: r.s.Done, Tasks: r.tasks, WorkDone: queens.Fraction(r.s.Done) / queens.Fraction(r.tasks),
-		Solutions: (*queens.Decimal)(big.NewInt(10 * int64(r.s.Done))), Threads: r.threads, Elapsed: queens.Seconds{Duration: r.elapsed},
+		Solutions: (*queens.Decimal)(big.NewInt(10 * int64(r.s.Done))), Live: &queens.Live{Threads: r.threads},
+		Elapsed: queens.Seconds{Duration: r.elapsed},
 	}
 	r.meter.Measure(&r.s)
 }
@@ -107,8 +108,8 @@ func TestSteadyWork(t *testing.T) {
 						2.6/math.Sqrt(min(float64(second), 30)*float64(speed))
 				}
 				r.wantTimeToGo(when, r.left(float64(speed)), width)
-				if want := 2 * r.left(float64(speed)).Seconds(); math.Abs(r.s.Remaining-want) > 0.001*want {
-					t.Errorf("%s: %v thread-seconds left, want %v", when, r.s.Remaining, want)
+				if want := 2 * r.left(float64(speed)).Seconds(); math.Abs(r.s.ThreadSeconds-want) > 0.001*want {
+					t.Errorf("%s: %v thread-seconds left, want %v", when, r.s.ThreadSeconds, want)
 				}
 			}
 		}
@@ -165,7 +166,7 @@ func TestUnevenTasks(t *testing.T) {
 			}
 			s := queens.Snapshot{
 				State: queens.Running, Done: uint64(found), Tasks: tasks, WorkDone: queens.Fraction(found) / tasks,
-				Threads: threads, Elapsed: queens.Seconds{Duration: now},
+				Live: &queens.Live{Threads: threads}, Elapsed: queens.Seconds{Duration: now},
 			}
 			meter.Measure(&s)
 			if s.TimeToGo == nil {
@@ -207,13 +208,13 @@ func TestBurst(t *testing.T) {
 func TestNoThreads(t *testing.T) {
 	r := newRun(t, 10_000, 0, 0)
 	r.work(10, time.Minute)
-	remaining := r.s.Remaining
+	remaining := r.s.ThreadSeconds
 	r.threads = 0
 	r.work(0, time.Minute)
 	r.wantRate("without threads", 0)
 	r.wantTimeToGo("without threads", 0, 0)
-	if r.s.Remaining != remaining {
-		t.Errorf("%v thread-seconds left without threads, want %v", r.s.Remaining, remaining)
+	if r.s.ThreadSeconds != remaining {
+		t.Errorf("%v thread-seconds left without threads, want %v", r.s.ThreadSeconds, remaining)
 	}
 	r.threads = 2
 	r.work(0, time.Minute)
@@ -251,7 +252,7 @@ func TestWorkDone(t *testing.T) {
 		work queens.Fraction
 		less bool
 	}{{9, 1.0000001, true}, {10, 0.9999999, true}, {10, 1, false}, {0, -1e-9, true}} {
-		s := queens.Snapshot{Done: c.done, Tasks: 10, WorkDone: c.work}
+		s := queens.Snapshot{Done: c.done, Tasks: 10, WorkDone: c.work, Live: new(queens.Live)}
 		new(progress.Meter).Measure(&s)
 		if s.WorkDone < 0 || s.WorkDone > 1 || (s.WorkDone < 1) != c.less {
 			t.Errorf("%+v: %v", c, s.WorkDone)

@@ -112,6 +112,9 @@ type Receipt struct {
 	Refused  string // why, for people; empty if it is recorded
 }
 
+// RunHasEnded is why a result that comes after the end of its run is refused. Nothing is wrong then.
+const RunHasEnded = "the run has ended"
+
 // DeliveryReply has a receipt for each result of a delivery, in the same order. It is sent when the recorded results are on
 // disk.
 type DeliveryReply struct {

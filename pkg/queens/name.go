@@ -20,6 +20,17 @@ func ValidateRun(name string) error {
 	return nil
 }
 
+// BeginsRun reports whether a person may mean a run by a text: the text is its name, or the beginning of
+// its name. But n2 means a board of side 2, and so no run of a board of side 20.
+func BeginsRun(run, text string) bool {
+	rest, begins := strings.CutPrefix(run, text)
+	digits, isSide := strings.CutPrefix(text, "n")
+	if isSide && digits != "" && strings.Trim(digits, "0123456789") == "" {
+		return begins && (rest == "" || rest[0] == '-')
+	}
+	return begins
+}
+
 // Characters of the names of runs, machines and processes.
 const (
 	runLetters     = "abcdefghijklmnopqrstuvwxyz0123456789-"

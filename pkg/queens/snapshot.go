@@ -10,51 +10,67 @@ import (
 
 // Snapshot holds the facts of a run at a moment. The log, the terminal, the page, the metrics and JSON all show a Snapshot.
 // The coordinator of the run makes it. While there is no coordinator, packages audit and runs make it from the ledger. No
-// count and no task depends on it.
+// count and no task depends on it. What is not known is nil, and is left out of JSON: it is never 0.
 type Snapshot struct {
 	Run      string    `json:"run"`              // name of the run
 	N        int       `json:"n"`                // side of the board
 	Method   Method    `json:"method"`           // "prefixes" or "halves"
 	Symmetry Symmetry  `json:"symmetry"`         // "full", "mirror" or "none"
 	Placed   []Square  `json:"placed,omitempty"` // squares of the queens placed beforehand, each [row,column]
-	State    State     `json:"state"`            // "running", "stopped", "complete" or "contradicted"
+	State    State     `json:"state"`            // see [State]
 	At       time.Time `json:"at,omitzero"`      // when it was measured, in RFC 3339
 
 	Done      uint64   `json:"done"`      // tasks that are done
 	Tasks     uint64   `json:"tasks"`     // all tasks
 	WorkDone  Fraction `json:"percent"`   // part of the estimated work that is done; less than 100 until all tasks are done
 	Solutions *Decimal `json:"solutions"` // number of solutions found so far, weighted; null if it has no claim: see Disclaim
-	Rate      float64  `json:"rate"`      // solutions per second, over the last 30 s
 	Elapsed   Seconds  `json:"elapsed_s"` // seconds that coordinators have worked on the run, without pauses
-	*TimeToGo          // nil while unknown
-	// Remaining is the work that is left, in thread-seconds at the run's present rates. It is 0 while unknown.
-	Remaining float64 `json:"remaining_thread_seconds"`
 
-	Waiting     uint64 `json:"waiting_tasks"` // tasks that wait to be handed out
-	Held        uint64 `json:"held_tasks"`    // tasks that workers hold
-	Machines    int    `json:"machines"`      // machines with a worker that is present
-	Workers     int    `json:"workers"`       // worker processes that are present
-	Threads     int    `json:"threads"`       // threads of all workers
-	IdleThreads int    `json:"idle_threads"`  // threads that search nothing
+	Redundancy int     `json:"redundancy"` // witnesses that must agree on each task
+	SpotCheck  float64 `json:"spot_check"` // share of the tasks that one more witness counts, 0 to 1
 
-	Redundancy int     `json:"redundancy"`       // witnesses that must agree on each task
-	SpotCheck  float64 `json:"spot_check"`       // share of the tasks that one more witness counts, 0 to 1
-	Checked    uint64  `json:"checked"`          // tasks with an equal second count, or with a verdict
-	Disputes   uint64  `json:"disputes"`         // tasks whose counts differed, with or without a verdict
-	Recounts   uint64  `json:"recounts"`         // recounts of the coordinator
-	Recounting uint64  `json:"recounting"`       // tasks that wait for a recount
-	Banned     []Ban   `json:"banned,omitempty"` // machines from which nothing is accepted, at most 64
-
-	Recorded uint64 `json:"recorded"` // results of chunks in the ledger
-	Repeated uint64 `json:"repeated"` // results since this start that were recorded before
-	Refused  uint64 `json:"refused"`  // results, and chunks listed without a ticket, since this start that were refused
-	Lost     uint64 `json:"lost"`     // chunks since this start that their worker lost: it was silent, or gave up the search
+	*Checks    // nil if only the last mark of the ledger is known
+	*Live      // nil if no coordinator has said it
+	*TimeToGo  // nil while unknown
+	*Remaining // nil while unknown
 
 	Total      *Decimal `json:"total"` // number of solutions; null unless the run is complete
 	*Confirmed          // nil without a total
 
 	WorkerList []Worker `json:"worker_list,omitempty"` // at most 256, the longest search first
-	Notice     string   `json:"notice,omitempty"`      // what a person should know or do, in a sentence
+	Waits      *Wait    `json:"waits,omitempty"`       // for what the coordinator waits; nil if it does not
+	Join       string   `json:"join,omitempty"`        // what to type to start a worker; empty if no worker can join
+	Resume     string   `json:"resume,omitempty"`      // what to type to go on with a run that was stopped or interrupted
+}
+
+// Checks says what the whole ledger says about results, second counts, recounts and bans.
+type Checks struct {
+	Checked    uint64 `json:"checked"`          // tasks with an equal second count, or with a verdict
+	Disputes   uint64 `json:"disputes"`         // tasks whose counts differed, with or without a verdict
+	Recounts   uint64 `json:"recounts"`         // recounts of the coordinator
+	Recounting uint64 `json:"recounting"`       // tasks that wait for a recount
+	Banned     []Ban  `json:"banned,omitempty"` // machines from which nothing is accepted, at most 64
+	Recorded   uint64 `json:"recorded"`         // results of chunks in the ledger
+}
+
+// Live says what only a running coordinator knows.
+type Live struct {
+	Rate        float64 `json:"rate"`          // solutions per second, over the last 30 s
+	Waiting     uint64  `json:"waiting_tasks"` // tasks that wait to be handed out
+	Held        uint64  `json:"held_tasks"`    // tasks that workers hold
+	Machines    int     `json:"machines"`      // machines with a worker that is present
+	Workers     int     `json:"workers"`       // worker processes that are present
+	Threads     int     `json:"threads"`       // threads of all workers
+	IdleThreads int     `json:"idle_threads"`  // threads that search nothing
+
+	Repeated uint64 `json:"repeated"` // results since this start that were recorded before
+	Refused  uint64 `json:"refused"`  // results, and chunks listed without a ticket, since this start that were refused
+	Lost     uint64 `json:"lost"`     // chunks since this start that their worker lost: it was silent, or gave up the search
+}
+
+// Remaining is the work that is left.
+type Remaining struct {
+	ThreadSeconds float64 `json:"remaining_thread_seconds"` // at the run's present rates
 }
 
 // Limits of a [Snapshot]: the lengths of its lists, and the size of its JSON in bytes.
@@ -88,12 +104,13 @@ func (b *Ban) Shown() string { return cmp.Or(b.Label, b.Machine.String()) }
 // Worker is a worker process of a run.
 type Worker struct {
 	Machine
-	Label    string  `json:"label"`   // for people: the host, after the name of an invited user; with the process if it has several
-	Process  string  `json:"process"` // number of the process in this run, from 1
-	Kernel   string  `json:"kernel"`
-	Version  string  `json:"version"`
-	Threads  int     `json:"threads"`
-	Rate     float64 `json:"rate"`      // solutions per second, over its last results
+	Label   string `json:"label"`   // for people: the host, after the name of an invited user; with the process if it has several
+	Process string `json:"process"` // number of the process in this run, from 1
+	Kernel  string `json:"kernel"`
+	Version string `json:"version"`
+	Threads int    `json:"threads"`
+	// Rate is in solutions per second, over its last results. It is 0 while unknown.
+	Rate     float64 `json:"rate,omitempty"`
 	Tasks    uint64  `json:"tasks"`     // tasks that it counted since this start of the coordinator
 	Held     uint64  `json:"held"`      // tasks that it holds
 	Longest  Seconds `json:"longest_s"` // seconds since it began the oldest chunk that it holds; 0 without one
@@ -154,15 +171,20 @@ func (s *Snapshot) SetTotal(total *big.Int, c Confirmation) {
 	s.Confirmed = &Confirmed{Level: c.Level(), By: c}
 }
 
-// noTotal is the notice of a snapshot whose number of solutions has no claim.
-const noTotal = "no total: the counts contradict the published total, or each other: see the log"
-
 // Disclaim leaves out the number of solutions if it can't be right: the run is contradicted, or the
 // number contradicts the published total. A person must not take such a number for a result.
 func (s *Snapshot) Disclaim() {
 	if s.State == Contradicted || s.isDisproved() {
-		s.Solutions, s.Notice = nil, noTotal
+		s.Solutions = nil
 	}
+}
+
+// NoTotal says why a snapshot has no number of solutions. It returns "" if there is one.
+func (s *Snapshot) NoTotal() string {
+	if s.Solutions != nil {
+		return ""
+	}
+	return "no total: the counts contradict the published total, or each other: see the log"
 }
 
 // isDisproved reports whether the number of solutions contradicts the published total: it is greater,
@@ -181,12 +203,12 @@ func (s *Snapshot) Known() Comparison { return Compare(s.N, s.Placed, (*big.Int)
 
 // Validate returns the first thing that is wrong with a snapshot. Snapshots from outside need it.
 func (s *Snapshot) Validate() error {
-	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.Method.Validate(), s.Symmetry.Validate(), s.State.Validate(), ValidatePlaced(s.N, s.Placed),
-		ValidateName("a notice", s.Notice), s.validateNumbers(), s.validateTotal())
+	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.Method.Validate(), s.Symmetry.Validate(), s.State.Validate(),
+		ValidatePlaced(s.N, s.Placed), s.validateTexts(), s.validateNumbers(), s.validateLive(), s.validateTotal())
 	for i := 0; err == nil && i < len(s.WorkerList); i++ {
 		err = s.WorkerList[i].validate()
 	}
-	for i := 0; err == nil && i < len(s.Banned); i++ {
+	for i := 0; err == nil && i < len(s.Bans()); i++ {
 		err = s.Banned[i].Validate()
 	}
 	if err != nil {
@@ -195,9 +217,28 @@ func (s *Snapshot) Validate() error {
 	return nil
 }
 
+// maxCommand bounds the commands in a snapshot, in bytes.
+const maxCommand = 4096
+
+func (s *Snapshot) validateTexts() error {
+	for _, command := range []string{s.Join, s.Resume} {
+		if len(command) > maxCommand || Sanitize(command) != command {
+			return fmt.Errorf("a command that can't be shown: %.80q", command)
+		}
+	}
+	if s.Waits != nil {
+		return s.Waits.Validate()
+	}
+	return nil
+}
+
 func (s *Snapshot) validateNumbers() error {
+	checks := Checks{}
+	if s.Checks != nil {
+		checks = *s.Checks
+	}
 	switch {
-	case max(s.Done, s.Waiting, s.Held, s.Checked, s.Disputes, s.Recounting) > s.Tasks:
+	case max(s.Done, checks.Checked, checks.Disputes, checks.Recounting) > s.Tasks:
 		return fmt.Errorf("more tasks than %d, which the run has", s.Tasks)
 	case !(s.WorkDone >= 0 && s.WorkDone <= 1):
 		return fmt.Errorf("the part %v of the work is done, not 0 to 1", float64(s.WorkDone))
@@ -205,16 +246,40 @@ func (s *Snapshot) validateNumbers() error {
 		return errors.New("no number of solutions")
 	case s.Solutions != nil && (s.State == Contradicted || s.State != Complete && s.isDisproved()):
 		return fmt.Errorf("%w: %s solutions have no claim", ErrContradiction, s.Solutions)
-	case !isRate(s.Rate) || !isRate(s.Remaining):
-		return fmt.Errorf("the rate %v, and %v thread-seconds left", s.Rate, s.Remaining)
 	case s.Elapsed.Duration < 0 || s.TimeToGo != nil && (s.Least.Duration < 0 || s.Most.Duration < s.Least.Duration):
 		return errors.New("negative or reversed times")
-	case min(s.Machines, s.Workers, s.Threads, s.IdleThreads, s.Redundancy) < 0:
-		return errors.New("a negative number of machines, workers or threads")
-	case len(s.WorkerList) > MaxWorkers || len(s.Banned) > MaxBans:
-		return fmt.Errorf("%d workers and %d bans, more than %d and %d", len(s.WorkerList), len(s.Banned), MaxWorkers, MaxBans)
+	case s.Redundancy < 0 || len(checks.Banned) > MaxBans:
+		return fmt.Errorf("a redundancy of %d, or %d bans, more than %d", s.Redundancy, len(checks.Banned), MaxBans)
 	}
 	return nil
+}
+
+func (s *Snapshot) validateLive() error {
+	live := Live{}
+	if s.Live != nil {
+		live = *s.Live
+	}
+	switch {
+	case s.Live == nil && len(s.WorkerList) > 0:
+		return errors.New("workers, but not how many")
+	case max(live.Waiting, live.Held) > s.Tasks:
+		return fmt.Errorf("more tasks than %d, which the run has", s.Tasks)
+	case !isRate(live.Rate) || s.Remaining != nil && !isRate(s.ThreadSeconds):
+		return fmt.Errorf("a rate or a number of thread-seconds that can't be: %v", live.Rate)
+	case min(live.Machines, live.Workers, live.Threads, live.IdleThreads) < 0:
+		return errors.New("a negative number of machines, workers or threads")
+	case len(s.WorkerList) > MaxWorkers:
+		return fmt.Errorf("%d workers, more than %d", len(s.WorkerList), MaxWorkers)
+	}
+	return nil
+}
+
+// Bans returns the bans, if they are known.
+func (s *Snapshot) Bans() []Ban {
+	if s.Checks == nil {
+		return nil
+	}
+	return s.Banned
 }
 
 // validateTotal returns an error unless the total fits the state, the done tasks and what confirms it.

@@ -23,7 +23,7 @@ func TestSnapshotValidate(t *testing.T) {
 		s := &queens.Snapshot{
 			Run: "n8-a", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
 			WorkerList: []queens.Worker{{Machine: testkit.Machine("m"), Process: "p"}, {Machine: testkit.Machine("m"), Process: "q", Rate: 1e100, Threads: 4}},
-			Banned:     []queens.Ban{{Machine: testkit.Machine("a")}, {Machine: testkit.Machine("b")}},
+			Checks:     &queens.Checks{Banned: []queens.Ban{{Machine: testkit.Machine("a")}, {Machine: testkit.Machine("b")}}}, Live: new(queens.Live),
 		}
 		change(s)
 		return s.Validate()
@@ -50,7 +50,18 @@ func TestSnapshotValidate(t *testing.T) {
 		{"no such state", snapshot(func(s *queens.Snapshot) { s.State = "lost" }), "lost"},
 		{"no side", snapshot(func(s *queens.Snapshot) { s.N = 0 }), "from 1 to 32"},
 		{"a queen beyond", snapshot(func(s *queens.Snapshot) { s.Placed = []queens.Square{{Row: 8}} }), "8,0"},
-		{"a control notice", snapshot(func(s *queens.Snapshot) { s.Notice = controlName }), "a notice"},
+		{"interrupted", snapshot(func(s *queens.Snapshot) { s.State = queens.Interrupted }), ""},
+		{"a wait for nothing", snapshot(func(s *queens.Snapshot) { s.Waits = &queens.Wait{Reason: "luck"} }), "luck"},
+		{"a wait with control characters", snapshot(func(s *queens.Snapshot) {
+			s.Waits = &queens.Wait{Reason: queens.NoServer, Why: controlName}
+		}), "a wait"},
+		{"a wait with a long text", snapshot(func(s *queens.Snapshot) {
+			s.Waits = &queens.Wait{Reason: queens.NoServer, Help: strings.Repeat("x", 513)}
+		}), "a wait"},
+		{"a command with control characters", snapshot(func(s *queens.Snapshot) { s.Join = controlName }), "a command"},
+		{"a long command", snapshot(func(s *queens.Snapshot) { s.Resume = strings.Repeat("x", 4097) }), "a command"},
+		{"little is known", snapshot(func(s *queens.Snapshot) { s.Live, s.Checks, s.WorkerList = nil, nil, nil }), ""},
+		{"workers, but not how many", snapshot(func(s *queens.Snapshot) { s.Live = nil }), "not how many"},
 		{"all tasks held", snapshot(func(s *queens.Snapshot) { s.Held = 9 }), ""},
 		{"more tasks held", snapshot(func(s *queens.Snapshot) { s.Held = 10 }), "more tasks than 9"},
 		{"more done than all", snapshot(func(s *queens.Snapshot) { s.Done = 10 }), "more tasks than 9"},
@@ -62,7 +73,7 @@ func TestSnapshotValidate(t *testing.T) {
 		{"complete without solutions", complete(92, known, func(s *queens.Snapshot) { s.Solutions = nil }), "solutions"},
 		{"a negative rate", snapshot(func(s *queens.Snapshot) { s.Rate = -1 }), "rate"},
 		{"a rate beyond", snapshot(func(s *queens.Snapshot) { s.Rate = 2e100 }), "rate"},
-		{"negative work left", snapshot(func(s *queens.Snapshot) { s.Remaining = -1 }), "thread-seconds"},
+		{"negative work left", snapshot(func(s *queens.Snapshot) { s.Remaining = &queens.Remaining{ThreadSeconds: -1} }), "thread-seconds"},
 		{"a negative time", snapshot(func(s *queens.Snapshot) { s.Elapsed = seconds(-1) }), "times"},
 		{"one moment to go", snapshot(func(s *queens.Snapshot) { s.Elapsed, s.TimeToGo = seconds(1), &queens.TimeToGo{} }), ""},
 		{"a negative time to go", snapshot(func(s *queens.Snapshot) { s.TimeToGo = &queens.TimeToGo{Least: seconds(-1)} }), "times"},
@@ -129,8 +140,8 @@ func TestDisclaim(t *testing.T) {
 	} {
 		s := c.s
 		s.Run, s.Method, s.Symmetry, s.Tasks, s.State = "n8-a", queens.Prefixes, queens.None, 9, cmp.Or(s.State, queens.Running)
-		if s.Disclaim(); (s.Solutions != nil) != c.shown || (s.Notice == "") != c.shown || s.Validate() != nil {
-			t.Errorf("%s: %v %q, %v", c.about, s.Solutions, s.Notice, s.Validate())
+		if s.Disclaim(); (s.Solutions != nil) != c.shown || (s.NoTotal() == "") != c.shown || s.Validate() != nil {
+			t.Errorf("%s: %v %q, %v", c.about, s.Solutions, s.NoTotal(), s.Validate())
 		}
 	}
 }

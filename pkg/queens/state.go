@@ -8,18 +8,22 @@ type State string
 // The states of a run.
 const (
 	Running      State = "running"
-	Stopped      State = "stopped"      // it can be resumed
+	Interrupted  State = "interrupted"  // its coordinator has died: it can be resumed
+	Stopped      State = "stopped"      // its coordinator has ended in an orderly way: it can be resumed
 	Complete     State = "complete"     // it has a total
 	Contradicted State = "contradicted" // its total contradicts the published one, or two ways to compute it disagree
 )
 
 // Validate returns an error unless s is one of the states.
 func (s State) Validate() error {
-	if s == Running || s == Stopped || s.Ended() {
+	if s == Running || s.Resumes() || s.Ended() {
 		return nil
 	}
 	return fmt.Errorf("no run has the state %.80q", s)
 }
+
+// Resumes reports whether no coordinator works on the run, and one can go on with it.
+func (s State) Resumes() bool { return s == Interrupted || s == Stopped }
 
 // Ended reports whether nothing is left to resume.
 func (s State) Ended() bool { return s == Complete || s == Contradicted }

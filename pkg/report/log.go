@@ -24,6 +24,9 @@ func logDone(event *zerolog.Event, s *queens.Snapshot) {
 
 // Fleet returns the numbers of workers and threads: 4 workers on 2 machines, 8 threads (1 idle).
 func Fleet(s *queens.Snapshot) string {
+	if s.Live == nil {
+		return "workers not known"
+	}
 	if s.Workers == 0 {
 		return "no workers"
 	}
@@ -39,14 +42,14 @@ func Fleet(s *queens.Snapshot) string {
 // 1m20s to 2m to go.
 func Progress(s *queens.Snapshot) string {
 	parts := []string{doneOf(s)}
-	if s.Rate > 0 {
+	if s.Live != nil && s.Rate > 0 {
 		parts = append(parts, humanize.Rate(s.Rate))
 	}
-	if s.Workers > 0 {
+	if s.Live == nil || s.Workers > 0 {
 		parts = append(parts, Fleet(s))
 	}
 	parts = append(parts, Remaining(s))
-	if s.Disputes > 0 {
+	if s.Checks != nil && s.Disputes > 0 {
 		parts = append(parts, humanize.Plural(s.Disputes, "dispute"))
 	}
 	return strings.Join(parts, "; ")
@@ -56,19 +59,21 @@ func Progress(s *queens.Snapshot) string {
 func LogProgress(log zerolog.Logger, s *queens.Snapshot) {
 	event := log.Info()
 	logDone(event, s)
-	event.Float64("rate", math.Round(s.Rate)).Int("machines", s.Machines).Int("workers", s.Workers).Int("threads", s.Threads).
-		Int("idle_threads", s.IdleThreads)
+	if s.Live != nil {
+		event.Float64("rate", math.Round(s.Rate)).Int("machines", s.Machines).Int("workers", s.Workers).
+			Int("threads", s.Threads).Int("idle_threads", s.IdleThreads)
+	}
 	if s.TimeToGo != nil {
 		event.Float64("eta_least_s", math.Round(s.Least.Seconds())).Float64("eta_most_s", math.Round(s.Most.Seconds()))
 	}
-	if s.Disputes > 0 {
+	if s.Checks != nil && s.Disputes > 0 {
 		event.Uint64("disputes", s.Disputes).Uint64("recounts", s.Recounts)
 	}
 	event.Str(humanize.LogField, Progress(s)).Msg("progress")
 }
 
-// Follower logs what the snapshots of a run show: workers that come and go, bans, disputes, notices, and the progress
-// from time to time. It looks for changes every two seconds. A Follower is not safe for concurrent use.
+// Follower logs what the snapshots of a run show: workers that come and go, bans, disputes, for what
+// the run waits, and the progress from time to time. It looks for changes every two seconds. A Follower is not safe for concurrent use.
 type Follower struct {
 	Log      zerolog.Logger
 	Progress bool // log the progress too
@@ -109,7 +114,11 @@ func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 		if f.before != nil { // the line about the progress has the first workers
 			f.logFleet(s)
 		}
+		if text := s.NoTotal(); text != "" && (f.before == nil || f.before.Solutions != nil) {
+			f.Log.Warn().Msg(text)
+		}
 		f.logTrust(s)
+		f.logWait(s)
 		f.before = s
 	}
 	if f.Progress && s.State == queens.Running && now-f.logged >= progressInterval(now-f.begun) {
@@ -120,6 +129,9 @@ func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 
 // logFleet logs which workers have come and gone since the last look.
 func (f *Follower) logFleet(s *queens.Snapshot) {
+	if s.Live == nil || f.before.Live == nil {
+		return
+	}
 	now, before := workers(s), workers(f.before)
 	var joined, left, silent []string
 	for process, w := range now {
@@ -182,11 +194,14 @@ func shortList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// logTrust logs bans, disputes and notices that are new since the last look.
+// logTrust logs bans and disputes that are new since the last look.
 func (f *Follower) logTrust(s *queens.Snapshot) {
-	before := f.before
-	if before == nil {
-		before = new(queens.Snapshot)
+	if s.Checks == nil {
+		return
+	}
+	before := new(queens.Checks)
+	if f.before != nil && f.before.Checks != nil {
+		before = f.before.Checks
 	}
 	if s.Disputes > before.Disputes {
 		f.Log.Warn().Uint64("disputes", s.Disputes).Uint64("recounting", s.Recounting).
@@ -204,8 +219,26 @@ func (f *Follower) logTrust(s *queens.Snapshot) {
 				Uint64("recount", b.Recount).Str(humanize.LogField, text).Msg("banned")
 		}
 	}
-	if s.Notice != "" && s.Notice != before.Notice {
-		f.Log.Warn().Msg(s.Notice)
+}
+
+// logWait logs for what the run waits, once for each reason, and when it goes on.
+func (f *Follower) logWait(s *queens.Snapshot) {
+	now, before := s.Waits, (*queens.Wait)(nil)
+	if f.before != nil {
+		before = f.before.Waits
+	}
+	switch {
+	case now != nil && (before == nil || before.Reason != now.Reason):
+		event := f.Log.Info()
+		if now.Advice() != "" {
+			event = f.Log.Warn()
+		}
+		event.Str("for", string(now.Reason)).Time("since", now.Since).Str("why", now.Why).
+			Str("help", now.Advice()).Str(humanize.LogField, now.Sentence()).Msg("waiting")
+	case now == nil && before != nil && s.State == queens.Running && before.Advice() != "":
+		waited := humanize.Duration(s.At.Sub(before.Since))
+		f.Log.Info().Str("for", string(before.Reason)).
+			Str(humanize.LogField, "the run goes on; it was "+before.Short()+" for "+waited).Msg("goes on")
 	}
 }
 

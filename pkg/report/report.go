@@ -109,12 +109,12 @@ func Remaining(s *queens.Snapshot) string {
 	switch {
 	case s.State != queens.Running:
 		return string(s.State)
+	case s.Waits != nil:
+		return s.Waits.Short()
 	case s.Done == s.Tasks:
 		return "auditing the ledger"
-	case s.Recounting > 0 && s.Waiting == 0 && s.Held == 0:
-		return humanize.Plural(s.Recounting, "task") + " to recount"
-	case s.Threads == 0:
-		return "waiting for workers"
+	case s.Live == nil:
+		return "time to go not known"
 	case s.TimeToGo == nil:
 		return "time to go not known yet"
 	}

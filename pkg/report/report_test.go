@@ -27,8 +27,9 @@ func decimal(x int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(x)) 
 func underWay() *queens.Snapshot {
 	return &queens.Snapshot{
 		Run: "n18-aa", N: 18, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, Done: 131, Tasks: 748, WorkDone: 0.21,
-		Solutions: decimal(140_000_000), Rate: 98e6, Elapsed: seconds(12.3456),
-		TimeToGo: &queens.TimeToGo{Least: seconds(80), Most: seconds(118)}, Machines: 2, Workers: 4, Threads: 8,
+		Solutions: decimal(140_000_000), Elapsed: seconds(12.3456), Checks: new(queens.Checks),
+		TimeToGo: &queens.TimeToGo{Least: seconds(80), Most: seconds(118)},
+		Live:     &queens.Live{Rate: 98e6, Machines: 2, Workers: 4, Threads: 8},
 	}
 }
 
@@ -36,7 +37,8 @@ func underWay() *queens.Snapshot {
 func complete(total int64, c queens.Confirmation) *queens.Snapshot {
 	c.Tasks, c.Published = 16, total == 92
 	s := &queens.Snapshot{
-		Run: "n8-aa", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, Done: 16, Tasks: 16, WorkDone: 1, Solutions: decimal(total), Elapsed: seconds(252),
+		Run: "n8-aa", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, Done: 16, Tasks: 16, WorkDone: 1, Solutions: decimal(total),
+		Elapsed: seconds(252), Checks: new(queens.Checks),
 	}
 	s.SetTotal(big.NewInt(total), c)
 	return s
@@ -111,7 +113,9 @@ func TestSummary(t *testing.T) {
 	s.N, s.Disputes, s.Recounts = 28, 1, 2
 	s.SetTotal(big.NewInt(1e18), s.By)
 	var b strings.Builder
-	if err := report.WriteTable(&b, report.NewResult(s, nil, time.Second, 5).Summary(7), false); err != nil {
+	r := report.NewResult(s, nil, time.Second, 5)
+	r.Verify = "VERIFY"
+	if err := report.WriteTable(&b, r.Summary(7), false); err != nil {
 		t.Fatal(err)
 	}
 	const want = `
@@ -122,7 +126,7 @@ rate       3.97 P/s                   solutions, the mean of the run
 tasks      16                         1 dispute, 2 recounts
 workers    5                          on 3 machines
 banned     1                          machines whose counts are void
-run        n8-aa                      coordinator verify audits it again
+run        n8-aa                      audit it again: VERIFY
 `
 	if got := "\n" + b.String(); got != want {
 		t.Errorf("got%s\nwant%s", got, want)
@@ -163,8 +167,13 @@ func TestProgress(t *testing.T) {
 	}{
 		{func(*queens.Snapshot) {}, done + fleet + "; 1m20s to 2m to go"},
 		{func(s *queens.Snapshot) { s.TimeToGo, s.IdleThreads = nil, 1 }, done + fleet + " (1 idle); time to go not known yet"},
-		{func(s *queens.Snapshot) { s.Workers, s.Threads, s.Rate = 0, 0, 0 }, done + "; waiting for workers"},
-		{func(s *queens.Snapshot) { s.Recounting, s.Disputes = 3, 4 }, done + fleet + "; 3 tasks to recount; 4 disputes"},
+		{func(s *queens.Snapshot) {
+			s.Live, s.Waits = new(queens.Live), &queens.Wait{Reason: queens.NoWorkers}
+		}, done + "; waiting for workers"},
+		{func(s *queens.Snapshot) { s.Disputes, s.Waits = 4, &queens.Wait{Reason: queens.Recounting} },
+			done + fleet + "; waiting for recounts by the coordinator; 4 disputes"},
+		{func(s *queens.Snapshot) { s.Live, s.Checks, s.TimeToGo = nil, nil, nil },
+			done + "; workers not known; time to go not known"},
 		{func(s *queens.Snapshot) { s.Done, s.WorkDone = 748, 1 }, "100.0%, 748 of 748 tasks" + fleet + "; auditing the ledger"},
 		{func(s *queens.Snapshot) { s.State = queens.Stopped }, done + fleet + "; stopped"},
 	} {
@@ -219,7 +228,7 @@ func TestFollower(t *testing.T) {
 		s.WorkerList = append(slices.Clone(s.WorkerList), queens.Worker{
 			Machine: testkit.Machine("host"), Label: "host/" + process, Process: process, Threads: threads,
 		})
-		s.Workers = len(s.WorkerList)
+		s.Live = &queens.Live{Rate: 98e6, Machines: 2, Workers: len(s.WorkerList), Threads: 8}
 	}
 	second := 0
 	follow := func(seconds int) {
@@ -248,16 +257,18 @@ func TestFollower(t *testing.T) {
 	s.WorkerList[1].LastSeen = seconds(20)
 	follow(2)
 	s.WorkerList = append(slices.Clone(s.WorkerList[:1]), s.WorkerList[3:]...)
-	s.Workers = 5
-	s.Disputes, s.Recounting, s.Notice = 2, 2, "the disk is nearly full: free some space"
-	s.Banned = []queens.Ban{{Machine: testkit.Machine("bad"), Task: 1234, Count: 5, Recount: 6}}
+	s.Live = &queens.Live{Rate: 98e6, Machines: 2, Workers: 5, Threads: 8}
+	s.Checks = &queens.Checks{
+		Disputes: 2, Recounting: 2, Banned: []queens.Ban{{Machine: testkit.Machine("bad"), Task: 1234, Count: 5, Recount: 6}},
+	}
+	s.Waits = &queens.Wait{Reason: queens.OtherMachine, Why: "a redundancy of 2"}
 	follow(2)
 	expect("trouble", "info: "+"21.0%, 131 of 748 tasks; 98.0 M/s; 7 workers on 2 machines, 8 threads; 1m20s to 2m to go",
 		"warn: 1 worker left: host/c (1 thread); 1 worker fell silent: host/b (1 thread); now 5 workers on 2 machines, 8 threads",
 		"warn: counts of 2 more tasks differ; the coordinator recounts them",
 		"error: machine bad is banned: it counted 5 in task 1,234, a recount 6; "+
 			"its other counts are void: check its memory and its cooling",
-		"warn: the disk is nearly full: free some space")
+		"warn: waiting for another witness: a redundancy of 2; what helps: start a worker on another machine, or of an invited user")
 	follow(48)
 	if got := lines(t, &b); len(got) != 5 {
 		t.Errorf("%d lines in the rest of the first minute: %q", len(got), got)
@@ -279,14 +290,16 @@ func TestResultLog(t *testing.T) {
 	s := complete(93, queens.Confirmation{})
 	s.N = 28
 	s.SetTotal(big.NewInt(1e18), queens.Confirmation{Tasks: 16})
-	report.NewResult(s, nil, time.Second, 1).Log(zerolog.New(&b))
+	r := report.NewResult(s, nil, time.Second, 1)
+	r.Verify = "VERIFY"
+	r.Log(zerolog.New(&b))
 	stopped := underWay()
 	stopped.State = queens.Stopped
 	report.NewResult(stopped, nil, time.Second, 1).Log(zerolog.New(&b))
 	want := []string{
 		"info: 92 solutions for n = 8: it is the published total, OEIS A000170; run n8-aa took 4m12s",
 		"info: 1,000,000,000,000,000,000 solutions for n = 28: nothing confirms it; run n8-aa took 4m12s; " +
-			"coordinator verify n8-aa --sample 100% counts every task again",
+			"to count every task again: VERIFY --sample 100%",
 		"info: run n18-aa is stopped at 21.0%, 131 of 748 tasks",
 	}
 	if got := lines(t, &b); !slices.Equal(got, want) {

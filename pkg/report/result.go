@@ -29,6 +29,7 @@ type Result struct {
 	Workers           int               `json:"workers"`          // worker processes whose counts are in the total
 	*queens.Confirmed                   // nil without a total
 	Last              *queens.Snapshot  `json:"-"` // of the run
+	Verify            string            `json:"-"` // what to type to verify the run
 }
 
 // NewResult returns the result of a run, from its last snapshot, the number of fundamental solutions or nil, the time
@@ -74,7 +75,7 @@ func (r *Result) Summary(earlier uint64) [][]string {
 		rows = append(rows, []string{"rate", humanize.Rate(rate), "solutions, the mean of the run"})
 	}
 	tasks := []string{"tasks", humanize.Int(r.Tasks), ""}
-	if s.Disputes > 0 || s.Recounts > 0 {
+	if s.Checks != nil && (s.Disputes > 0 || s.Recounts > 0) {
 		tasks[2] = fmt.Sprintf("%s, %s", humanize.Plural(s.Disputes, "dispute"), humanize.Plural(s.Recounts, "recount"))
 	}
 	rows = append(rows, tasks)
@@ -84,7 +85,7 @@ func (r *Result) Summary(earlier uint64) [][]string {
 	if r.By.Banned > 0 {
 		rows = append(rows, []string{"banned", humanize.Int(r.By.Banned), "machines whose counts are void"})
 	}
-	return append(rows, []string{"run", r.Run, humanize.Program("coordinator") + " verify audits it again"})
+	return append(rows, []string{"run", r.Run, "audit it again: " + r.Verify})
 }
 
 // board says what was counted.
@@ -126,7 +127,7 @@ func (r *Result) Log(log zerolog.Logger) {
 		text = fmt.Sprintf("%s solutions for %s: %s; run %s took %s", number(r.Total), r.board(),
 			ConfirmedBy(r.Confirmed), r.Run, humanize.Duration(r.Last.Elapsed.Duration))
 		if r.Level == queens.Unconfirmed || r.Level == queens.Sampled {
-			text += "; " + humanize.Program("coordinator") + " verify " + r.Run + " --sample 100% counts every task again"
+			text += "; to count every task again: " + r.Verify + " --sample 100%"
 		}
 	}
 	event.Str(humanize.LogField, text).Msg("the run ended")
@@ -137,7 +138,7 @@ func (r *Result) Log(log zerolog.Logger) {
 // say that the ledger is gone.
 func Stopped(s, before *queens.Snapshot, folder, resume string) string {
 	left := "not known"
-	if before != nil && before.TimeToGo != nil {
+	if before != nil && before.Live != nil && before.TimeToGo != nil {
 		left = humanize.Remaining(before.Least.Duration, before.Most.Duration) +
 			" with " + humanize.Plural(before.Threads, "thread")
 	}

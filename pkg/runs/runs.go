@@ -21,6 +21,7 @@ import (
 	"nqueens/pkg/durable"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/split"
 )
 
 // Errors of a store. They are wrapped, with the folder or the run in the text.
@@ -77,11 +78,22 @@ func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger
 		switch {
 		case errors.Is(err, fs.ErrExist): // by chance another run got the name in this second
 		case err != nil:
-			return nil, nil, fmt.Errorf("%w: %w", ErrFolder, err)
+			return nil, nil, s.notCreated(h.Run, err)
 		default:
 			return l, ledger.NewState(&h), nil
 		}
 	}
+}
+
+// notCreated removes what is left of a run that could not be created, and returns why it could not. The error wraps
+// [queens.ErrIncomplete] if there is no room: with room, the same command counts.
+func (s *Store) notCreated(run string, err error) error {
+	_ = os.RemoveAll(s.Folder(run)) // its name was free
+	err = fmt.Errorf("%w: %w: %s", ErrFolder, err, durable.Advice(err))
+	if durable.IsFull(err) {
+		err = fmt.Errorf("%w: %w", queens.ErrIncomplete, err)
+	}
+	return err
 }
 
 // Open opens the ledger of a run for writing. The error wraps [ErrNoRun], says that the name is invalid, or comes from the
@@ -164,7 +176,7 @@ func (s *Store) names() (names []string, unreadable map[string]error, err error)
 }
 
 // Find returns the name of the run that a person means by a text: the text itself if a run has this name, else the only name
-// that begins with the text. The error wraps [ErrNoRun], [ErrAmbiguous] or [ErrFolder].
+// that begins with the text, as [queens.BeginsRun] says. The error wraps [ErrNoRun], [ErrAmbiguous] or [ErrFolder].
 func (s *Store) Find(text string) (string, error) {
 	names, unreadable, err := s.names()
 	if err != nil {
@@ -177,7 +189,7 @@ func (s *Store) Find(text string) (string, error) {
 	if slices.Contains(names, text) {
 		return text, nil
 	}
-	found := slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, text) })
+	found := slices.DeleteFunc(names, func(name string) bool { return !queens.BeginsRun(name, text) })
 	const most = 8 // names in the error
 	switch {
 	case len(found) == 0:
@@ -229,9 +241,8 @@ func (s *Store) Newest(purpose string, wanted ...func(*Run) bool) (string, error
 type Run struct {
 	Name   string
 	Header *ledger.Header // nil with Err
-	Mark   *ledger.Mark   // the last mark; nil if there is none
-	// State is the state of the mark that ends the ledger, or [queens.Running] if no mark ends it. If it is [queens.Running]
-	// and Active is nil, the run was interrupted.
+	// Mark is the last mark. If there is none, it says what the results say, as a mark would.
+	Mark     *ledger.Mark
 	State    queens.State
 	Active   *ledger.LockedError // names the process that works on the run; nil if there is none
 	Modified time.Time           // when the ledger was written last
@@ -242,7 +253,7 @@ type Run struct {
 // Inspect returns what the header and the last mark of a run's ledger say. It takes about a millisecond, for a run of any
 // size.
 func (s *Store) Inspect(name string) Run {
-	r := Run{Name: name, State: queens.Running}
+	r := Run{Name: name}
 	last, err := ledger.ReadLast(s.Ledger(name))
 	if err == nil {
 		err = ledger.Held(s.Folder(name))
@@ -254,12 +265,35 @@ func (s *Store) Inspect(name string) Run {
 	if err = cmp.Or(err, failed); err == nil {
 		r.Header, r.Mark, r.State = last.Header, last.Mark, last.State
 		r.Modified, r.Bytes = info.ModTime(), info.Size()
-		err = r.checkTotal()
+		switch {
+		case r.Active != nil && !r.State.Ended():
+			r.State = queens.Running
+		case r.State == queens.Running:
+			r.State = queens.Interrupted
+		}
+		if r.Mark == nil {
+			r.Mark, err = s.firstMark(&r)
+		}
+		err = cmp.Or(err, r.checkTotal())
 	}
 	if err != nil {
 		return Run{Name: name, Err: err}
 	}
 	return r
+}
+
+// firstMark returns what a run without a mark would mark. It reads all results: a coordinator marks every
+// few seconds, so there are few of them.
+func (s *Store) firstMark(r *Run) (*ledger.Mark, error) {
+	state, _, err := ledger.Load(s.Ledger(r.Name))
+	if err != nil {
+		return nil, err
+	}
+	m := &r.Header.Manifest
+	return &ledger.Mark{
+		State: queens.Running, At: r.Modified.UTC(), Wall: max(0, r.Modified.Sub(r.Header.Created)), Done: state.NumberDone(),
+		Work: split.WorkDone(m, nil, state.DoneByClass()), Solutions: (*queens.Decimal)(state.Solutions()),
+	}, nil
 }
 
 // checkTotal returns an error if the mark of a complete run can't be right. That is no audit: a ledger from elsewhere may
@@ -278,21 +312,13 @@ func (r *Run) checkTotal() error {
 	return nil
 }
 
-// What [Run.Status] returns besides states.
-const (
-	Interrupted = "interrupted" // no process works on the run, and no mark ends its ledger
-	Unreadable  = "unreadable"
-)
+// Unreadable is what [Run.Status] returns for a run that can't be read.
+const Unreadable = "unreadable"
 
-// Status returns the state of the run, or [Interrupted] or [Unreadable].
+// Status returns the state of the run, or [Unreadable].
 func (r *Run) Status() string {
-	switch {
-	case r.Err != nil:
+	if r.Err != nil {
 		return Unreadable
-	case r.Active != nil && !r.State.Ended():
-		return string(queens.Running)
-	case r.State == queens.Running:
-		return Interrupted
 	}
 	return string(r.State)
 }

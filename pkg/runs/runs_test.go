@@ -89,7 +89,7 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	l.SetServer("nats://10.0.0.1:4222")
+	l.Publish("nats://10.0.0.1:4222", nil)
 	for _, name := range []string{"notes", "join", "9-empty"} {
 		if err := os.Mkdir(s.Folder(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -157,8 +157,8 @@ func TestListBelievesWhatChecks(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := s.Inspect(name)
-		believed := r.Status() == string(queens.Complete) && r.Total().String() == "4"
-		if !believed && r.Status() != runs.Unreadable && r.Status() != runs.Interrupted {
+		believed := r.State == queens.Complete && r.Total().String() == "4"
+		if !believed && r.Status() != runs.Unreadable && r.State != queens.Interrupted {
 			t.Fatalf("byte %d: %s %v", i, r.Status(), r.Total())
 		}
 	}

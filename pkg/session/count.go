@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,6 +17,7 @@ import (
 	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
+	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
 	"nqueens/pkg/worker"
@@ -24,18 +26,18 @@ import (
 // count runs the coordinator and the worker of this process until the run or ctx ends, or the coordinator or the worker fails.
 // It returns the last snapshot.
 func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
-	last = s.state.Snapshot(split.WorkDone(&s.state.Header().Manifest, nil, s.state.DoneByClass()))
+	last = s.stored(s.state)
 	if s.server, err = s.connect(); err != nil {
 		return last, err
 	}
-	s.run.SetServer(s.server.url)
+	s.run.Publish(s.server.url, s.cfg.Flags)
 	m := &s.state.Header().Manifest
 	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("method", string(m.Method)).Str("symmetry", string(m.Symmetry)).Uint64("tasks", m.Tasks).
 		Uint64("done", s.earlier).Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).
 		Str("server", s.server.name).Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
 	if s.server.join != "" {
 		text := "workers join with: " + s.server.join
-		if strings.HasPrefix(s.server.url, "tls://") {
+		if s.server.embedded != nil && strings.HasPrefix(s.server.url, "tls://") {
 			text += "; copy that file to other machines"
 		}
 		s.cfg.Log.Info().Str("join", s.server.join).Str(humanize.LogField, text).Msg("join")
@@ -49,6 +51,11 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	var end core.End
 	group.Go(func() (err error) {
 		defer stop()
+		err = s.awaitServer(ctx, &last)
+		if err != nil || ctx.Err() != nil { // the coordinator has not begun
+			end.State = queens.Stopped
+			return err
+		}
 		if s.coordinator, err = coordinator.Start(s.coordinatorConfig(&last)); err != nil {
 			return err
 		}
@@ -69,14 +76,50 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 		return err
 	})
 	err = group.Wait()
-	if last.State == queens.Running {
-		last.State = queens.Stopped
+	if errors.Is(err, ledger.ErrFailed) { // the last snapshot has results that are not on disk
+		if state, _, failed := s.cfg.Store.Load(s.name); failed == nil {
+			last = s.stored(state)
+		}
+	}
+	if !last.State.Ended() {
+		last.State, last.Waits, last.Resume = queens.Stopped, nil, s.cfg.Resume(s.name)
 	}
 	s.cfg.OnSnapshot(&last)
 	if err == nil && end.State == queens.Stopped {
 		err = context.Cause(ctx)
 	}
 	return last, err
+}
+
+// stored returns what the ledger says about a run on which this process does not work yet, or no longer.
+func (s *Session) stored(state *ledger.State) queens.Snapshot {
+	shot := state.Snapshot(split.WorkDone(&state.Header().Manifest, nil, state.DoneByClass()))
+	shot.State = queens.Stopped
+	return shot
+}
+
+// awaitServer waits until a server has accepted the connection, or ctx ends. Meanwhile the snapshots say for
+// what the run waits. The coordinator begins afterward: a resumed one must hear other coordinators first.
+func (s *Session) awaitServer(ctx context.Context, last *queens.Snapshot) error {
+	if s.server.bus.Connected() {
+		return nil
+	}
+	waits := queens.Wait{Reason: queens.NoServer, Since: time.Now()}
+	connected := make(chan error, 1)
+	go func() { connected <- s.server.bus.Await(ctx) }()
+	ticks := time.NewTicker(time.Second)
+	defer ticks.Stop()
+	for {
+		waits.Why = s.server.bus.Problem()
+		last.State, last.At, last.Waits = queens.Running, time.Now(), new(waits)
+		s.cfg.OnSnapshot(last)
+		select {
+		case err := <-connected:
+			last.State, last.Waits = queens.Stopped, nil
+			return err
+		case <-ticks.C:
+		}
+	}
 }
 
 // coordinatorConfig returns what the coordinator needs. Its OnSnapshot also stores each snapshot in *last.
@@ -106,6 +149,10 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 		OnSnapshot: func(snapshot *queens.Snapshot) {
 			s.meter.Measure(snapshot)
 			s.addToHistory(snapshot)
+			snapshot.Join = s.server.join
+			if w := snapshot.Waits; w != nil && w.Reason == queens.NoWorkers {
+				w.Help = s.server.join
+			}
 			*last = *snapshot
 			if snapshot.State == queens.Running {
 				s.cfg.OnSnapshot(snapshot)

@@ -35,12 +35,12 @@ type server struct {
 func (s *Session) connect() (*server, error) {
 	if s.cfg.Server != nil {
 		options := *s.cfg.Server
-		options.Log = s.cfg.Log
+		options.Log, options.Wait = s.cfg.Log, true
 		b, err := bus.Connect(options)
 		if err != nil {
 			return nil, err
 		}
-		return &server{bus: b, name: "server " + b.Server(), url: options.URL}, nil
+		return &server{bus: b, name: "server " + b.Server(), url: options.URL, join: s.cfg.Join}, nil
 	}
 	v := &server{alone: s.cfg.Listen == "", name: "server in this process", log: s.cfg.Log}
 	config := natsserver.Config{Listen: s.cfg.Listen, Log: s.cfg.Log}
@@ -68,7 +68,7 @@ func (s *Session) connect() (*server, error) {
 			v.embedded.Stop()
 			return nil, fmt.Errorf("the join token: %w", err)
 		}
-		v.url, v.join = token.URLs(), humanize.Program("worker")+" --join "+path
+		v.url, v.join = token.URLs(), humanize.Command("worker", "--join", path)
 		v.name = "server in this process, at " + s.cfg.Listen
 	}
 	options.InProcess = v.embedded

@@ -42,12 +42,17 @@ type Config struct {
 	Machine string        // name of this machine
 	Host    string        // name of this host, for people
 	Server  *bus.Options  // an outside server; nil for an embedded one
+	Join    string        // what to type to start a worker at the outside server
 	// Listen is the host:port at which the embedded server accepts connections; empty if no other process may connect.
 	// Advertise is the address that the join token names; empty for those of this machine.
 	Listen, Advertise string
 	Unique            bool // also count the fundamental solutions
 	// Recount counts a task in a child process.
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
+	// Flags are those with which the run goes on after this process: what the ledger does not keep. Resume
+	// returns what to type to go on with a run.
+	Flags  []string
+	Resume func(run string) string
 	// OnStart is called once, with the name of the run, when counting starts.
 	OnStart func(run string)
 	// OnSnapshot is called with each snapshot while the run counts, and with the last snapshot of a run. Calls do not overlap.

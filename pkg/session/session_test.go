@@ -48,6 +48,7 @@ func newPlace(t *testing.T) *place {
 			t.Error("a recount of a count whose total is published")
 			return 0, nil
 		},
+		Resume:     func(run string) string { return "resume " + run },
 		OnStart:    func(run string) { p.starts = append(p.starts, run) },
 		OnSnapshot: func(s *queens.Snapshot) { p.last = *s },
 	}
@@ -174,6 +175,46 @@ func TestSmallServer(t *testing.T) {
 	p.check(r, err)
 }
 
+// A coordinator that starts before its server waits for the server, says so in its snapshots, and then counts.
+// It can be stopped meanwhile, and leaves no run behind.
+func TestServerComesLater(t *testing.T) {
+	for _, comes := range []bool{true, false} {
+		p := newPlace(t)
+		address := testkit.Address(t)
+		p.Config.Server = &bus.Options{URL: "nats://" + address}
+		stop := errors.New("stopped")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		t.Cleanup(func() { cancel(nil) })
+		waited := false
+		p.OnSnapshot = func(s *queens.Snapshot) {
+			p.last = *s
+			if s.Waits == nil || s.Waits.Reason != queens.NoServer || s.State != queens.Running || waited {
+				return
+			}
+			waited = true
+			if !comes {
+				cancel(stop)
+				return
+			}
+			server, err := natsserver.Start(natsserver.Config{Listen: address, Log: zerolog.Nop()})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(server.Stop)
+		}
+		_, r, err := p.count(ctx, eight)
+		switch {
+		case !waited:
+			t.Error("no snapshot says that the run waits for a server")
+		case comes:
+			p.check(r, err)
+		case !errors.Is(err, stop) || r.Last.State != queens.Stopped || p.runs() != 0:
+			t.Errorf("stopped while it waits: %+v, %v, %d runs", r.Last, err, p.runs())
+		}
+	}
+}
+
 // wrong is a counter whose counts are one too high.
 type wrong struct{ kernel.Counter }
 
@@ -189,15 +230,25 @@ func TestErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	nobody := testkit.Address(t)
+	closed := testkit.Address(t)
+	server, err := natsserver.Start(natsserver.Config{
+		Listen: closed, Authorization: "authorization { user: a, password: b }", Log: zerolog.Nop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
 	for name, c := range map[string]struct {
 		change func(*session.Config)
 		job    session.Job
 		is     error  // which the error wraps
 		says   string // which its text contains
 	}{
-		"no server": {
-			func(c *session.Config) { c.Server = &bus.Options{URL: "nats://" + nobody} }, eight, queens.ErrNoConnection, nobody,
+		"no address": {
+			func(c *session.Config) { c.Server = &bus.Options{URL: "nats://a b"} }, eight, queens.ErrNoConnection, "a b",
+		},
+		"refused credentials": {
+			func(c *session.Config) { c.Server = &bus.Options{URL: "nats://" + closed} }, eight, queens.ErrNoConnection, closed,
 		},
 		"port in use": {
 			func(c *session.Config) { c.Listen = taken.Addr().String() }, eight, nil, "address already in use",

@@ -45,7 +45,9 @@ type Config struct {
 	Memory uint64
 	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random. AtOnce is for the worker
 	// in the coordinator's process.
-	AtOnce   bool
+	AtOnce bool
+	// Problem, if it is set, returns why there is no connection to a server, or "" while there is one.
+	Problem  func() string
 	IdleExit time.Duration // ends the worker when it has held nothing for that long; 0 never does
 	// SelfTest tests the kernels before the worker asks for work. If it is nil, their own self-tests do.
 	SelfTest func(ctx context.Context) error
@@ -78,6 +80,7 @@ type Worker struct {
 	messages  context.Context    // ends when the worker may end
 	leave     context.CancelFunc // ends it
 	calls     sync.WaitGroup     // of messages
+	failures  failures
 
 	mu    sync.Mutex
 	core  *core.Core
@@ -189,13 +192,14 @@ func (w *Worker) log(last core.Stats) core.Stats {
 	state, text := "working", fmt.Sprintf("%s in %v; %d of %s search for %s", humanize.Plural(tasks, "task"), logEvery,
 		s.Busy, humanize.Plural(w.cfg.Threads, "thread"), strings.Join(s.Runs, ", "))
 	if s.Reason != "" {
-		state, text = "idle", "idle: "+s.Reason
+		wait := w.Waits(s)
+		state, text = "idle", "idle: "+wait.Sentence()
 	}
 	if s.Results > 0 {
 		text += fmt.Sprintf("; %s without a receipt", humanize.Plural(s.Results, "result"))
 	}
 	w.cfg.Log.Info().Uint64("tasks", tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).Int("undelivered", s.Results).
-		Strs("runs", s.Runs).Str("reason", s.Reason).Str(humanize.LogField, w.cfg.line(text)).Msg(state)
+		Strs("runs", s.Runs).Str("for", string(s.Reason)).Str(humanize.LogField, w.cfg.line(text)).Msg(state)
 	return s
 }
 
@@ -211,12 +215,14 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 			c.Request.Host, c.Request.Version, c.Request.Kernel = w.cfg.Host, w.cfg.Version, w.cfg.Kernel.Name
 			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
-				reply, _ := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
+				reply, err := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
+				w.noteFailure(err)
 				w.input(func(to *core.Core, now time.Duration) { to.Replied(now, c.Run, c.Request.Number, reply) })
 			})
 		case core.Deliver:
 			w.calls.Go(func() {
-				reply, _ := w.transport.Deliver(w.messages, c.Run, w.cfg.Process, &c.Delivery)
+				reply, err := w.transport.Deliver(w.messages, c.Run, w.cfg.Process, &c.Delivery)
+				w.noteFailure(err)
 				w.input(func(to *core.Core, now time.Duration) { to.Receipted(now, c.Run, c.Number, reply) })
 			})
 		case core.Search:
@@ -240,11 +246,56 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 	}
 }
 
+// warnEvery is the least time between two warnings about messages that got no reply.
+const warnEvery = time.Minute
+
+// failures counts the messages that got no reply since the last warning.
+type failures struct {
+	mu    sync.Mutex
+	since time.Time // of the first of them
+	count int
+}
+
+// noteFailure logs why a message got no reply, and warns once a minute while messages fail.
+func (w *Worker) noteFailure(err error) {
+	if err == nil || w.messages.Err() != nil {
+		return
+	}
+	w.cfg.Log.Debug().Err(err).Msg("a message to a coordinator got no reply")
+	f := &w.failures
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	if f.count == 0 {
+		f.since = now
+	}
+	f.count++
+	if waited := now.Sub(f.since); waited >= warnEvery {
+		text := fmt.Sprintf("%s to coordinators got no reply in %v; the last: %v",
+			humanize.Plural(f.count, "message"), waited.Round(time.Second), err)
+		w.cfg.Log.Warn().Err(err).Int("messages", f.count).Str(humanize.LogField, text).Msg("no replies")
+		f.count = 0
+	}
+}
+
 // Stats returns what the worker has done, and what it does now. It may be called at any time.
 func (w *Worker) Stats() core.Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.core.Stats(time.Since(w.began))
+}
+
+// Waits returns for what a worker with these stats waits, or nil if it searches.
+func (w *Worker) Waits(s core.Stats) *queens.Wait {
+	if s.Reason == "" {
+		return nil
+	}
+	if w.cfg.Problem != nil {
+		if why := w.cfg.Problem(); why != "" {
+			return &queens.Wait{Reason: queens.NoServer, Why: why}
+		}
+	}
+	return &queens.Wait{Reason: s.Reason, Why: s.Why}
 }
 
 // NewProcess returns a process on a machine, with a random name.

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
@@ -25,6 +27,7 @@ type transport struct {
 
 	mu        sync.Mutex
 	gone      bool // the coordinator replies no more
+	fails     error
 	requests  []queens.WorkRequest
 	delivered []queens.Result
 }
@@ -38,6 +41,11 @@ func (tr *transport) RequestWork(ctx context.Context, _ string, _ queens.Process
 	time.Sleep(10 * time.Millisecond)
 	tr.mu.Lock()
 	tr.requests = append(tr.requests, *r)
+	fails := tr.fails
+	if fails != nil {
+		tr.mu.Unlock()
+		return nil, fails
+	}
 	gone, reply := tr.gone, tr.request(r)
 	tr.mu.Unlock()
 	return await(ctx, gone, reply)
@@ -243,6 +251,26 @@ func TestDevice(t *testing.T) {
 			if r.Counts[0] != first || r.Counts[1] != first+1 || r.Range != r.Counted || r.Hash != queens.HashOfRange([]uint64{hash, task.Hash()}) {
 				t.Errorf("result %d: %+v", i, r)
 			}
+		}
+	})
+}
+
+// Each message without a reply is logged with its reason at debug, and a warning a minute says how many.
+func TestFailuresAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder // only read when the worker has ended
+		tr := &transport{fails: errors.New("no such subject")}
+		logs := func(c *worker.Config) { c.Log = zerolog.New(zerolog.SyncWriter(&log)) }
+		stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, logs)
+		time.Sleep(200 * time.Second)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		lines := strings.Count(log.String(), `{"level":"debug","error":"no such subject"`)
+		warnings := strings.Count(log.String(), `{"level":"warn","error":"no such subject"`)
+		if lines != len(tr.requests) || warnings != 3 {
+			t.Errorf("%d lines and %d warnings for %d messages in 200 s", lines, warnings, len(tr.requests))
 		}
 	})
 }

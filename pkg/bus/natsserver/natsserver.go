@@ -13,7 +13,9 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
+	"nqueens/pkg/queens"
 )
 
 // MaxPayload is the size of the largest message that the server takes, in bytes.
@@ -54,7 +56,7 @@ func Start(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("embedded server: %w", err)
 	}
 	debug := cfg.Log.GetLevel() <= zerolog.DebugLevel
-	nats.SetLoggerV2(serverLog{cfg.Log.With().Str("from", "nats-server").Logger()}, debug, false, false)
+	nats.SetLoggerV2(newServerLog(cfg.Log), debug, false, false)
 	nats.Start()
 	s := &Server{nats, cfg, options.Host}
 	if !nats.ReadyForConnections(startTimeout) {
@@ -155,18 +157,34 @@ func (s *Server) Stop() {
 	s.nats.WaitForShutdown()
 }
 
-// serverLog passes on the log of the server, mostly for debugging, because most lines are about clients, and anybody may
-// connect.
-type serverLog struct{ log zerolog.Logger }
+// serverLog passes on the log of the server. Its errors are warnings: a client that is refused, or a connection
+// that can't be accepted. Anybody may connect, so only a few of them are logged in a minute; at debug, all are.
+type serverLog struct{ log, warn zerolog.Logger }
+
+// warnings bounds the warnings of the server in a minute.
+const warnings = 10
+
+func newServerLog(log zerolog.Logger) serverLog {
+	log = log.With().Str("from", "nats-server").Logger()
+	return serverLog{log, log.Sample(&zerolog.BurstSampler{
+		Burst: warnings, Period: time.Minute,
+	})}
+}
 
 // Fatalf logs an error that stops the server.
 func (l serverLog) Fatalf(format string, v ...any) { l.log.Error().Msgf(format, v...) }
 
-// Errorf logs an error.
-func (l serverLog) Errorf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+// Errorf warns that the server refuses or loses a client.
+func (l serverLog) Errorf(format string, v ...any) { l.problem(format, v...) }
 
-// Warnf logs a warning.
-func (l serverLog) Warnf(format string, v ...any) { l.log.Debug().Msgf(format, v...) }
+// Warnf logs what the server itself calls a warning.
+func (l serverLog) Warnf(format string, v ...any) { l.problem(format, v...) }
+
+func (l serverLog) problem(format string, v ...any) {
+	text := queens.Sanitize(fmt.Sprintf(format, v...)) // a stranger may have chosen a part of it
+	l.warn.Warn().Str(humanize.LogField, "the server of this process: "+text).Msg(text)
+	l.log.Debug().Msg(text)
+}
 
 // Noticef logs a notice.
 func (l serverLog) Noticef(format string, v ...any) { l.log.Debug().Msgf(format, v...) }

@@ -20,8 +20,6 @@ const (
 	adoptFirst = 6 * time.Second
 	// announceEvery is the time between two announcements if nothing changes.
 	announceEvery = 2 * time.Second
-	// adviseEvery is the least time between two log lines that say that another machine is needed, and before the first.
-	adviseEvery = 10 * time.Minute
 	// markEvery is the time between two marks, if results came in between.
 	markEvery = 5 * time.Second
 	// checksAtEnd is the part of the run's time for which spot checks may delay its end.
@@ -39,11 +37,11 @@ type Core struct {
 	clock   clock
 	numbers numbers
 	out     Commands
-	changed bool      // more tasks may wait: look at the kept requests
-	tell    []*worker // workers with a kept request that must drop something
-	totalOf uint64    // 1 + the number of results when the total was asked for; 0 while no total is awaited
-	notice  string    // see advise
-	over    *End      // nil until the end
+	changed bool        // more tasks may wait: look at the kept requests
+	tell    []*worker   // workers with a kept request that must drop something
+	totalOf uint64      // 1 + the number of results when the total was asked for; 0 while no total is awaited
+	wait    queens.Wait // for what the run waits; without a reason if it does not
+	over    *End        // nil until the end
 }
 
 // clock has the times of the core.
@@ -57,7 +55,6 @@ type clock struct {
 	marked     uint64              // the number of results at the last mark
 	announced  time.Duration       // when the last announcement was made
 	said       queens.Announcement // the last announcement
-	advised    time.Duration       // when it last said that another machine is needed
 }
 
 // numbers counts results that brought nothing new, refused results or listed chunks, and lost holds, since this start.
@@ -66,7 +63,7 @@ type numbers struct{ repeated, refused, lost uint64 }
 // New returns the core of a run whose ledger has been folded, and records the start.
 func New(now time.Duration, state *ledger.State, options Options) *Core {
 	c := &Core{options: options, state: state, judge: newJudge(state, options.Machine, options.Kernels), fleet: newFleet(now)}
-	c.clock = clock{start: now, open: now, handOut: now, mark: now, announced: now - announceEvery, advised: now}
+	c.clock = clock{start: now, open: now, handOut: now, mark: now, announced: now - announceEvery}
 	if mark := state.Mark(); mark != nil {
 		c.clock.wall = mark.Wall
 	}
@@ -173,7 +170,6 @@ func (c *Core) Tick(now time.Duration) {
 	if c.over == nil && now >= c.clock.handOut {
 		c.doubleLast(now)
 		c.recountAbandoned(now)
-		c.advise(now)
 	}
 	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && now-w.asked >= longestKept }) {
 		c.answer(w, nil)
@@ -182,6 +178,7 @@ func (c *Core) Tick(now time.Duration) {
 	if c.over == nil && now-c.clock.mark >= markEvery && c.state.Results() != c.clock.marked {
 		c.mark(now, queens.Running, nil)
 	}
+	c.noteWait(now)
 	news, said := c.Announcement(), c.clock.said
 	due := now-c.clock.announced >= announceEvery || news.State != said.State || news.Work != said.Work
 	if open && due {

@@ -20,7 +20,7 @@ func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
 	for i := range delivery.Results {
 		refused := c.deliver(now, w, &delivery.Results[i])
 		receipts[i] = queens.Receipt{Recorded: refused == "", Refused: refused}
-		if refused != "" {
+		if refused != "" && refused != queens.RunHasEnded {
 			c.numbers.refused++
 		}
 	}
@@ -35,7 +35,7 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	case r.Refused != "":
 		return r.Refused
 	case c.over != nil:
-		return "the run has ended"
+		return queens.RunHasEnded
 	case !c.accepts(machine):
 		return c.refusal(machine)
 	}

@@ -14,9 +14,14 @@ import (
 func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	s := c.state.Snapshot(c.workDone())
 	s.State, s.At, s.Elapsed.Duration = queens.Running, c.at(now), c.clock.wall
-	s.Waiting, s.Held, s.Machines = c.queue.waits(), uint64(len(c.queue.holders)), c.fleet.numberOfMachines()
-	s.Repeated, s.Refused, s.Lost = c.numbers.repeated, c.numbers.refused, c.numbers.lost
-	s.Notice = c.notice
+	s.Live = &queens.Live{
+		Waiting: c.queue.waits(), Held: uint64(len(c.queue.holders)), Machines: c.fleet.numberOfMachines(),
+		Repeated: c.numbers.repeated, Refused: c.numbers.refused, Lost: c.numbers.lost,
+	}
+	if c.wait.Reason != "" && c.over == nil {
+		wait := c.wait
+		s.Waits = &wait
+	}
 	if c.over != nil {
 		s.State, s.Total = c.over.State, (*queens.Decimal)(c.over.Total)
 	}

@@ -227,8 +227,8 @@ func (s *story) input(words []string) {
 		snapshot := s.core.Snapshot(at)
 		fmt.Fprintf(s.out, "%d machines, %d workers, %d of %d threads idle, %d recorded, %d repeated, %d refused, %d lost\n", snapshot.Machines, snapshot.Workers,
 			snapshot.IdleThreads, snapshot.Threads, snapshot.Recorded, snapshot.Repeated, snapshot.Refused, snapshot.Lost)
-		if snapshot.Notice != "" {
-			fmt.Fprintln(s.out, "notice:", snapshot.Notice)
+		if w := snapshot.Waits; w != nil {
+			fmt.Fprintln(s.out, w.Text())
 		}
 		for _, w := range snapshot.WorkerList {
 			fmt.Fprintf(s.out, "%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v\n", w.Label, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration)

@@ -204,22 +204,44 @@ func userBan(user string) string {
 	return fmt.Sprintf("user %s is banned, with all its machines: three of them counted wrong", user)
 }
 
-// advise sets the notice that the redundancy needs another witness, while searchers are idle and
-// every present witness has counted all tasks that wait. It logs the notice at most every 10
-// minutes.
-func (c *Core) advise(now time.Duration) {
-	c.notice = ""
-	redundancy := c.state.Header().Redundancy
-	if redundancy == 1 || len(c.fleet.waiting()) == 0 || c.queue.waits() == 0 {
-		return
+// noteWait notes for what the run waits, and since when. Its cause, if it waits for a server, is the
+// caller's to add.
+func (c *Core) noteWait(now time.Duration) {
+	reason, why := c.waitReason(now)
+	if reason != c.wait.Reason {
+		c.wait = queens.Wait{Reason: reason, Since: c.at(now)}
 	}
-	if slices.ContainsFunc(c.fleet.machines(), c.waitsFor) {
-		return
+	c.wait.Why = why
+}
+
+// waitReason returns for what the run waits, and why; "" if it goes on.
+func (c *Core) waitReason(now time.Duration) (reason queens.Reason, why string) {
+	recounts := uint64(len(c.judge.unsettled))
+	isIdle := len(c.queue.holders) == 0
+	switch {
+	case c.over != nil:
+	case !c.fleet.connected:
+		return queens.NoServer, ""
+	case now < c.clock.handOut:
+		return queens.WorkersReport, ""
+	case c.totalOf != 0:
+		return queens.Auditing, ""
+	case c.needsOtherWitness():
+		return queens.OtherMachine, fmt.Sprintf("a redundancy of %d needs another machine or invited user: "+
+			"those here have counted all that waits", c.state.Header().Redundancy)
+	case isIdle && c.queue.waits() > 0 && !c.fleet.anybody():
+		return queens.NoWorkers, "none is present"
+	case isIdle && c.queue.waits() == 0 && recounts > 0:
+		return queens.Recounting, fmt.Sprintf("%d of %d tasks", recounts, c.state.Header().Manifest.Tasks)
+	case isIdle && c.allDone() && len(c.judge.checks) > 0:
+		return queens.SpotChecks, ""
 	}
-	c.notice = fmt.Sprintf("a redundancy of %d needs another witness, a machine or an invited user: "+
-		"those here have counted all that waits", redundancy)
-	if now-c.clock.advised >= adviseEvery {
-		c.clock.advised = now
-		c.line(true, "%s", c.notice)
-	}
+	return "", ""
+}
+
+// needsOtherWitness reports whether searchers are idle and every present witness has counted all tasks
+// that wait.
+func (c *Core) needsOtherWitness() bool {
+	return c.state.Header().Redundancy > 1 && c.queue.waits() > 0 && len(c.fleet.waiting()) > 0 &&
+		!slices.ContainsFunc(c.fleet.machines(), c.waitsFor)
 }

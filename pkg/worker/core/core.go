@@ -97,7 +97,9 @@ type Stats struct {
 	Waiting int      // chunks that wait for a searcher
 	Results int      // results without a receipt
 	Runs    []string // for which the worker holds chunks or results
-	Reason  string   // why it searches nothing; empty if it searches
+	// Reason says for what a worker waits that searches nothing, and Why says why; empty if it searches.
+	Reason queens.Reason
+	Why    string
 }
 
 type searcher struct {
@@ -137,6 +139,7 @@ func (c *Core) Announced(now time.Duration, a queens.Announcement, random float6
 func (c *Core) Replied(now time.Duration, name string, number uint64, reply *queens.WorkReply) {
 	if r := c.run(name); r != nil && r.asked.ends(number) {
 		r.left = r.leaving // with or without a reply: a worker says it once
+		r.unanswered = reply == nil && !r.silent(now)
 		if reply == nil {
 			r.asked.notBefore = now + refreshAfter
 		} else if r.instance, r.silentAt = reply.Instance, max(r.silentAt, now+silentAfter); reply.Refused != "" {
@@ -195,7 +198,7 @@ func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *q
 			r.delivered.notBefore = now + refreshAfter
 		} else {
 			for i, receipt := range reply.Receipts {
-				if !receipt.Recorded {
+				if !receipt.Recorded && receipt.Refused != queens.RunHasEnded {
 					c.note(r, true, "the coordinator refuses the result of "+r.results[i].Counted.String()+": "+receipt.Refused)
 				}
 			}

@@ -49,3 +49,31 @@ func TestIdleBesideASilentCoordinator(t *testing.T) {
 		t.Errorf("idle for %v with %d results, want 59 s with 1", idle, c.Stats(time.Minute).Results)
 	}
 }
+
+// A worker that searches nothing says for what it waits.
+func TestWaits(t *testing.T) {
+	heard := queens.Announcement{Run: "r", Instance: 1, State: queens.Running}
+	for want, happens := range map[queens.Reason]func(c *Core) (now time.Duration){
+		queens.NoCoordinator: func(*Core) time.Duration { return 0 },
+		queens.NoWork: func(c *Core) time.Duration {
+			c.Announced(0, heard, 0)
+			return time.Second
+		},
+		queens.MachineBanned: func(c *Core) time.Duration {
+			c.Announced(0, heard, 0)
+			c.Replied(time.Second, "r", c.number, &queens.WorkReply{Instance: 1, Refused: "a wrong count"})
+			return time.Second
+		},
+		queens.NoReplies: func(c *Core) time.Duration {
+			c.Announced(0, heard, 0)
+			c.Announced(6*time.Second, heard, 0)
+			c.Replied(7*time.Second, "r", c.number, nil)
+			return 7 * time.Second
+		},
+	} {
+		c := New(1, false)
+		if s := c.Stats(happens(c)); s.Reason != want || s.Why == "" {
+			t.Errorf("waits for %s (%s), want %s", s.Reason, s.Why, want)
+		}
+	}
+}

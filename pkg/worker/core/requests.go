@@ -143,22 +143,36 @@ func (c *Core) deliver(r *run, now time.Duration) {
 
 // Stats returns what the worker has done, and what it does now.
 func (c *Core) Stats(now time.Duration) Stats {
-	s := Stats{Tasks: c.counted, Busy: len(c.searchers) - c.idle(), Reason: "no run is heard"}
+	s := Stats{Tasks: c.counted, Busy: len(c.searchers) - c.idle()}
 	for _, r := range c.runs {
 		s.Waiting += len(r.waiting)
 		s.Results += len(r.results)
 		if c.holds(r) {
 			s.Runs = append(s.Runs, r.name)
 		}
-		switch {
-		case r.refused != "":
-			s.Reason = "this machine is refused: " + r.refused
-		case !r.silent(now):
-			s.Reason = "no work waits"
-		}
 	}
-	if s.Busy > 0 {
-		s.Reason = ""
+	if s.Busy == 0 {
+		s.Reason, s.Why = c.waitsFor(now)
 	}
 	return s
+}
+
+// waitsFor returns for what a worker that searches nothing waits, and why. Of several runs, the one that may
+// give work soonest decides.
+func (c *Core) waitsFor(now time.Duration) (reason queens.Reason, why string) {
+	reason, why = queens.NoCoordinator, "none is heard"
+	for _, r := range c.runs {
+		switch {
+		case r.refused != "":
+			reason, why = queens.MachineBanned, r.refused
+		case r.silent(now) && reason == queens.NoCoordinator:
+			reason, why = queens.SilentOne, "run "+r.name+" is silent"
+		case r.silent(now):
+		case r.unanswered:
+			reason, why = queens.NoReplies, "run "+r.name+" is heard, and does not answer: it may be overloaded"
+		default:
+			return queens.NoWork, "other workers hold the rest of run " + r.name + ", or it needs another machine"
+		}
+	}
+	return reason, why
 }

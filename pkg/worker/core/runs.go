@@ -21,6 +21,8 @@ type run struct {
 	dry      bool          // the last reply had no chunk for this machine
 	began    bool          // it had a chunk
 	left     bool          // it knows that the worker has left
+	// unanswered: the last request got no reply, although the coordinator was heard
+	unanswered bool
 
 	asked     exchange // work requests
 	want      int      // of the last one

@@ -79,13 +79,11 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 		w.core.Replied(at, args[0], reply.Number, reply)
 	case "fail": // RUN: its last request fails
 		w.core.Replied(at, args[0], w.asked[args[0]], nil)
-	case "recorded", "refused": // RUN: its last delivery is
+	case "recorded", "refused", "late": // RUN: its last delivery is
 		reply := &queens.DeliveryReply{}
+		why := map[string]string{"refused": "a wrong ticket", "late": queens.RunHasEnded}[verb]
 		for range w.sent[args[0]].Delivery.Results {
-			r := queens.Receipt{Recorded: verb == "recorded"}
-			if !r.Recorded {
-				r.Refused = "a wrong ticket"
-			}
+			r := queens.Receipt{Recorded: verb == "recorded", Refused: why}
 			reply.Receipts = append(reply.Receipts, r)
 		}
 		w.core.Receipted(at, args[0], w.sent[args[0]].Number, reply)
