@@ -52,18 +52,17 @@ type Options struct {
 
 // Bus is a connection to the server. It is safe for concurrent use.
 type Bus struct {
-	options Options
-	conn    *nats.Conn
-	found   atomic.Bool   // a server has accepted the connection
-	first   chan struct{} // closed then
-	// connection is a random number, made again whenever a server accepts the connection: see
-	// [queens.WorkRequest].
-	connection atomic.Uint64
+	options    Options
+	conn       *nats.Conn
+	found      atomic.Bool             // a server has accepted the connection
+	first      chan struct{}           // closed then
 	usable     context.Context         // ends when the connection is of no use any more
 	refuse     context.CancelCauseFunc // ends it, with the reason
 	mu         sync.Mutex
 	said       map[string]bool // what was logged once
 	problem    string          // why there is no connection; empty while there is one
+	connection uint64          // see number
+	reconnects uint64          // when connection was drawn
 }
 
 // A connection counts as lost when the server has not answered two pings.
@@ -80,7 +79,6 @@ const minPayload = 128 << 10
 // The error wraps [queens.ErrNoConnection].
 func Connect(o Options) (*Bus, error) {
 	b := &Bus{options: o, said: make(map[string]bool), first: make(chan struct{})}
-	b.connection.Store(randomNumber())
 	b.usable, b.refuse = context.WithCancelCause(context.Background())
 	options, err := o.credentials()
 	if err != nil {
@@ -152,7 +150,6 @@ func (b *Bus) Problem() string {
 
 // connected logs a new connection, and makes [Bus.Wait] return an error if the server's max_payload is too small.
 func (b *Bus) connected(c *nats.Conn) {
-	b.connection.Store(randomNumber())
 	level, text := zerolog.DebugLevel, "connected"
 	b.mu.Lock()
 	if b.problem != "" {
@@ -170,6 +167,18 @@ func (b *Bus) connected(c *nats.Conn) {
 		b.refuse(fmt.Errorf("%w: the server %s takes messages of up to %d bytes: set its max_payload to %d or more, "+
 			"its default is 1 MiB", queens.ErrNoConnection, Redact(c.ConnectedUrl()), most, minPayload))
 	}
+}
+
+// number returns a random number that is another one after each reconnection: see
+// [queens.WorkRequest]. It does not wait for the handlers of connections, which run later.
+func (b *Bus) number() uint64 {
+	reconnects := b.conn.Stats().Reconnects
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.connection == 0 || b.reconnects != reconnects {
+		b.connection, b.reconnects = randomNumber(), reconnects
+	}
+	return b.connection
 }
 
 // randomNumber returns a random number other than 0. It comes from the system, so that a clone of

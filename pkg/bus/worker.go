@@ -24,7 +24,7 @@ func (b *Bus) RequestWork(
 	ctx context.Context, run string, from queens.Process, r *queens.WorkRequest,
 ) (reply *queens.WorkReply, err error) {
 	sent := *r
-	sent.Connection = b.connection.Load()
+	sent.Connection = b.number()
 	return request(ctx, b, workSubject(run, from), &sent, EncodeRequest, DecodeWorkReply)
 }
 
