@@ -17,11 +17,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPage follows a run in Chromium from its start to its total. If NQUEENS_SCREENSHOTS names a folder, it writes pictures of
-// the page there.
+// TestPage follows a run in Chromium from its start to its total. If NQUEENS_SCREENSHOTS names a
+// folder, it writes pictures of the page there.
 func TestPage(t *testing.T) {
 	p := openBrowser(t)
-	coordinator := start(t, command(t, t.TempDir(), "coordinator", "count", "17", "--workers", "1", "--http", "127.0.0.1:0"))
+	coordinator := start(t,
+		command(t, t.TempDir(), "coordinator", "count", "17", "--workers", "1", "--http", "127.0.0.1:0"))
 	coordinator.awaits("the page of the run is at ")
 	url := regexp.MustCompile(`http://[^ ]*/`).FindString(coordinator.output())
 	p.do(chromedp.Navigate(url))
@@ -82,7 +83,8 @@ func openBrowser(t *testing.T) *tab {
 	return p
 }
 
-// listen fails the test for errors that the browser reports. The browser's log includes violations of the content policy.
+// listen fails the test for errors that the browser reports. The browser's log includes violations
+// of the content policy.
 func (p *tab) listen(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -117,12 +119,13 @@ func (p *tab) await(expression string) {
 // text returns the text that an element shows.
 func (p *tab) text(selector string) (text string) {
 	p.Helper()
-	p.do(chromedp.Evaluate(`(e => e.innerText ?? e.text)(document.querySelector(`+strconv.Quote(selector)+`)).trim()`, &text))
+	p.do(chromedp.Evaluate(`(e => e.innerText ?? e.text)(document.querySelector(`+
+		strconv.Quote(selector)+`)).trim()`, &text))
 	return text
 }
 
-// looks checks that the page fits the windows of a phone and of a computer, and that its texts have the contrast of WCAG AA,
-// in light and in dark colors. It writes the pictures of TestPage.
+// looks checks that the page fits the windows of a phone and of a computer, and that its texts have
+// the contrast of WCAG AA, in light and in dark colors. It writes the pictures of TestPage.
 func (p *tab) looks(state string) {
 	p.Helper()
 	for _, screen := range []struct {
@@ -137,12 +140,14 @@ func (p *tab) looks(state string) {
 			chromedp.Evaluate(tooFaint, &faint),
 		)
 		if len(wide) > 0 || len(faint) > 0 {
-			p.Errorf("%s, %s: wider than the window: %q; too little contrast: %q", state, screen.name, wide, faint)
+			p.Errorf("%s, %s: wider than the window: %q; too little contrast: %q", state, screen.name, wide,
+				faint)
 		}
 		if dir := os.Getenv("NQUEENS_SCREENSHOTS"); dir != "" {
 			var png []byte
 			p.do(chromedp.FullScreenshot(&png, 100))
-			if err := os.WriteFile(filepath.Join(dir, state+"-"+screen.name+".png"), png, 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, state+"-"+screen.name+".png"), png, 0o644); err !=
+				nil {
 				p.Fatal(err)
 			}
 		}
@@ -160,7 +165,8 @@ const tooWide = `(() => {
   return wide.slice(0, 5);
 })()`
 
-// tooFaint lists texts whose contrast with their background is below 4.5, or below 3 for large texts.
+// tooFaint lists texts whose contrast with their background is below 4.5, or below 3 for large
+// texts.
 const tooFaint = `(() => {
   const parse = text => { const [r, g, b, a = 1] = text.match(/[\d.]+/g).map(Number); return [r, g, b, a]; };
   const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat(1);

@@ -36,18 +36,20 @@ func newCluster(t *testing.T, files ...string) *cluster {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(c.compose("ps", "--all") + "\n" + c.log("nats") + "\n" + c.log("coordinator") + "\n" + c.log("worker"))
+			t.Log(c.compose("ps", "--all") + "\n" + c.log("nats") + "\n" + c.log("coordinator") + "\n" +
+				c.log("worker"))
 		}
 		c.compose("down", "--volumes", "--rmi", "local", "--timeout", "20")
 	})
 	return c
 }
 
-// docker runs docker in the checkout and returns its stdout. The variables of the cluster replace all those that a person may
-// have set.
+// docker runs docker in the checkout and returns its stdout. The variables of the cluster replace
+// all those that a person may have set.
 func (c *cluster) docker(args ...string) string {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // a build compiles everything
+	// a build compiles everything
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "docker", args...)
 	cmd.Dir, cmd.Env = "..", without(os.Environ())
@@ -103,13 +105,15 @@ type container struct {
 
 func (c *cluster) inspect(id string) (info container) {
 	c.t.Helper()
-	if err := json.Unmarshal([]byte(c.docker("container", "inspect", "--format", "{{json .}}", id)), &info); err != nil {
+	if err := json.Unmarshal([]byte(c.docker("container", "inspect", "--format", "{{json .}}", id)),
+		&info); err != nil {
 		c.t.Fatal(err)
 	}
 	return info
 }
 
-// snapshot returns the snapshot from the coordinator's page, or zero values if the page does not answer.
+// snapshot returns the snapshot from the coordinator's page, or zero values if the page does not
+// answer.
 func (c *cluster) snapshot() (s struct {
 	Run              string
 	Done, Tasks      uint64
@@ -124,7 +128,8 @@ func (c *cluster) snapshot() (s struct {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+ports[0].HostPort+"/snapshot.json", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://127.0.0.1:"+ports[0].HostPort+"/snapshot.json", nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -143,7 +148,8 @@ func (c *cluster) counts(workers int, after string) {
 	var recorded uint64
 	eventually(c.t, fmt.Sprintf("%d workers count after: %s", workers, after), func() bool {
 		s := c.snapshot()
-		if s.State != "" && s.State != "running" || strings.Contains(c.log("coordinator"), " solutions for n = ") {
+		if s.State != "" && s.State != "running" ||
+			strings.Contains(c.log("coordinator"), " solutions for n = ") {
 			c.t.Fatalf("the run has ended too early, after: %s", after)
 		}
 		if s.Workers == workers && recorded == 0 {
@@ -155,7 +161,8 @@ func (c *cluster) counts(workers int, after string) {
 	c.t.Logf("%s: %d workers, %d of %d tasks", after, s.Workers, s.Done, s.Tasks)
 }
 
-// ends waits until the coordinator exits with code 0. It compares the last line of its log with the total.
+// ends waits until the coordinator exits with code 0. It compares the last line of its log with the
+// total.
 func (c *cluster) ends(total string) {
 	c.t.Helper()
 	coordinator := c.containers("coordinator")[0]
@@ -171,11 +178,13 @@ func (c *cluster) ends(total string) {
 	}
 }
 
-// TestCompose counts n = 17 while the number of workers changes and the coordinator is killed. Until the last change of this
-// number, each worker gets a tenth of a core, so that the run takes long enough.
+// TestCompose counts n = 17 while the number of workers changes and the coordinator is killed.
+// Until the last change of this number, each worker gets a tenth of a core, so that the run takes
+// long enough.
 func TestCompose(t *testing.T) {
 	slow := filepath.Join(t.TempDir(), "slow.yml")
-	if err := os.WriteFile(slow, []byte("services: { worker: { cpuset: '0', cpus: 0.1 } }\n"), 0o600); err != nil {
+	if err := os.WriteFile(slow, []byte("services: { worker: { cpuset: '0', cpus: 0.1 } }\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := newCluster(t, slow)
@@ -190,7 +199,8 @@ func TestCompose(t *testing.T) {
 	for _, service := range []string{"nats", "coordinator", "worker"} {
 		info := c.inspect(c.containers(service)[0])
 		h := info.HostConfig
-		hasFew := slices.Equal(h.CapDrop, []string{"ALL"}) && slices.Equal(h.SecurityOpt, []string{"no-new-privileges:true"})
+		hasFew := slices.Equal(h.CapDrop, []string{"ALL"}) &&
+			slices.Equal(h.SecurityOpt, []string{"no-new-privileges:true"})
 		if !h.ReadonlyRootfs || !hasFew || info.Config.User == "" {
 			t.Errorf("%s has the rights %+v of user %q", service, h, info.Config.User)
 		}
@@ -207,7 +217,8 @@ func TestCompose(t *testing.T) {
 		return c.docker("run", "--rm", "--network", network, "--entrypoint", "sh", c.image("nats"), "-c",
 			"timeout 5 nc "+nats+" 4222 </dev/null || true")
 	}
-	if inside, outside := hello(c.project+"_default"), hello("bridge"); !strings.HasPrefix(inside, "INFO ") || outside != "" {
+	if inside, outside := hello(c.project+"_default"), hello("bridge"); !strings.HasPrefix(inside,
+		"INFO ") || outside != "" {
 		t.Errorf("the server says %q to a container of the project, and %q to another", inside, outside)
 	}
 
@@ -219,7 +230,8 @@ func TestCompose(t *testing.T) {
 	coordinator := c.containers("coordinator")[0]
 	// After this kill, Docker starts the container again; after docker kill it would not.
 	pid := strconv.Itoa(c.inspect(coordinator).State.Pid)
-	c.docker("run", "--rm", "--pid", "host", "--network", "none", "--entrypoint", "kill", c.image("nats"), "-9", pid)
+	c.docker("run", "--rm", "--pid", "host", "--network", "none", "--entrypoint", "kill",
+		c.image("nats"), "-9", pid)
 	eventually(t, "the coordinator that was killed has been started again", func() bool {
 		info := c.inspect(coordinator)
 		return info.RestartCount == 1 && info.State.Status == "running"
@@ -230,7 +242,9 @@ func TestCompose(t *testing.T) {
 	}
 
 	for _, service := range []string{"coordinator", "worker"} {
-		eventually(t, service+" is healthy", func() bool { return c.inspect(c.containers(service)[0]).State.Health.Status == "healthy" })
+		eventually(t, service+" is healthy", func() bool {
+			return c.inspect(c.containers(service)[0]).State.Health.Status == "healthy"
+		})
 	}
 
 	delete(c.variables, "N") // as in another shell
@@ -238,7 +252,8 @@ func TestCompose(t *testing.T) {
 	c.files = c.files[:1]
 	c.compose("up", "--detach", "--scale", "worker=4")
 	c.ends("95815104")
-	if log := c.log("coordinator"); !strings.Contains(log, "run "+run+": ") || !strings.Contains(log, " done; ") {
+	if log := c.log("coordinator"); !strings.Contains(log, "run "+run+": ") ||
+		!strings.Contains(log, " done; ") {
 		t.Errorf("the last coordinator did not resume the run %s", run)
 	}
 }
@@ -249,15 +264,17 @@ func (c *cluster) image(service string) string {
 	return c.docker("container", "inspect", "--format", "{{.Config.Image}}", c.containers(service)[0])
 }
 
-// In the foreground, the last line of the coordinator is the total, also if the run was complete before. If the coordinator
-// can't count, Docker starts it again five times and then gives up.
+// In the foreground, the last line of the coordinator is the total, also if the run was complete
+// before. If the coordinator can't count, Docker starts it again five times and then gives up.
 func TestForeground(t *testing.T) {
 	c := newCluster(t)
 	c.variables["N"] = "12"
 	for range 2 {
 		last := ""
-		for line := range strings.Lines(c.compose("up", "--build", "--no-color", "--exit-code-from", "coordinator")) {
-			if service, text, found := strings.Cut(line, "|"); found && strings.HasPrefix(service, "coordinator-1") {
+		for line := range strings.Lines(
+			c.compose("up", "--build", "--no-color", "--exit-code-from", "coordinator")) {
+			if service, text, found := strings.Cut(line, "|"); found &&
+				strings.HasPrefix(service, "coordinator-1") {
 				last = strings.TrimSpace(text)
 			}
 		}
@@ -280,7 +297,9 @@ func TestPageStays(t *testing.T) {
 	delete(c.variables, "LINGER")
 	c.variables["N"] = "12"
 	c.compose("up", "--build", "--detach")
-	eventually(t, "the total is in the log", func() bool { return strings.HasSuffix(c.log("coordinator"), "\n14200") })
+	eventually(t, "the total is in the log", func() bool {
+		return strings.HasSuffix(c.log("coordinator"), "\n14200")
+	})
 	if s := c.snapshot(); s.State != "complete" {
 		t.Errorf("the page says %q after the total", s.State)
 	}
@@ -290,11 +309,13 @@ func TestPageStays(t *testing.T) {
 	}
 }
 
-// With deploy/gpu.yml, the worker is built for GPUs and gets all. The test starts no container, because there may be no GPU.
+// With deploy/gpu.yml, the worker is built for GPUs and gets all. The test starts no container,
+// because there may be no GPU.
 func TestGPU(t *testing.T) {
 	c := newCluster(t, "deploy/gpu.yml")
 	config := c.compose("config", "--format", "json")
-	for _, part := range []string{`"target": "worker-opencl"`, `"NQUEENS_KERNEL": "opencl"`, `"driver": "nvidia"`, `"count": -1`} {
+	for _, part := range []string{`"target": "worker-opencl"`, `"NQUEENS_KERNEL": "opencl"`,
+		`"driver": "nvidia"`, `"count": -1`} {
 		if !strings.Contains(config, part) {
 			t.Errorf("%s is missing in %s", part, config)
 		}
@@ -307,7 +328,8 @@ func TestClassicBuilder(t *testing.T) {
 	c.variables["DOCKER_BUILDKIT"] = "0"
 	for _, target := range []string{"coordinator", "worker", "worker-opencl"} {
 		image := c.project + "-classic-" + target
-		c.docker("build", "--target", target, "--tag", image, "--build-arg", "VERSION=v1.2.3", "--build-arg", "COMMIT=0123456789ab",
+		c.docker("build", "--target", target, "--tag", image, "--build-arg", "VERSION=v1.2.3",
+			"--build-arg", "COMMIT=0123456789ab",
 			"--build-arg", "OPENCL_BASE="+c.project+"-classic-worker", ".")
 		t.Cleanup(func() { c.docker("image", "rm", "--force", image) })
 		if target == "worker-opencl" {
@@ -320,23 +342,31 @@ func TestClassicBuilder(t *testing.T) {
 	}
 }
 
-// The commands in deploy/hosts.yml open the server to a worker that is on another network and has a copy of join.token.
+// The commands in deploy/hosts.yml open the server to a worker that is on another network and has a
+// copy of join.token.
 func TestHosts(t *testing.T) {
 	c := newCluster(t, "deploy/hosts.yml")
 	elsewhere := c.project + "-elsewhere"
 	c.docker("network", "create", elsewhere)
 	t.Cleanup(func() { c.docker("network", "rm", elsewhere) })
-	address := c.docker("network", "inspect", "--format", "{{(index .IPAM.Config 0).Gateway}}", elsewhere) // this machine
+	// this machine
+	address := c.docker("network", "inspect", "--format", "{{(index .IPAM.Config 0).Gateway}}",
+		elsewhere)
 	_, c.variables["NATS"], _ = strings.Cut(freeAddress(t), ":")
 	c.variables["N"], c.variables["WORKERS"] = "12", "0"
 
 	c.compose("build")
-	c.compose("run", "--rm", "--no-deps", "coordinator", "keys", "/data/keys", "--host", address+":"+c.variables["NATS"])
+	c.compose("run", "--rm", "--no-deps", "coordinator", "keys", "/data/keys", "--host",
+		address+":"+c.variables["NATS"])
 	c.compose("up", "--detach")
 	token := filepath.Join(t.TempDir(), "join.token")
 	c.compose("cp", "coordinator:/data/keys/join.token", token)
-	eventually(t, "the coordinator waits for workers", func() bool { return strings.Contains(c.log("coordinator"), "waiting for workers") })
-	c.docker("run", "--rm", "--network", elsewhere, "--volume", bin+"/worker:/worker:ro", "--volume", token+":/join.token:ro",
-		"--entrypoint", "/worker", c.image("nats"), "--join", "/join.token", "--machine", "elsewhere", "--idle-exit", "3s")
+	eventually(t, "the coordinator waits for workers", func() bool {
+		return strings.Contains(c.log("coordinator"), "waiting for workers")
+	})
+	c.docker("run", "--rm", "--network", elsewhere, "--volume", bin+"/worker:/worker:ro", "--volume",
+		token+":/join.token:ro",
+		"--entrypoint", "/worker", c.image("nats"), "--join", "/join.token", "--machine", "elsewhere",
+		"--idle-exit", "3s")
 	c.ends("14200")
 }

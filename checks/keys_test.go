@@ -19,8 +19,9 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// With the files that coordinator keys writes, an unmodified nats-server accepts a coordinator, a worker and two watchers over
-// TLS. It accepts no coordinator with the token of a worker or a watcher.
+// With the files that coordinator keys writes, an unmodified nats-server accepts a coordinator, a
+// worker and two watchers over TLS. It accepts no coordinator with the token of a worker or a
+// watcher.
 func TestKeys(t *testing.T) {
 	keys := filepath.Join(t.TempDir(), "keys")
 	address := freeAddress(t)
@@ -41,11 +42,13 @@ func TestKeys(t *testing.T) {
 			t.Errorf("a coordinator with %s.token: %v", user, err)
 		}
 	}
-	coordinator := start(t, command(t, t.TempDir(), "coordinator", "count", "16", "--join", token("coordinator")))
+	coordinator := start(t,
+		command(t, t.TempDir(), "coordinator", "count", "16", "--join", token("coordinator")))
 	coordinator.awaits("counting n = 16")
 	var watchers []*process
 	for _, user := range []string{"watcher", "join"} {
-		watchers = append(watchers, start(t, command(t, t.TempDir(), "coordinator", "watch", "--join", token(user))))
+		watchers = append(watchers,
+			start(t, command(t, t.TempDir(), "coordinator", "watch", "--join", token(user))))
 	}
 	for _, w := range watchers {
 		w.awaits("waiting for workers")

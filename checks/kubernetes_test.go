@@ -23,11 +23,13 @@ import (
 	"k8s.io/pod-security-admission/policy"
 )
 
-// decode decodes the objects of a manifest with the types of Kubernetes. An unknown or repeated field is an error.
+// decode decodes the objects of a manifest with the types of Kubernetes. An unknown or repeated
+// field is an error.
 func decode(manifest []byte) (objects []runtime.Object, err error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(
-		corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme), networkingv1.AddToScheme(scheme),
+		corev1.AddToScheme(scheme), appsv1.AddToScheme(scheme), batchv1.AddToScheme(scheme),
+		networkingv1.AddToScheme(scheme),
 	); err != nil {
 		return nil, err
 	}
@@ -48,8 +50,8 @@ func decode(manifest []byte) (objects []runtime.Object, err error) {
 	}
 }
 
-// manifest returns the objects of deploy/kubernetes.yaml and kubernetes-gpu.yaml. It also returns the templates of the pods, by the
-// names of the Deployments and Jobs that make these.
+// manifest returns the objects of deploy/kubernetes.yaml and kubernetes-gpu.yaml. It also returns
+// the templates of the pods, by the names of the Deployments and Jobs that make these.
 func manifest(t *testing.T) (objects []runtime.Object, pods map[string]*corev1.PodTemplateSpec) {
 	t.Helper()
 	for _, file := range []string{"kubernetes.yaml", "kubernetes-gpu.yaml"} {
@@ -92,8 +94,8 @@ func TestDecodeIsStrict(t *testing.T) {
 	}
 }
 
-// Each selector selects the pods of one name, all ports exist, and all objects are in one namespace, which enforces the
-// restricted profile of Pod Security.
+// Each selector selects the pods of one name, all ports exist, and all objects are in one
+// namespace, which enforces the restricted profile of Pod Security.
 func TestReferences(t *testing.T) {
 	objects, pods := manifest(t)
 	selects := func(selector *metav1.LabelSelector, want string, ports ...intstr.IntOrString) {
@@ -121,13 +123,15 @@ func TestReferences(t *testing.T) {
 		}
 		switch object := object.(type) {
 		case *corev1.Namespace:
-			if level := object.Labels["pod-security.kubernetes.io/enforce"]; level != string(api.LevelRestricted) {
+			if level := object.Labels["pod-security.kubernetes.io/enforce"]; level !=
+				string(api.LevelRestricted) {
 				t.Errorf("the namespace enforces the profile %q", level)
 			}
 		case *appsv1.Deployment:
 			selects(object.Spec.Selector, object.Name)
 		case *corev1.Service:
-			selects(&metav1.LabelSelector{MatchLabels: object.Spec.Selector}, object.Name, object.Spec.Ports[0].TargetPort)
+			selects(&metav1.LabelSelector{MatchLabels: object.Spec.Selector}, object.Name,
+				object.Spec.Ports[0].TargetPort)
 		case *networkingv1.NetworkPolicy:
 			selects(&object.Spec.PodSelector, object.Name, *object.Spec.Ingress[0].Ports[0].Port)
 			from, err := metav1.LabelSelectorAsSelector(object.Spec.Ingress[0].From[0].PodSelector)
@@ -145,7 +149,8 @@ func TestReferences(t *testing.T) {
 	}
 	volume := pods["coordinator"].Spec.Volumes[0]
 	mount := pods["coordinator"].Spec.Containers[0].VolumeMounts[0]
-	if !claims[volume.PersistentVolumeClaim.ClaimName] || mount.Name != volume.Name || mount.MountPath != "/data" {
+	if !claims[volume.PersistentVolumeClaim.ClaimName] || mount.Name != volume.Name ||
+		mount.MountPath != "/data" {
 		t.Errorf("the coordinator mounts %s of %+v, the claims are %v", mount.Name, volume, claims)
 	}
 }
@@ -159,8 +164,8 @@ func hasPort(pod *corev1.PodTemplateSpec, port intstr.IntOrString) bool {
 	return false
 }
 
-// Every pod satisfies the restricted profile, and gets no token of the API. Its container can't change its own files, declares
-// the resources that it needs, and has a probe of one of its ports.
+// Every pod satisfies the restricted profile, and gets no token of the API. Its container can't
+// change its own files, declares the resources that it needs, and has a probe of one of its ports.
 func TestRestricted(t *testing.T) {
 	_, pods := manifest(t)
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
@@ -169,7 +174,8 @@ func TestRestricted(t *testing.T) {
 	}
 	refused := func(pod *corev1.PodTemplateSpec) string {
 		restricted := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
-		result := policy.AggregateCheckResults(evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))
+		result := policy.AggregateCheckResults(
+			evaluator.EvaluatePod(restricted, &pod.ObjectMeta, &pod.Spec))
 		return result.ForbiddenDetail()
 	}
 	if refused(&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "any"}}}}) == "" {
@@ -186,7 +192,8 @@ func TestRestricted(t *testing.T) {
 		if only := c.SecurityContext.ReadOnlyRootFilesystem; only == nil || !*only {
 			t.Errorf("%s can change its files", name)
 		}
-		if r := c.Resources; r.Limits.Memory().IsZero() || r.Requests.Memory().IsZero() || r.Requests.Cpu().IsZero() {
+		if r := c.Resources; r.Limits.Memory().IsZero() || r.Requests.Memory().IsZero() ||
+			r.Requests.Cpu().IsZero() {
 			t.Errorf("%s does not request memory and CPU, or has no limit of memory", name)
 		}
 		switch {
@@ -198,7 +205,8 @@ func TestRestricted(t *testing.T) {
 	}
 }
 
-// A pod for a GPU gets one, and uses it. It can write only to the folder in which drivers keep compiled kernels.
+// A pod for a GPU gets one, and uses it. It can write only to the folder in which drivers keep
+// compiled kernels.
 func TestGPUPod(t *testing.T) {
 	_, pods := manifest(t)
 	pod := pods["worker-gpu"].Spec
@@ -218,7 +226,8 @@ func TestGPUPod(t *testing.T) {
 	}
 }
 
-// The example of an autoscaler scales the workers of the manifest. The test does not know KEDA's types.
+// The example of an autoscaler scales the workers of the manifest. The test does not know KEDA's
+// types.
 func TestAutoscale(t *testing.T) {
 	_, pods := manifest(t)
 	text, err := os.ReadFile("../deploy/autoscale.yaml")
@@ -230,12 +239,14 @@ func TestAutoscale(t *testing.T) {
 		Spec     struct{ ScaleTargetRef struct{ Name string } }
 	}
 	err = yaml.Unmarshal(text, &scaler)
-	if err != nil || scaler.Metadata.Namespace != "nqueens" || pods[scaler.Spec.ScaleTargetRef.Name] == nil {
+	if err != nil || scaler.Metadata.Namespace != "nqueens" ||
+		pods[scaler.Spec.ScaleTargetRef.Name] == nil {
 		t.Errorf("it scales %+v (%v)", scaler, err)
 	}
 }
 
-// Coordinator and worker have each flag that the manifest gives them, and a flag for each variable NQUEENS_* that it sets.
+// Coordinator and worker have each flag that the manifest gives them, and a flag for each variable
+// NQUEENS_* that it sets.
 func TestPodsUseFlagsThatExist(t *testing.T) {
 	_, pods := manifest(t)
 	for name, words := range map[string][]string{

@@ -1,6 +1,7 @@
-// Package checks tests how the program is deployed: the manifests of Kubernetes with Kubernetes' own types, the files that
-// coordinator keys writes with a real nats-server, and the live page in a real browser. With the build tag cluster it also
-// tests the unit of systemd, and docker-compose.yml with Docker. The tests run the commands as a person does.
+// Package checks tests how the program is deployed: the manifests of Kubernetes with Kubernetes'
+// own types, the files that coordinator keys writes with a real nats-server, and the live page in a
+// real browser. With the build tag cluster it also tests the unit of systemd, and
+// docker-compose.yml with Docker. The tests run the commands as a person does.
 package checks
 
 import (
@@ -24,7 +25,8 @@ var bin string
 func TestMain(m *testing.M) {
 	var err error
 	if bin, err = os.MkdirTemp("", "nqueens"); err == nil {
-		build := exec.Command("go", "build", "-o", bin+"/", "./coordinator", "./worker", "github.com/nats-io/nats-server/v2")
+		build := exec.Command("go", "build", "-o", bin+"/", "./coordinator", "./worker",
+			"github.com/nats-io/nats-server/v2")
 		build.Dir, build.Env, build.Stderr = "..", append(os.Environ(), "CGO_ENABLED=0"), os.Stderr
 		err = build.Run()
 	}
@@ -37,8 +39,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// patience is how long a test waits for an event before it fails. It is long because the machine may be busy; a test that
-// passes waits less.
+// patience is how long a test waits for an event before it fails. It is long because the machine
+// may be busy; a test that passes waits less.
 const patience = 3 * time.Minute
 
 // eventually polls a condition until it is true. Use it only for conditions that send no event.
@@ -51,8 +53,8 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// command returns a command that runs a program with the given state folder, and without the variables that a person may have
-// set for the programs.
+// command returns a command that runs a program with the given state folder, and without the
+// variables that a person may have set for the programs.
 func command(t *testing.T, state, program string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(bin, program), args...)
@@ -60,7 +62,8 @@ func command(t *testing.T, state, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// without returns an environment, except the variables that a person may have set for the programs and for Compose.
+// without returns an environment, except the variables that a person may have set for the programs
+// and for Compose.
 func without(environment []string) (rest []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
@@ -135,7 +138,9 @@ func (p *process) output() string {
 // awaits waits until the process has written a text.
 func (p *process) awaits(text string) {
 	p.t.Helper()
-	eventually(p.t, filepath.Base(p.cmd.Path)+" writes "+text, func() bool { return strings.Contains(p.output(), text) })
+	eventually(p.t, filepath.Base(p.cmd.Path)+" writes "+text, func() bool {
+		return strings.Contains(p.output(), text)
+	})
 }
 
 func (p *process) signal(signal syscall.Signal) {

@@ -11,9 +11,10 @@ import (
 	"testing"
 )
 
-// A job of deploy/slurm.sh uses the processors of its allocation and the name of its node. On SIGTERM, which Slurm sends before the
-// end of the job, it delivers its counts, and the next job goes on. Slurm's variables and signals are imitated here;
-// scripts/installed runs the script under Slurm.
+// A job of deploy/slurm.sh uses the processors of its allocation and the name of its node. On
+// SIGTERM, which Slurm sends before the end of the job, it delivers its counts, and the next job
+// goes on. Slurm's variables and signals are imitated here; scripts/installed runs the script under
+// Slurm.
 func TestSlurm(t *testing.T) {
 	state := t.TempDir()
 	done := func() int {
@@ -24,7 +25,8 @@ func TestSlurm(t *testing.T) {
 		}
 		return run.Done
 	}
-	coordinator := start(t, command(t, state, "coordinator", "count", "16", "--listen", "127.0.0.1:0", "--workers", "0"))
+	coordinator := start(t,
+		command(t, state, "coordinator", "count", "16", "--listen", "127.0.0.1:0", "--workers", "0"))
 	coordinator.awaits("workers join with")
 	first := slurmJob(t, state)
 	first.awaits(" on machine node7-cluster starts: 1 thread,")
@@ -44,7 +46,8 @@ func slurmJob(t *testing.T, state string) *process {
 	t.Helper()
 	job := exec.Command("bash", "../deploy/slurm.sh")
 	job.Env = command(t, state, "worker").Env
-	job.Env = append(job.Env, "WORKER="+filepath.Join(bin, "worker"), "SLURM_CPUS_ON_NODE=1", "SLURMD_NODENAME=node7.cluster")
+	job.Env = append(job.Env, "WORKER="+filepath.Join(bin, "worker"), "SLURM_CPUS_ON_NODE=1",
+		"SLURMD_NODENAME=node7.cluster")
 	return start(t, job)
 }
 
@@ -53,7 +56,8 @@ func leave(job *process) int {
 	job.t.Helper()
 	job.signal(syscall.SIGTERM)
 	said := job.ends()
-	number := regexp.MustCompile(`the worker leaves; it has counted ([0-9,]+) tasks?$`).FindStringSubmatch(said)
+	number := regexp.MustCompile(
+		`the worker leaves; it has counted ([0-9,]+) tasks?$`).FindStringSubmatch(said)
 	if number == nil {
 		job.t.Fatalf("the job ends with %q", said)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// systemd accepts the units, and rates their exposure below 2 of 10. Their programs have each flag that the units set. The test
-// replaces only the path of the program.
+// systemd accepts the units, and rates their exposure below 2 of 10. Their programs have each flag
+// that the units set. The test replaces only the path of the program.
 func TestUnits(t *testing.T) {
 	for name, command := range map[string][]string{
 		"nqueens-coordinator@.service": {"coordinator", "count"}, "nqueens-worker.service": {"worker"},
@@ -28,7 +28,8 @@ func TestUnits(t *testing.T) {
 		if err := os.WriteFile(unit, []byte(here), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command("systemd-analyze", "--man=no", "verify", unit).CombinedOutput(); err != nil || len(out) > 0 {
+		if out, err := exec.Command("systemd-analyze", "--man=no", "verify",
+			unit).CombinedOutput(); err != nil || len(out) > 0 {
 			t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 		}
 		security := exec.Command("systemd-analyze", "--offline=yes", "--threshold=19", "security", unit)

@@ -28,16 +28,22 @@ type countFlags struct {
 }
 
 func (o *countFlags) register(flags *pflag.FlagSet) {
-	cli.Enum(flags, &o.method, "method", methodAuto, "how to count: auto takes the faster method", methodAuto,
+	cli.Enum(flags, &o.method, "method", methodAuto, "how to count: auto takes the faster method",
+		methodAuto,
 		string(queens.Prefixes), string(queens.Halves))
-	cli.Symmetry(flags, &o.symmetry, "count with all eight images of a board, mirror images or none (with --place always none)")
-	flags.StringArrayVar(&o.place, "place", nil, "put a queen on `ROW,COLUMN` beforehand, from 0,0 at the top left; repeatable")
+	cli.Symmetry(flags, &o.symmetry,
+		"count with all eight images of a board, mirror images or none (with --place always none)")
+	flags.StringArrayVar(&o.place, "place", nil,
+		"put a queen on `ROW,COLUMN` beforehand, from 0,0 at the top left; repeatable")
 	o.registerUnique(flags)
 	flags.BoolVar(&o.forceNew, "new", false, "start a new run, even if there is one of the same count")
-	cli.Int(flags, &o.depth, "depth", 0, 0, queens.MaxN, "make a task of each way to place queens on `ROWS` rows").Hidden = true
+	cli.Int(flags, &o.depth, "depth", 0, 0, queens.MaxN,
+		"make a task of each way to place queens on `ROWS` rows").Hidden = true
 	cli.Heading(flags, "What to count", "method")
-	cli.Int(flags, &o.redundancy, "redundancy", 1, 1, ledger.MaxRedundancy, "let `R` witnesses, which are invited users or else machines, count each task")
-	shareFlag(flags, &o.spotCheck, "spot-check", "with R = 1, let a second witness count this `SHARE` of the tasks")
+	cli.Int(flags, &o.redundancy, "redundancy", 1, 1, ledger.MaxRedundancy,
+		"let `R` witnesses, which are invited users or else machines, count each task")
+	shareFlag(flags, &o.spotCheck, "spot-check",
+		"with R = 1, let a second witness count this `SHARE` of the tasks")
 	cli.Heading(flags, "Trust", "redundancy")
 	o.sessionFlags.register(flags)
 }
@@ -57,15 +63,19 @@ func (o *countFlags) job(n int) (job session.Job, err error) {
 	if len(job.Placed) > 0 {
 		switch {
 		case o.unique:
-			return job, cli.Usagef("--unique and --place exclude each other: rotations and reflections move the placed queens")
+			return job, cli.Usagef(
+				"--unique and --place exclude each other: rotations and reflections move the placed queens")
 		case o.flags.Changed("symmetry") && job.Symmetry != queens.None:
-			return job, cli.Usagef("--symmetry %s and --place exclude each other: with placed queens there is none", o.symmetry)
+			return job, cli.Usagef(
+				"--symmetry %s and --place exclude each other: with placed queens there is none", o.symmetry)
 		}
 		job.Symmetry = queens.None
 	}
-	if _, published := queens.KnownTotal(n); !published && len(job.Placed) == 0 && !o.flags.Changed("redundancy") {
+	if _, published := queens.KnownTotal(n); !published && len(job.Placed) == 0 &&
+		!o.flags.Changed("redundancy") {
 		return job, cli.Usagef("no total is published for N = %d: "+
-			"say with --redundancy how many witnesses must agree on each task; 2 is good, 1 trusts each machine", n)
+			"say with --redundancy how many witnesses must agree on each task; "+
+			"2 is good, 1 trusts each machine", n)
 	}
 	return job, o.chooseMethod(&job)
 }
@@ -99,10 +109,11 @@ func countCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "count [N]",
 		Short: "Count the ways to place N queens on a board of side N",
-		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks another. The same command
-resumes an interrupted count. If the count is complete, it audits the ledger and prints the total again. Without N,
-it resumes the newest unfinished run, or prints the newest total. The log says what confirms the total:
-"published", "redundant" (two witnesses agree on every task), "sampled" (on some tasks) or "none".`,
+		Long: `Count the ways to place N queens on a board of side N (1 to 32) so that none attacks
+another. The same command resumes an interrupted count. If the count is complete, it audits the
+ledger and prints the total again. Without N, it resumes the newest unfinished run, or prints the
+newest total. The log says what confirms the total: "published", "redundant" (two witnesses agree on
+every task), "sampled" (on some tasks) or "none".`,
 		Example: `  coordinator count 18
   coordinator count 8 --place 0,3
   coordinator count 20 --listen 0.0.0.0:4222
@@ -123,7 +134,8 @@ it resumes the newest unfinished run, or prints the newest total. The log says w
 			return o.run(cmd, app, func(ctx context.Context, cfg session.Config) (*session.Session, error) {
 				s, err := session.Count(ctx, cfg, job)
 				if errors.As(err, new(*ledger.LockedError)) {
-					return nil, fmt.Errorf("%w; %s follows it, --new starts another count", err, o.data.command("watch"))
+					return nil, fmt.Errorf("%w; %s follows it, --new starts another count", err,
+						o.data.command("watch"))
 				}
 				return s, err
 			})
@@ -136,15 +148,18 @@ it resumes the newest unfinished run, or prints the newest total. The log says w
 
 // newest opens the newest unfinished run, or else the newest complete one.
 func (o *countFlags) newest(ctx context.Context, cfg session.Config) (*session.Session, error) {
-	for _, name := range []string{"method", "symmetry", "place", "depth", "new", "redundancy", "spot-check"} {
+	for _, name := range []string{"method", "symmetry", "place", "depth", "new", "redundancy",
+		"spot-check"} {
 		if f := o.flags.Lookup(name); f.Changed && !cli.SetByEnvironment(f) {
-			return nil, cli.Usagef("--%s needs N: without N, count goes on with the newest run, of any count", name)
+			return nil, cli.Usagef(
+				"--%s needs N: without N, count goes on with the newest run, of any count", name)
 		}
 	}
 	isComplete := func(r *runs.Run) bool { return r.State == queens.Complete }
 	name, err := cfg.Store.Newest("to go on with", (*runs.Run).IsUnfinished, isComplete)
 	if errors.Is(err, runs.ErrNoRun) {
-		return nil, cli.Usagef("N is missing, and %w: give the side of the board, from 1 to %d", err, queens.MaxN)
+		return nil, cli.Usagef("N is missing, and %w: give the side of the board, from 1 to %d", err,
+			queens.MaxN)
 	} else if err != nil {
 		return nil, err
 	}
@@ -157,9 +172,9 @@ func resumeCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [RUN]",
 		Short: "Resume an interrupted count",
-		Long: `Resume the named run, or else the newest unfinished one, where it stopped. RUN is the name of a run, or its
-beginning. Tasks whose counts are in the ledger are not counted again. The ledger says what is counted; the flags
-say with which workers, and what is printed.`,
+		Long: `Resume the named run, or else the newest unfinished one, where it stopped. RUN is the name
+of a run, or its beginning. Tasks whose counts are in the ledger are not counted again. The ledger
+says what is counted; the flags say with which workers, and what is printed.`,
 		Example: `  coordinator resume
   coordinator resume n20-20261120-170938-7274 --listen 0.0.0.0:4222`,
 		Args:              oneRunOrNone,

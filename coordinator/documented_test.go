@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The sh blocks of README and tutorial can be run one after another, as people type them, but with bin/ in a temporary folder.
+// The sh blocks of README and tutorial can be run one after another, as people type them, but with
+// bin/ in a temporary folder.
 func TestDocumentedCommands(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds both programs and counts n = 18")
@@ -26,7 +27,8 @@ func TestDocumentedCommands(t *testing.T) {
 			for _, block := range blocks.FindAllStringSubmatch(string(text), -1) {
 				script += block[1]
 			}
-			moved := strings.NewReplacer("bin/", folder+"/bin/", `"$PWD/bin`, `"`+folder+"/bin", "n13.jsonl", folder+"/n13.jsonl")
+			moved := strings.NewReplacer("bin/", folder+"/bin/", `"$PWD/bin`, `"`+folder+"/bin", "n13.jsonl",
+				folder+"/n13.jsonl")
 			script = moved.Replace(script)
 			cmd := exec.CommandContext(t.Context(), "bash", "-c", script)
 			cmd.Dir, cmd.Env = "..", append(os.Environ(), "XDG_STATE_HOME="+folder)
@@ -42,7 +44,8 @@ func TestDocumentedCommands(t *testing.T) {
 // Links in documents lead to files and headings that exist.
 func TestLinks(t *testing.T) {
 	pages, _ := filepath.Glob("../docs/*.md")
-	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md") {
+	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md",
+		"../CHANGELOG.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -68,7 +71,9 @@ func TestLinks(t *testing.T) {
 func headings(page []byte) map[string]bool {
 	names := make(map[string]bool)
 	for _, line := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(page, -1) {
-		names[strings.ReplaceAll(regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(string(line[1])), ""), " ", "-")] = true
+		names[strings.ReplaceAll(
+			regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(string(line[1])), ""), " ",
+			"-")] = true
 	}
 	return names
 }

@@ -34,9 +34,10 @@ func estimateCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "estimate N",
 		Short: "Estimate how long a count takes, before starting it",
-		Long: `Estimate how long it takes to count the ways to place N queens on a board of side N (1 to 32), on this machine
-and on more threads of the same speed. The command counts a sample of the work and probes the search tree at
-random, which takes about two seconds. With --kernel opencl it measures the GPUs of this machine.`,
+		Long: `Estimate how long it takes to count the ways to place N queens on a board of side N (1 to
+32), on this machine and on more threads of the same speed. The command counts a sample of the work
+and probes the search tree at random, which takes about two seconds. With --kernel opencl it
+measures the GPUs of this machine.`,
 		Example: `  coordinator estimate 20
   coordinator estimate 24 --threads 512
   coordinator estimate 18 --json
@@ -138,7 +139,8 @@ func (o *estimateFlags) estimate(
 // estimateHalves estimates a count by the method halves, and prints the estimate.
 func (o *estimateFlags) estimateHalves(cmd *cobra.Command, n int) error {
 	if opencl.Selects(o.kernel) {
-		return cli.Usagef("--method %s counts on the processor: leave out --kernel %s", queens.Halves, o.kernel)
+		return cli.Usagef("--method %s counts on the processor: leave out --kernel %s", queens.Halves,
+			o.kernel)
 	}
 	e, err := estimate.Halves(cmd.Context(), estimate.HalvesJob{
 		N: n, Kernel: count.HalvesNamed(o.kernel), Threads: o.threads, Cores: min(o.threads, cli.Cores()),
@@ -150,7 +152,8 @@ func (o *estimateFlags) estimateHalves(cmd *cobra.Command, n int) error {
 		return report.WriteJSON(cmd.OutOrStdout(), e)
 	}
 	between := func(r estimate.Range) string { return humanize.Range(r.Low, r.High, humanize.Seconds) }
-	measured := fmt.Sprintf("%s, from %s of n = %d", e.Kernel, humanize.Plural(e.Sample, "row set"), e.Measured)
+	measured := fmt.Sprintf("%s, from %s of n = %d", e.Kernel, humanize.Plural(e.Sample, "row set"),
+		e.Measured)
 	rows := [][]string{
 		{"row sets", humanize.Int(e.RowSets), ""},
 		{"core time", humanize.Seconds(e.CoreSeconds.Mid), between(e.CoreSeconds) + ", " + measured},
@@ -159,7 +162,8 @@ func (o *estimateFlags) estimateHalves(cmd *cobra.Command, n int) error {
 	}
 	for _, f := range e.Fleets {
 		if f.Threads != e.Threads {
-			rows = append(rows, []string{humanize.Plural(f.Threads, "thread"), humanize.Seconds(f.Seconds), ""})
+			rows = append(rows, []string{humanize.Plural(f.Threads, "thread"), humanize.Seconds(f.Seconds),
+				""})
 		}
 	}
 	return report.WriteTable(cmd.OutOrStdout(), rows, false)
@@ -173,7 +177,8 @@ func writeEstimate(w io.Writer, e *estimate.Estimate, searcher string) error {
 		time, same = "device time", "like the first of this machine"
 	}
 	rows := [][]string{
-		{"nodes", humanize.Approx(e.Nodes), "of the plain search tree, in about " + humanize.Approx(e.Tasks) + " tasks"},
+		{"nodes", humanize.Approx(e.Nodes),
+			"of the plain search tree, in about " + humanize.Approx(e.Tasks) + " tasks"},
 		{time, humanize.Seconds(e.CoreSeconds.Mid), between(e.CoreSeconds) + ", " + e.Kernel},
 		{humanize.Plural(e.Threads, searcher), humanize.Seconds(e.Seconds.Mid), between(e.Seconds)},
 	}

@@ -25,7 +25,8 @@ import (
 var (
 	short = []string{"count", "15", "--symmetry", "none", "--depth", "3"}
 	long  = []string{"count", "16", "--symmetry", "none", "--depth", "3"}
-	// No total is published for this count, so only second counts of its tasks can show that it is wrong.
+	// No total is published for this count, so only second counts of its tasks can show that it is
+	// wrong.
 	secret = []string{"count", "17", "--place", "3,2", "--depth", "3"}
 )
 
@@ -33,8 +34,9 @@ const (
 	shortTotal, longTotal = "2279184", "14772512"
 )
 
-// The stage "faults" of .ci/run runs this table. Each case makes a fault happen to real processes. After that, the total is
-// exact, or an error says why there is none. The cases wait for the progress of the count and for lines of the log.
+// The stage "faults" of .ci/run runs this table. Each case makes a fault happen to real processes.
+// After that, the total is exact, or an error says why there is none. The cases wait for the
+// progress of the count and for lines of the log.
 func TestFaults(t *testing.T) {
 	programs := buildPrograms(t)
 	cases := []struct {
@@ -69,7 +71,9 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-func with(args []string, more ...string) []string { return append(args[:len(args):len(args)], more...) }
+func with(args []string, more ...string) []string {
+	return append(args[:len(args):len(args)], more...)
+}
 
 func coordinatorKilled(l *lab) {
 	count := with(long, "--kernel", "generic", "--workers", "2")
@@ -116,10 +120,12 @@ func clusterReplaced(l *lab) {
 	var addresses, urls, routes []string
 	for range 3 {
 		address := testkit.Address(l)
-		addresses, urls, routes = append(addresses, address), append(urls, "nats://"+address), append(routes, "nats://"+testkit.Address(l))
+		addresses, urls, routes = append(addresses, address), append(urls, "nats://"+address),
+			append(routes, "nats://"+testkit.Address(l))
 	}
 	start := func(i int) *process {
-		return l.server(addresses[i], "-cluster_name", "c", "-cluster", routes[i], "-routes", strings.Join(routes, ","))
+		return l.server(addresses[i], "-cluster_name", "c", "-cluster", routes[i], "-routes",
+			strings.Join(routes, ","))
 	}
 	servers := []*process{start(0), start(1), start(2)}
 	flags := []string{"--nats", strings.Join(urls, ",")}
@@ -155,7 +161,8 @@ func (l *lab) metric(page, name string) int {
 	return value
 }
 
-// While the coordinator is paused, a worker counts what it holds, and delivers the counts when the coordinator continues.
+// While the coordinator is paused, a worker counts what it holds, and delivers the counts when the
+// coordinator continues.
 func coordinatorPaused(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
@@ -169,12 +176,14 @@ func coordinatorPaused(l *lab) {
 	p.prints(shortTotal)
 	worker.signal(syscall.SIGTERM)
 	worker.exits(0)
-	if got, done := countedBy(l, worker), l.run().NumberDone(); got != done || strings.Contains(p.log(), "silent") {
+	if got, done := countedBy(l, worker), l.run().NumberDone(); got != done ||
+		strings.Contains(p.log(), "silent") {
 		l.Errorf("the worker counted %d of %d tasks", got, done)
 	}
 }
 
-// countedBy returns how many tasks a worker has counted. The worker logs this number when it leaves.
+// countedBy returns how many tasks a worker has counted. The worker logs this number when it
+// leaves.
 func countedBy(l *lab, worker *process) uint64 {
 	found := regexp.MustCompile(`"tasks":(\d+),.*"leaving"`).FindStringSubmatch(worker.log())
 	if found == nil {
@@ -218,8 +227,8 @@ func interrupted(l *lab) {
 	p.prints(longTotal)
 }
 
-// No search is lost when the coordinator, with or without the server, is killed and the run is resumed: the worker counts each
-// task once.
+// No search is lost when the coordinator, with or without the server, is killed and the run is
+// resumed: the worker counts each task once.
 func adopted(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
@@ -247,8 +256,9 @@ func (l *lab) adopts(flags, ofWorker []string) {
 	}
 }
 
-// A second coordinator of a run refuses to count, in the same folder or in a copy. If the first is paused, the second counts.
-// When the first continues, the one with fewer results ends. That can be either, because both get all messages.
+// A second coordinator of a run refuses to count, in the same folder or in a copy. If the first is
+// paused, the second counts. When the first continues, the one with fewer results ends. That can be
+// either, because both get all messages.
 func twoCoordinators(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
@@ -258,7 +268,8 @@ func twoCoordinators(l *lab) {
 	name := l.run().Header().Run
 	l.start("coordinator", with(flags, "resume", name)...).exits(1)
 	elsewhere := filepath.Join(l.dir, "elsewhere")
-	if err := os.CopyFS(filepath.Join(elsewhere, name), os.DirFS(filepath.Join(l.data, name))); err != nil {
+	if err := os.CopyFS(filepath.Join(elsewhere, name), os.DirFS(filepath.Join(l.data, name))); err !=
+		nil {
 		l.Fatal(err)
 	}
 	resume := with(flags, "resume", name, "--data", elsewhere)
@@ -324,10 +335,12 @@ func diskFull(l *lab) {
 
 // liars runs a count with one worker that lies and some honest ones.
 func (l *lab) liars(honest int, flags ...string) {
-	total := strings.TrimSpace(l.start("coordinator", with(secret, "--data", filepath.Join(l.dir, "alone"))...).exits(0))
+	total := strings.TrimSpace(
+		l.start("coordinator", with(secret, "--data", filepath.Join(l.dir, "alone"))...).exits(0))
 	address, server := l.nats()
 	l.server(address)
-	liar := l.start("liar", with(server, "--machine", "liar", "--threads", "1", "--kernel", "generic")...)
+	liar := l.start("liar",
+		with(server, "--machine", "liar", "--threads", "1", "--kernel", "generic")...)
 	for i := range honest {
 		l.worker(fmt.Sprint("honest-", i), server...)
 	}
@@ -352,13 +365,15 @@ func twoRuns(l *lab) {
 	address, flags := l.nats()
 	l.server(address)
 	first := l.start("coordinator", with(long, flags...)...)
-	second := l.start("coordinator", with(short, with(flags, "--data", filepath.Join(l.dir, "second"))...)...)
+	second := l.start("coordinator",
+		with(short, with(flags, "--data", filepath.Join(l.dir, "second"))...)...)
 	for _, machine := range []string{"one", "two"} {
 		l.worker(machine, flags...)
 	}
 	second.says("the run ended")
 	if state := l.run(); state.Ended() != "" || state.NumberDone() == 0 {
-		l.Errorf("when the shorter run ends, the longer one has %d tasks done, state %q", state.NumberDone(), state.Ended())
+		l.Errorf("when the shorter run ends, the longer one has %d tasks done, state %q",
+			state.NumberDone(), state.Ended())
 	}
 	second.prints(shortTotal)
 	first.prints(longTotal)
@@ -372,7 +387,8 @@ func idleExit(l *lab) {
 	worker.exits(0)
 }
 
-// If the server listens beyond loopback, a worker joins with the token, over TLS. Without the token it can't.
+// If the server listens beyond loopback, a worker joins with the token, over TLS. Without the token
+// it can't.
 func joinBeyondLoopback(l *lab) {
 	p := l.start("coordinator", with(short, "--workers", "0", "--listen", "0.0.0.0:0")...)
 	p.says("workers join")

@@ -24,7 +24,8 @@ import (
 type dataFlag struct{ path string }
 
 func (d *dataFlag) register(flags *pflag.FlagSet) {
-	flags.StringVar(&d.path, "data", "", "`DIR` of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
+	flags.StringVar(&d.path, "data", "",
+		"`DIR` of the runs on this machine (default $XDG_STATE_HOME/nqueens)")
 	_ = cobra.MarkFlagDirname(flags, "data") // fails only for unknown flags
 }
 
@@ -38,7 +39,8 @@ func commonFlags(flags *pflag.FlagSet, server *bus.Flags, data *dataFlag) {
 // open returns the store in the folder of --data, which need not exist yet.
 func (d *dataFlag) open() (*runs.Store, error) { return runs.NewStore(d.path) }
 
-// command returns what to type, in any folder, to start a command of this program with the same --data.
+// command returns what to type, in any folder, to start a command of this program with the same
+// --data.
 func (d *dataFlag) command(words ...string) string {
 	if d.path != "" {
 		words = append(words, "--data", absolute(d.path))
@@ -54,7 +56,8 @@ func absolute(path string) string {
 	return path
 }
 
-// resume returns what to type to go on with a run of this machine, with the flags of its last coordinator.
+// resume returns what to type to go on with a run of this machine, with the flags of its last
+// coordinator.
 func (d *dataFlag) resume(store *runs.Store, run string) string {
 	known := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(sessionFlags).register(known)
@@ -70,7 +73,8 @@ func serverCommand(server *bus.Flags, words ...string) string {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(bus.Flags).Register(flags)
 	for name, value := range map[string]string{
-		"nats": server.URL, "join": server.Join, "creds": server.Creds, "nkey": server.NKey, "tls-ca": server.TLSCA,
+		"nats": server.URL, "join": server.Join, "creds": server.Creds, "nkey": server.NKey,
+		"tls-ca": server.TLSCA,
 	} {
 		_ = flags.Set(name, value) // each takes any text
 	}
@@ -88,9 +92,11 @@ func serverCommand(server *bus.Flags, words ...string) string {
 	return humanize.Command("coordinator", words...)
 }
 
-// find returns the store and the name of a run. The first argument is this name or its beginning. Without arguments, it is the
-// run that [runs.Store.Newest] returns.
-func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run) bool) (s *runs.Store, name string, err error) {
+// find returns the store and the name of a run. The first argument is this name or its beginning.
+// Without arguments, it is the run that [runs.Store.Newest] returns.
+func (d *dataFlag) find(
+	args []string, purpose string, wanted ...func(*runs.Run) bool,
+) (s *runs.Store, name string, err error) {
 	if s, err = d.open(); err != nil {
 		return nil, "", err
 	}
@@ -100,15 +106,20 @@ func (d *dataFlag) find(args []string, purpose string, wanted ...func(*runs.Run)
 		name, err = s.Newest(purpose, wanted...)
 	}
 	if errors.Is(err, runs.ErrNoRun) {
-		err = fmt.Errorf("%w: %s lists them, %s starts one", err, d.command("runs"), d.command("count", "N"))
+		err = fmt.Errorf("%w: %s lists them, %s starts one", err, d.command("runs"),
+			d.command("count", "N"))
 	}
 	return s, name, err
 }
 
-// completeRun completes the name of a run on this machine. It shows the runs with their states, the newest first.
-func (d *dataFlag) completeRun(_ *cobra.Command, _ []string, prefix string) (names []string, _ cobra.ShellCompDirective) {
+// completeRun completes the name of a run on this machine. It shows the runs with their states, the
+// newest first.
+func (d *dataFlag) completeRun(
+	_ *cobra.Command, _ []string, prefix string,
+) (names []string, _ cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
-	d.path = cmp.Or(d.path, os.Getenv(cli.EnvVar("data"))) // cobra completes before flags are set from variables
+	// cobra completes before flags are set from variables
+	d.path = cmp.Or(d.path, os.Getenv(cli.EnvVar("data")))
 	store, err := d.open()
 	if err != nil {
 		return nil, directive

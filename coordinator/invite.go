@@ -28,10 +28,11 @@ func inviteCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "invite [NAME]",
 		Short: "Invite another owner of machines, remove one, or list them",
-		Long: `Invite another owner: make the token NAME.token, with which workers and watchers join as the user NAME. The server
-of coordinator count --listen accepts it within two seconds, also while it counts. Send the token to that owner
-alone. With --remove the user is removed and loses its connections; nobody gets the name again. Without NAME, list
-all users that were invited. With --keys, do the same for a server with the files of coordinator keys DIR.`,
+		Long: `Invite another owner: make the token NAME.token, with which workers and watchers join as
+the user NAME. The server of coordinator count --listen accepts it within two seconds, also while it
+counts. Send the token to that owner alone. With --remove the user is removed and loses its
+connections; nobody gets the name again. Without NAME, list all users that were invited. With
+--keys, do the same for a server with the files of coordinator keys DIR.`,
 		Example: `  coordinator invite alice
   coordinator invite --remove alice
   coordinator invite
@@ -55,7 +56,8 @@ all users that were invited. With --keys, do the same for a server with the file
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.remove, "remove", "", "remove the user `NAME` and end its connections")
-	flags.StringVar(&o.keys, "keys", "", "`DIR` with the files of coordinator keys, for a server that is not embedded")
+	flags.StringVar(&o.keys, "keys", "",
+		"`DIR` with the files of coordinator keys, for a server that is not embedded")
 	flags.BoolVar(&o.json, "json", false, "print each user as a JSON object on a line")
 	o.data.register(flags)
 	return cmd
@@ -65,7 +67,9 @@ all users that were invited. With --keys, do the same for a server with the file
 func (o *inviteFlags) folder() (string, error) {
 	if o.keys != "" {
 		if !join.IsKeys(o.keys) {
-			return "", cli.Usagef("--keys %s is not a folder of coordinator keys: coordinator keys %[1]s --host NAME makes one", o.keys)
+			return "", cli.Usagef(
+				"--keys %s is not a folder of coordinator keys: coordinator keys %[1]s --host NAME makes one",
+				o.keys)
 		}
 		return o.keys, nil
 	}
@@ -90,7 +94,8 @@ func (o *inviteFlags) invite(cmd *cobra.Command, dir, user string) error {
 	}
 	path, err := join.Invite(dir, user)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no server to join yet: start coordinator count N --listen ADDR once: %w", err)
+		return fmt.Errorf("there is no server to join yet: start coordinator count N --listen ADDR "+
+			"once: %w", err)
 	} else if err != nil {
 		return err
 	}
@@ -129,7 +134,8 @@ func (o *inviteFlags) takeUsers(cmd *cobra.Command, dir string) error {
 	if err := join.WriteUsers(dir); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(cmd.ErrOrStderr(), "to let the server take it, type on its machine: nats-server --signal reload")
+	_, err := fmt.Fprintln(cmd.ErrOrStderr(),
+		"to let the server take it, type on its machine: nats-server --signal reload")
 	return err
 }
 

@@ -10,16 +10,18 @@ import (
 	"nqueens/pkg/join"
 )
 
-// keysCommand is coordinator keys: it writes the files of a NATS server that authenticates its clients.
+// keysCommand is coordinator keys: it writes the files of a NATS server that authenticates its
+// clients.
 func keysCommand() *cobra.Command {
 	var hosts []string
 	var renew bool
 	cmd := &cobra.Command{
 		Use:   "keys DIR --host NAME[,NAME]",
 		Short: "Write the configuration of a NATS server, and the tokens to join it",
-		Long: `Write to DIR a configuration and a certificate for a nats-server, and the token files with which a coordinator,
-workers and watchers join it. Existing tokens stay valid, and their files get the new names. With --renew all
-tokens are made again, and the old ones no longer work. coordinator invite NAME --keys DIR adds a user.`,
+		Long: `Write to DIR a configuration and a certificate for a nats-server, and the token files with
+which a coordinator, workers and watchers join it. Existing tokens stay valid, and their files get
+the new names. With --renew all tokens are made again, and the old ones no longer work. coordinator
+invite NAME --keys DIR adds a user.`,
 		Example: `  coordinator keys keys --host 192.0.2.1
   (cd keys && nats-server -c nats.conf)
   coordinator count 20 --join keys/coordinator.token
@@ -27,7 +29,8 @@ tokens are made again, and the old ones no longer work. coordinator invite NAME 
 		Args: cli.Arguments(1, 1, "one argument, the folder of the files"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(hosts) == 0 {
-				return cli.Usagef("--host is missing: give a name or address of the server, such as --host 192.0.2.1")
+				return cli.Usagef("--host is missing: give a name or address of the server, such as --host " +
+					"192.0.2.1")
 			}
 			for _, host := range hosts {
 				if host == "" || strings.ContainsAny(host, " \t\n/@\"'") {
@@ -42,7 +45,9 @@ tokens are made again, and the old ones no longer work. coordinator invite NAME 
 			return err
 		},
 	}
-	cmd.Flags().StringSliceVar(&hosts, "host", nil, "`NAMES` or addresses of the server, separated by commas")
-	cmd.Flags().BoolVar(&renew, "renew", false, "replace the certificate and the tokens: the old ones no longer work")
+	cmd.Flags().StringSliceVar(&hosts, "host", nil,
+		"`NAMES` or addresses of the server, separated by commas")
+	cmd.Flags().BoolVar(&renew, "renew", false,
+		"replace the certificate and the tokens: the old ones no longer work")
 	return cmd
 }

@@ -39,7 +39,8 @@ type process struct {
 // buildPrograms builds the commands, a worker that lies and a nats-server into a folder.
 func buildPrograms(t testing.TB) (folder string) {
 	folder = t.TempDir()
-	build := exec.Command("go", "build", "-o", folder+"/", ".", "../worker", "../pkg/testkit/liar", "github.com/nats-io/nats-server/v2")
+	build := exec.Command("go", "build", "-o", folder+"/", ".", "../worker", "../pkg/testkit/liar",
+		"github.com/nats-io/nats-server/v2")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", build, err, out)
 	}
@@ -70,10 +71,12 @@ func (l *lab) start(program string, args ...string) *process {
 	l.Helper()
 	base := filepath.Join(l.dir, fmt.Sprint(len(l.processes), program))
 	p := &process{
-		Cmd: exec.Command(filepath.Join(l.programs, program), args...), lab: l, out: base + ".out", err: base + ".err",
+		Cmd: exec.Command(filepath.Join(l.programs, program), args...), lab: l, out: base + ".out",
+		err:   base + ".err",
 		ended: make(chan struct{}),
 	}
-	p.Env = append(os.Environ(), "XDG_STATE_HOME="+l.dir, "NQUEENS_LOG_FORMAT=json", "GORACE=atexit_sleep_ms=0 halt_on_error=1")
+	p.Env = append(os.Environ(), "XDG_STATE_HOME="+l.dir, "NQUEENS_LOG_FORMAT=json",
+		"GORACE=atexit_sleep_ms=0 halt_on_error=1")
 	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err1 := os.Create(p.out)
 	log, err2 := os.Create(p.err)
@@ -93,7 +96,8 @@ func (l *lab) start(program string, args ...string) *process {
 // worker starts a worker with one slow thread on the named machine.
 func (l *lab) worker(machine string, args ...string) *process {
 	l.Helper()
-	return l.start("worker", append(args, "--machine", machine, "--threads", "1", "--kernel", "generic")...)
+	return l.start("worker",
+		append(args, "--machine", machine, "--threads", "1", "--kernel", "generic")...)
 }
 
 // server starts a nats-server and waits until it is ready.
@@ -168,7 +172,8 @@ func (p *process) says(text string) {
 	})
 }
 
-// await waits until a condition is true. It fails if no task has been done for five minutes, because the run seems to hang.
+// await waits until a condition is true. It fails if no task has been done for five minutes,
+// because the run seems to hang.
 func (l *lab) await(what string, condition func() bool) {
 	l.Helper()
 	const most = 5 * time.Minute
@@ -209,7 +214,8 @@ func (l *lab) run() (state *ledger.State) {
 	return state
 }
 
-// progress waits until the given number of further tasks is done. It fails if the count ends before that.
+// progress waits until the given number of further tasks is done. It fails if the count ends before
+// that.
 func (l *lab) progress(count *process, tasks uint64) {
 	l.Helper()
 	before := l.run().NumberDone()

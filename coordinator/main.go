@@ -1,5 +1,5 @@
-// Command coordinator counts the solutions of the N-queens problem. It splits a count into tasks, hands them out to workers
-// over NATS, records the counts in a ledger, and computes the total.
+// Command coordinator counts the solutions of the N-queens problem. It splits a count into tasks,
+// hands them out to workers over NATS, records the counts in a ledger, and computes the total.
 package main
 
 import (
@@ -25,8 +25,9 @@ func newProgram() (*cobra.Command, *cli.App) {
 	root := &cobra.Command{
 		Use:   "coordinator COMMAND",
 		Short: "Count the solutions of the N-queens problem, exactly, on one machine or many",
-		Long: `Count exactly in how many ways N queens can stand on a board of side N so that none attacks another: on
-this machine with one command, or with workers on many. An interrupted count resumes where it stopped.`,
+		Long: `Count exactly in how many ways N queens can stand on a board of side N so that none attacks
+another: on this machine with one command, or with workers on many. An interrupted count resumes
+where it stopped.`,
 		Example: `  coordinator count 18
   coordinator estimate 20
   coordinator runs`,
@@ -36,7 +37,8 @@ this machine with one command, or with workers on many. An interrupted count res
 	app.Add("Runs", runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app),
 		ledgerCommand(), reportCommand(), rmCommand(app))
 	formats := fmt.Sprintf("protocol %d, ledger format %d", bus.Protocol, ledger.Format)
-	app.Add("Others", inviteCommand(), keysCommand(), healthCommand(), recountCommand(), cli.VersionCommand(app, formats))
+	app.Add("Others", inviteCommand(), keysCommand(), healthCommand(), recountCommand(),
+		cli.VersionCommand(app, formats))
 	return root, app
 }
 
@@ -54,14 +56,16 @@ func recountCommand() *cobra.Command {
 func healthCommand() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
-		Use:     "health",
-		Short:   "Ask a process that was started with --http whether it is well",
-		Long:    "Ask a process that was started with --http whether it is well: exit 0, or 1 with the reason.",
+		Use:   "health",
+		Short: "Ask a process that was started with --http whether it is well",
+		Long: "Ask a process that was started with --http whether it is well: exit 0, or 1 with the " +
+			"reason.",
 		Example: "  coordinator health --http 127.0.0.1:8080",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return page.Probe(cmd.Context(), address) },
 	}
-	cli.Address(cmd.Flags(), &address, "http", defaultPage, "`ADDR` of the --http of that process", defaultPage)
+	cli.Address(cmd.Flags(), &address, "http", defaultPage, "`ADDR` of the --http of that process",
+		defaultPage)
 	return cmd
 }
 

@@ -43,7 +43,8 @@ func TestResumeCommand(t *testing.T) {
 	flags.String("symmetry", "", "")
 	o.register(flags)
 	err := flags.Parse([]string{
-		"--symmetry", "mirror", "--listen", "0.0.0.0:4222", "--workers", "3", "--json", "--nats", "nats://u:secret@host",
+		"--symmetry", "mirror", "--listen", "0.0.0.0:4222", "--workers", "3", "--json", "--nats",
+		"nats://u:secret@host",
 		"--machine", "a",
 	})
 	if err != nil {
@@ -74,7 +75,8 @@ func TestOwnToken(t *testing.T) {
 	if _, err := token.Publish(data, []string{"127.0.0.1:4222"}); err != nil {
 		t.Fatal(err)
 	}
-	for url, want := range map[string]string{token.URLs(): token.Password, "nats://127.0.0.1:4223": ""} {
+	for url, want := range map[string]string{token.URLs(): token.Password,
+		"nats://127.0.0.1:4223": ""} {
 		if o, err := ownToken(data, url); err != nil || o.Password != want {
 			t.Errorf("%s: password %q, want %q (%v)", url, o.Password, want, err)
 		}

@@ -25,7 +25,8 @@ import (
 	"nqueens/pkg/runs"
 )
 
-// runsCommand is coordinator runs: it lists the runs on this machine, or the runs that answer on a server.
+// runsCommand is coordinator runs: it lists the runs on this machine, or the runs that answer on a
+// server.
 func runsCommand(app *cli.App) *cobra.Command {
 	var server bus.Flags
 	var data dataFlag
@@ -34,9 +35,10 @@ func runsCommand(app *cli.App) *cobra.Command {
 		Use:        "runs [RUN]",
 		SuggestFor: []string{"list", "ls", "status", "ps"},
 		Short:      "List the runs on this machine, or those on a server",
-		Long: `List the runs under --data, the newest first, each with its start, the time that it took, and its total or the
-part of its work that is done. An "interrupted" run has lost its coordinator: the command resume goes on with
-it. With --nats or --join, list the runs whose coordinators answer on that server.`,
+		Long: `List the runs under --data, the newest first, each with its start, the time that it took,
+and its total or the part of its work that is done. An "interrupted" run has lost its coordinator:
+the command resume goes on with it. With --nats or --join, list the runs whose coordinators answer
+on that server.`,
 		Example: `  coordinator runs
   coordinator runs n20 --json
   coordinator runs --nats nats://127.0.0.1:4222`,
@@ -59,7 +61,9 @@ it. With --nats or --join, list the runs whose coordinators answer on that serve
 			if err != nil {
 				return err
 			}
-			list = slices.DeleteFunc(list, func(r runs.Run) bool { return !queens.BeginsRun(r.Name, prefix) })
+			list = slices.DeleteFunc(list, func(r runs.Run) bool {
+				return !queens.BeginsRun(r.Name, prefix)
+			})
 			if len(list) == 0 {
 				app.Log.Info().Msg("there are no runs in " + store.Path())
 			}
@@ -127,7 +131,8 @@ func writeRuns(w io.Writer, store *runs.Store, data *dataFlag, list []runs.Run, 
 			continue
 		}
 		s := r.Snapshot()
-		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s), started, humanize.Duration(s.Elapsed.Duration)})
+		rows = append(rows, []string{r.Name, r.Status(), totalOf(&s), started,
+			humanize.Duration(s.Elapsed.Duration)})
 		if len(s.Placed) > 0 {
 			notes = append(notes, r.Name+": with queens placed on "+humanize.Squares(s.Placed))
 		}
@@ -158,7 +163,8 @@ func writeSnapshots(w io.Writer, snapshots []queens.Snapshot, asJSON bool) error
 		if s.Live != nil {
 			rate, threads = humanize.Rate(s.Rate), humanize.Int(s.Threads)
 		}
-		rows = append(rows, []string{s.Run, string(s.State), totalOf(s), rate, threads, report.TimeToGo(s)})
+		rows = append(rows, []string{s.Run, string(s.State), totalOf(s), rate, threads,
+			report.TimeToGo(s)})
 	}
 	if len(rows) == 1 {
 		return nil
@@ -180,9 +186,12 @@ const announceTime = 2200 * time.Millisecond
 // mostListed limits how many runs of a server are listed.
 const mostListed = 256
 
-// askServer returns the snapshots of the runs on a server whose names begin with the given text and whose coordinators answer,
-// the newest run first, but of at most mostListed runs. If ctx ends before that, it also returns context.Cause(ctx).
-func askServer(ctx context.Context, app *cli.App, server *bus.Flags, prefix string) ([]queens.Snapshot, error) {
+// askServer returns the snapshots of the runs on a server whose names begin with the given text and
+// whose coordinators answer, the newest run first, but of at most mostListed runs. If ctx ends
+// before that, it also returns context.Cause(ctx).
+func askServer(
+	ctx context.Context, app *cli.App, server *bus.Flags, prefix string,
+) ([]queens.Snapshot, error) {
 	b, err := connect(app, server, "nqueens runs")
 	if err != nil {
 		return nil, err
@@ -221,11 +230,14 @@ func askServer(ctx context.Context, app *cli.App, server *bus.Flags, prefix stri
 		})
 	}
 	_ = group.Wait() // the functions return no error
-	slices.SortFunc(snapshots, func(a, b queens.Snapshot) int { return strings.Compare(startOf(b.Run), startOf(a.Run)) })
+	slices.SortFunc(snapshots, func(a, b queens.Snapshot) int {
+		return strings.Compare(startOf(b.Run), startOf(a.Run))
+	})
 	return snapshots, context.Cause(ctx)
 }
 
-// startOf returns the part of a run's name after the side of the board. This part begins with the date and time of the start.
+// startOf returns the part of a run's name after the side of the board. This part begins with the
+// date and time of the start.
 func startOf(run string) string {
 	_, start, _ := strings.Cut(run, "-")
 	return start
@@ -249,22 +261,24 @@ func rmCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm RUN... | --older-than D",
 		Short: "Remove runs of this machine",
-		Long: `Remove the named runs, or all runs whose ledgers have not changed for the time D, such as 30d. The ledgers are
-lost. To keep a run, copy its folder first. A run on which a process works is never removed. A run without a total
-is removed only if you answer yes, or with --yes. With --older-than, --dry-run shows what would be removed, and
---yes removes it.`,
+		Long: `Remove the named runs, or all runs whose ledgers have not changed for the time D, such as
+30d. The ledgers are lost. To keep a run, copy its folder first. A run on which a process works is
+never removed. A run without a total is removed only if you answer yes, or with --yes. With
+--older-than, --dry-run shows what would be removed, and --yes removes it.`,
 		Example: `  coordinator rm n14-20261120-153012-ab12
   coordinator rm --older-than 30d --dry-run`,
 		ValidArgsFunction: data.completeRun,
 		Args: func(_ *cobra.Command, args []string) error {
 			if (len(args) == 0) == (olderThan == 0) {
-				return cli.Usagef("takes the names of runs, or --older-than with a time such as 30d: one of the two")
+				return cli.Usagef("takes the names of runs, or --older-than with a time such as 30d: one of " +
+					"the two")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if olderThan != 0 && !yes && !dryRun {
-				return cli.Usagef("--older-than removes runs for good: look with --dry-run first, then say --yes")
+				return cli.Usagef("--older-than removes runs for good: look with --dry-run first, then say " +
+					"--yes")
 			}
 			store, err := data.open()
 			if err != nil {
@@ -289,22 +303,25 @@ is removed only if you answer yes, or with --yes. With --older-than, --dry-run s
 					err = errors.Join(err, fmt.Errorf("run %s stays: %w", name, failed))
 					continue
 				}
-				_, failed = fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s\n", name, verb, humanize.Bytes(uint64(size)))
+				_, failed = fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %s\n", name, verb,
+					humanize.Bytes(uint64(size)))
 				err = errors.Join(err, failed)
 			}
 			return err
 		},
 	}
 	flags := cmd.Flags()
-	cli.Duration(flags, &olderThan, "older-than", "remove runs whose ledgers have not changed for this `TIME`, such as 30d")
+	cli.Duration(flags, &olderThan, "older-than",
+		"remove runs whose ledgers have not changed for this `TIME`, such as 30d")
 	flags.BoolVar(&dryRun, "dry-run", false, "print what would be removed, and remove nothing")
-	flags.BoolVar(&yes, "yes", false, "remove what --older-than finds, and runs without a total, without a question")
+	flags.BoolVar(&yes, "yes", false,
+		"remove what --older-than finds, and runs without a total, without a question")
 	data.register(flags)
 	return cmd
 }
 
-// confirm asks a person on a terminal whether runs without a total may be removed. Without a terminal, the
-// command line must say so.
+// confirm asks a person on a terminal whether runs without a total may be removed. Without a
+// terminal, the command line must say so.
 func confirm(cmd *cobra.Command, data *dataFlag, store *runs.Store, names []string) error {
 	var unfinished []string
 	for _, name := range names {
@@ -319,9 +336,11 @@ func confirm(cmd *cobra.Command, data *dataFlag, store *runs.Store, names []stri
 	in, isFile := cmd.InOrStdin().(*os.File)
 	if !isFile || !term.IsTerminal(int(in.Fd())) {
 		yes := data.command(slices.Concat([]string{"rm"}, names, []string{"--yes"})...)
-		return cli.Usagef("these runs have no total, and what they have counted would be lost: %s; to remove them: %s", list, yes)
+		return cli.Usagef("these runs have no total, and what they have counted would be lost: %s; to "+
+			"remove them: %s", list, yes)
 	}
-	cmd.PrintErrf("These runs have no total, and what they have counted will be lost: %s. Remove? [y/N] ", list)
+	cmd.PrintErrf("These runs have no total, and what they have counted will be lost: %s. Remove? "+
+		"[y/N] ", list)
 	answer, _ := bufio.NewReader(in).ReadString('\n') // the end of the input is no
 	if !slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))) {
 		return errors.New("nothing is removed")
@@ -330,7 +349,9 @@ func confirm(cmd *cobra.Command, data *dataFlag, store *runs.Store, names []stri
 }
 
 // toRemove returns the names of the runs that the command line selects.
-func toRemove(store *runs.Store, beginnings []string, olderThan time.Duration) (names []string, err error) {
+func toRemove(
+	store *runs.Store, beginnings []string, olderThan time.Duration,
+) (names []string, err error) {
 	for _, beginning := range beginnings {
 		name, failed := store.Find(beginning)
 		err = errors.Join(err, failed)

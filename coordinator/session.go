@@ -27,8 +27,8 @@ import (
 	"nqueens/pkg/session"
 )
 
-// sessionFlags are the flags of the commands that count: they say where to count, by which means, and how to print the
-// result.
+// sessionFlags are the flags of the commands that count: they say where to count, by which means,
+// and how to print the result.
 type sessionFlags struct {
 	unique    bool
 	workers   int
@@ -46,22 +46,28 @@ type sessionFlags struct {
 }
 
 func (o *sessionFlags) registerUnique(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.unique, "unique", false, "also print the number of solutions up to rotation and reflection")
+	flags.BoolVar(&o.unique, "unique", false,
+		"also print the number of solutions up to rotation and reflection")
 }
 
 func (o *sessionFlags) register(flags *pflag.FlagSet) {
 	o.flags = flags
-	workers := cli.Threads(flags, &o.workers, "workers", 0, cli.MaxThreads, "count on `K` threads of this process")
+	workers := cli.Threads(flags, &o.workers, "workers", 0, cli.MaxThreads,
+		"count on `K` threads of this process")
 	workers.DefValue += ", or 0 with --nats or --join"
-	cli.Address(flags, &o.listen, "listen", "", "let workers elsewhere join at `ADDR`, such as 0.0.0.0:4222", "0.0.0.0:4222")
-	flags.StringVar(&o.advertise, "advertise", "", "put `HOST` or host:port into the token, not the addresses of this machine")
+	cli.Address(flags, &o.listen, "listen", "",
+		"let workers elsewhere join at `ADDR`, such as 0.0.0.0:4222", "0.0.0.0:4222")
+	flags.StringVar(&o.advertise, "advertise", "",
+		"put `HOST` or host:port into the token, not the addresses of this machine")
 	cli.Enum(flags, &o.kernel, "kernel", kernel.Auto, "kernel of the threads", kernel.Names()...)
 	flags.Lookup("kernel").Hidden = true
-	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine (default the boot id of its kernel)")
+	flags.StringVar(&o.machine, "machine", "",
+		"`NAME` of this machine (default the boot id of its kernel)")
 	cli.Heading(flags, "Workers", "workers")
 	cli.Address(flags, &o.http, "http", "",
 		"serve a live page, its JSON, /metrics and /healthz at `ADDR`, such as "+defaultPage, defaultPage)
-	cli.Duration(flags, &o.linger, "linger", "keep the page for this `TIME` after the total, such as 1h; Ctrl-C ends it")
+	cli.Duration(flags, &o.linger, "linger",
+		"keep the page for this `TIME` after the total, such as 1h; Ctrl-C ends it")
 	flags.BoolVar(&o.json, "json", false, "print the result as a JSON object")
 	cli.Heading(flags, "Output", "http")
 	commonFlags(flags, &o.server, &o.data)
@@ -75,9 +81,11 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	}
 	switch {
 	case o.workers == 0 && !outside && o.listen == "":
-		return cfg, cli.Usagef("--workers 0 leaves no thread to count: let workers join with --listen, --nats or --join")
+		return cfg, cli.Usagef(
+			"--workers 0 leaves no thread to count: let workers join with --listen, --nats or --join")
 	case outside && o.listen != "":
-		return cfg, cli.Usagef("--listen opens the server of this process, --nats and --join name another: give one of them")
+		return cfg, cli.Usagef(
+			"--listen opens the server of this process, --nats and --join name another: give one of them")
 	case o.advertise != "" && o.listen == "":
 		return cfg, cli.Usagef("--advertise is for the token of --listen: give both")
 	case o.linger > 0 && o.http == "":
@@ -107,8 +115,8 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	return cfg, err
 }
 
-// kept returns the flags that a command needs to go on with a run, because the ledger does not store them.
-// Paths are absolute. No password is among them, and not the folder of the runs.
+// kept returns the flags that a command needs to go on with a run, because the ledger does not
+// store them. Paths are absolute. No password is among them, and not the folder of the runs.
 func (o *sessionFlags) kept() (words []string) {
 	kept := pflag.NewFlagSet("", pflag.ContinueOnError)
 	new(sessionFlags).register(kept)
@@ -128,8 +136,8 @@ func (o *sessionFlags) kept() (words []string) {
 	return words
 }
 
-// workerCommand returns what to type to start a worker at the server of the flags, or "" if only the server's
-// owner knows. The token of workers is beside that of the coordinator.
+// workerCommand returns what to type to start a worker at the server of the flags, or "" if only
+// the server's owner knows. The token of workers is beside that of the coordinator.
 func (o *sessionFlags) workerCommand() string {
 	switch {
 	case o.server.Join != "":
@@ -143,8 +151,8 @@ func (o *sessionFlags) workerCommand() string {
 	return humanize.Command("worker", "--nats", o.server.URL)
 }
 
-// resume returns what to type to go on with a run, with the flags that the ledger does not store. It shows
-// no password.
+// resume returns what to type to go on with a run, with the flags that the ledger does not store.
+// It shows no password.
 func (o *sessionFlags) resume(run string) string {
 	return o.data.command(append([]string{"resume", run}, o.kept()...)...)
 }
@@ -162,8 +170,9 @@ func recounter(app *cli.App) (
 	}, err
 }
 
-// logDelay is the time between the last line of the log and the total, with --nats or --join. The delay makes the total the
-// last line even where a service manager such as Docker merges stdout and stderr.
+// logDelay is the time between the last line of the log and the total, with --nats or --join. The
+// delay makes the total the last line even where a service manager such as Docker merges stdout and
+// stderr.
 const logDelay = 100 * time.Millisecond
 
 // opener opens the run of a command.
@@ -185,12 +194,14 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 	}
 	if o.http != "" {
 		p, err := page.Listen(page.Config{
-			Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History, Snapshot: u.latest.Load,
+			Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History,
+			Snapshot: u.latest.Load,
 		})
 		if err != nil {
 			return errors.Join(err, s.Close(ctx))
 		}
-		app.Log.Info().Str("page", p.URL()).Str(humanize.LogField, "the page of the run is at "+p.URL()).Msg("page")
+		app.Log.Info().Str("page", p.URL()).Str(humanize.LogField,
+			"the page of the run is at "+p.URL()).Msg("page")
 		defer func() { err = errors.Join(err, p.Close(ctx)) }()
 	}
 	if s.Ended() {
@@ -210,7 +221,8 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 	case u.unresponsive: // nobody reads the terminal
 	case result.Total == nil && s.Empty(): // nothing is left to resume
 	case result.Total != nil && app.TTY() != nil && app.Log.GetLevel() <= zerolog.InfoLevel:
-		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors()) // fails if the terminal was closed
+		// fails if the terminal was closed
+		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors())
 	case isStopped && ctx.Err() != nil && app.Tell(stopped):
 	default:
 		result.Log(app.Log)
@@ -223,7 +235,8 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 		time.Sleep(logDelay)
 	}
 	err = errors.Join(err, result.Write(cmd.OutOrStdout(), o.json))
-	if closed := s.Close(ctx); !errors.Is(err, ledger.ErrFailed) { // err has the failure of the ledger already
+	// err has the failure of the ledger already
+	if closed := s.Close(ctx); !errors.Is(err, ledger.ErrFailed) {
 		err = errors.Join(err, closed)
 	}
 	return err

@@ -21,7 +21,8 @@ var (
 	soakSeed = flag.Uint64("soak-seed", 1, "seed of the faults")
 )
 
-// link is the network of one process. It carries the connections to the server, cuts them, or lets nothing through.
+// link is the network of one process. It carries the connections to the server, cuts them, or lets
+// nothing through.
 type link struct {
 	mu    sync.Mutex
 	to    string
@@ -111,8 +112,8 @@ type part struct {
 	link  *link // nil if the process has none
 }
 
-// TestSoak runs counts for a given time. Coordinator, server and workers are killed, paused and cut off at random. Each run
-// must end with the exact total. scripts/soak runs this test.
+// TestSoak runs counts for a given time. Coordinator, server and workers are killed, paused and cut
+// off at random. Each run must end with the exact total. scripts/soak runs this test.
 func TestSoak(t *testing.T) {
 	if *soakTime == 0 {
 		t.Skip("scripts/soak runs it")
@@ -128,26 +129,34 @@ func TestSoak(t *testing.T) {
 			t.Logf("%d faults, ended %.1f s after the last", n, end.Seconds())
 		})
 		if !ok {
-			t.Fatalf("seed %d: run %d failed, after %d exact ones and %d faults", *soakSeed, len(ends)+1, len(ends), faults)
+			t.Fatalf("seed %d: run %d failed, after %d exact ones and %d faults", *soakSeed, len(ends)+1,
+				len(ends), faults)
 		}
 	}
 	slices.Sort(ends)
-	t.Logf("seed %d: %d runs exact, %d faults, 0 hangs; a run ended after its last fault in %.1f s on the median, %.1f s at most",
+	t.Logf("seed %d: %d runs exact, %d faults, 0 hangs; a run ended after its last fault in %.1f s "+
+		"on the median, %.1f s at most",
 		*soakSeed, len(ends), faults, ends[len(ends)/2].Seconds(), ends[len(ends)-1].Seconds())
 }
 
-// soakRun runs a count with some faults. It returns their number, and the time from the last fault to the end of the run.
+// soakRun runs a count with some faults. It returns their number, and the time from the last fault
+// to the end of the run.
 func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 	address := testkit.Address(l)
-	count := [][]string{long, with(long, "--symmetry", "mirror"), with(long, "--redundancy", "2")}[random.IntN(3)]
-	coordinator := &part{name: "coordinator", start: func() *process { return l.start("coordinator", count...) }}
+	count := [][]string{long, with(long, "--symmetry", "mirror"),
+		with(long, "--redundancy", "2")}[random.IntN(3)]
+	coordinator := &part{name: "coordinator", start: func() *process {
+		return l.start("coordinator", count...)
+	}}
 	parts := []*part{coordinator}
 	outside := random.IntN(3) > 0 // the server is a process of its own
 	if outside {
 		var flags []string
 		coordinator.link, flags = newLink(l, address)
 		count = with(count, flags...)
-		parts = []*part{{name: "server", start: func() *process { return l.server(address) }}, coordinator}
+		parts = []*part{{name: "server", start: func() *process {
+			return l.server(address)
+		}}, coordinator}
 	} else {
 		count = with(count, "--workers", "0", "--listen", address)
 	}
@@ -190,7 +199,8 @@ func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 	return faults, end
 }
 
-// hasEnded reports whether the process has ended. Like a service manager, it restarts a process that found no server.
+// hasEnded reports whether the process has ended. Like a service manager, it restarts a process
+// that found no server.
 func (p *part) hasEnded() bool {
 	if p.gone() && p.ProcessState.ExitCode() == 5 {
 		p.process = p.start()
@@ -198,10 +208,12 @@ func (p *part) hasEnded() bool {
 	return p.gone()
 }
 
-// fault kills or pauses a process, cuts its link, or lets nothing through the link. After a while it ends the fault.
+// fault kills or pauses a process, cuts its link, or lets nothing through the link. After a while
+// it ends the fault.
 func (p *part) fault(kind int, away time.Duration) {
 	say := func(what string) {
-		p.lab.Logf("%.1f s: %s %s, for %.1f s", time.Since(p.lab.begun).Seconds(), what, p.name, away.Seconds())
+		p.lab.Logf("%.1f s: %s %s, for %.1f s", time.Since(p.lab.begun).Seconds(), what, p.name,
+			away.Seconds())
 		time.Sleep(away)
 	}
 	switch {

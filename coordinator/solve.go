@@ -22,9 +22,10 @@ func solveCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "solve N",
 		Short: "Print the solutions themselves, in a fixed order",
-		Long: `Print every way to place N queens on a board of side N (1 to 32), in a fixed order: boards whose top queen is
-farthest left come first. As text, a board is N lines of dots and Qs, and an empty line separates boards. With
---json, a board is a line with the column of the queen on each row, counted from 0.`,
+		Long: `Print every way to place N queens on a board of side N (1 to 32), in a fixed order: boards
+whose top queen is farthest left come first. As text, a board is N lines of dots and Qs, and an
+empty line separates boards. With --json, a board is a line with the column of the queen on each
+row, counted from 0.`,
 		Example: `  coordinator solve 4
   coordinator solve 8 --unique --json
   coordinator solve 27 --limit 1`,
@@ -70,7 +71,9 @@ func allBoards(ctx context.Context, n int) iter.Seq2[[]int, int] {
 }
 
 // writeBoards writes at most limit boards, or all boards if limit is 0. It returns their number.
-func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON bool) (written uint, err error) {
+func writeBoards(
+	w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON bool,
+) (written uint, err error) {
 	for columns, images := range boards {
 		text := boardText(columns, images)
 		if written > 0 {
@@ -79,7 +82,8 @@ func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON b
 		if asJSON {
 			text = boardJSON(columns, images)
 		}
-		if _, err := w.Write(text); err != nil { // one write for each board: hours may pass until the next
+		// one write for each board: hours may pass until the next
+		if _, err := w.Write(text); err != nil {
 			return written, err
 		}
 		if written++; written == limit {
@@ -89,7 +93,8 @@ func writeBoards(w io.Writer, boards iter.Seq2[[]int, int], limit uint, asJSON b
 	return written, nil
 }
 
-// boardText returns a line of dots and a Q for each row of a board. If the number of images is not 0, a line with it follows.
+// boardText returns a line of dots and a Q for each row of a board. If the number of images is not
+// 0, a line with it follows.
 func boardText(columns []int, images int) []byte {
 	n := len(columns)
 	text := bytes.Repeat(append(bytes.Repeat([]byte{'.'}, n), '\n'), n)
@@ -105,7 +110,8 @@ func boardText(columns []int, images int) []byte {
 // boardWithImages is a board that --unique --json prints.
 type boardWithImages struct {
 	Columns []int `json:"columns"` // column of the queen on each row, from the top, counted from 0
-	Images  int   `json:"images"`  // boards that rotations and reflections make of this one: 8, 4, 2 or 1
+	// boards that rotations and reflections make of this one: 8, 4, 2 or 1
+	Images int `json:"images"`
 }
 
 // boardJSON returns a board as a line of JSON.

@@ -29,10 +29,11 @@ func verifyCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
 		Short: "Audit a run's ledger, and count a sample of its tasks again",
-		Long: `Audit the whole ledger of a run: checksums, missing tasks, whether each result searched what this program would
-search, and the total, which is computed in two ways and compared with the published one. Then count a sample of
-the tasks again, each by another kernel than before, or by another method. A board of up to 16 queens is also counted as a whole, by
-another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount and prints what is verified so far.`,
+		Long: `Audit the whole ledger of a run: checksums, missing tasks, whether each result searched
+what this program would search, and the total, which is computed in two ways and compared with the
+published one. Then count a sample of the tasks again, each by another kernel than before, or by
+another method. A board of up to 16 queens is also counted as a whole, by another symmetry. Exit 3
+says that something differs. Ctrl-C ends the recount and prints what is verified so far.`,
 		Example: `  coordinator verify n14
   coordinator verify n14-20261120-153012-ab12 --sample 100%`,
 		Args:              oneRun,
@@ -43,7 +44,8 @@ another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount an
 				return err
 			}
 			if r := store.Inspect(name); r.Active != nil && r.IsUnfinished() {
-				return fmt.Errorf("%w: follow it with %s, and verify it when it has ended", r.Active, data.command("watch", name))
+				return fmt.Errorf("%w: follow it with %s, and verify it when it has ended", r.Active,
+					data.command("watch", name))
 			}
 			s := audit.Sample{Share: share, Threads: cli.Cores(), OnProgress: logRecount(app)}
 			s.Other = method == "other"
@@ -58,8 +60,10 @@ another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount an
 		},
 	}
 	flags := cmd.Flags()
-	shareFlag(flags, &share, "sample", "count this `SHARE` of the tasks again, 0% to 100%, but at least one task")
-	cli.Enum(flags, &method, "method", "same", "count again by the method of the run, or by the other (only after halves)", "same", "other")
+	shareFlag(flags, &share, "sample",
+		"count this `SHARE` of the tasks again, 0% to 100%, but at least one task")
+	cli.Enum(flags, &method, "method", "same",
+		"count again by the method of the run, or by the other (only after halves)", "same", "other")
 	flags.BoolVar(&asJSON, "json", false, "print the result as a JSON object")
 	data.register(flags)
 	return cmd
@@ -67,12 +71,14 @@ another symmetry. Exit 3 says that something differs. Ctrl-C ends the recount an
 
 // verification returns the rows of a table about a verification.
 func verification(v *audit.Verification) [][]string {
-	rows := [][]string{{"run", v.Run, ""}, {"tasks", humanize.Int(v.Done), "of " + humanize.Int(v.Tasks) + " are done"}}
+	rows := [][]string{{"run", v.Run, ""},
+		{"tasks", humanize.Int(v.Done), "of " + humanize.Int(v.Tasks) + " are done"}}
 	if v.Total != nil {
 		rows = append(rows, []string{"total", v.Total.String(), report.ConfirmedBy(v.Confirmed)})
 	}
 	if v.Dropped > 0 {
-		rows = append(rows, []string{"damaged", humanize.Int(v.Dropped), "results or marks, which are left out"})
+		rows = append(rows, []string{"damaged", humanize.Int(v.Dropped),
+			"results or marks, which are left out"})
 	}
 	if v.Recounted > 0 {
 		outcome := "all agree"
@@ -87,10 +93,12 @@ func verification(v *audit.Verification) [][]string {
 		rows = append(rows, []string{"recounted", "whole", "by symmetry " + v.Whole})
 	}
 	took := humanize.Duration(time.Duration(v.Seconds * float64(time.Second)))
-	return append(rows, []string{"verified", map[bool]string{true: "yes", false: "no"}[v.Verified], "in " + took})
+	return append(rows, []string{"verified", map[bool]string{true: "yes", false: "no"}[v.Verified],
+		"in " + took})
 }
 
-// logRecount returns a function that logs the progress of a recount, at most every 10 s, unless --no-progress is set.
+// logRecount returns a function that logs the progress of a recount, at most every 10 s, unless
+// --no-progress is set.
 func logRecount(app *cli.App) func(done, of uint64) {
 	var logged time.Time
 	return func(done, of uint64) {
@@ -111,9 +119,9 @@ func ledgerCommand() *cobra.Command {
 	return writing(&cobra.Command{
 		Use:   "ledger RUN",
 		Short: "Export the tasks of a run and their counts as JSON lines",
-		Long: `Write every task of a run as a line of JSON: its id, the weight of its class, the allowed squares of the board,
-the prefixes, and the count with the machine and kernel that counted it. docs/ledger.md says how to add up the
-counts without this program. The run may still be counting.`,
+		Long: `Write every task of a run as a line of JSON: its id, the weight of its class, the allowed
+squares of the board, the prefixes, and the count with the machine and kernel that counted it.
+docs/ledger.md says how to add up the counts without this program. The run may still be counting.`,
 		Example: "  coordinator ledger n14 > n14.jsonl",
 	}, func(ctx context.Context, _ *dataFlag, store *runs.Store, run string, w io.Writer) error {
 		return audit.Export(ctx, store.Ledger(run), w)
@@ -123,22 +131,26 @@ counts without this program. The run may still be counting.`,
 // reportCommand is coordinator report: it writes the page of a run as one HTML file.
 func reportCommand() *cobra.Command {
 	return writing(&cobra.Command{
-		Use:     "report RUN",
-		Short:   "Write the page of a run as one HTML file",
-		Long:    "Write the page of a run, as it is now, as one HTML file that needs no other: to keep, or to send.",
+		Use:   "report RUN",
+		Short: "Write the page of a run as one HTML file",
+		Long: "Write the page of a run, as it is now, as one HTML file that needs no other: to " +
+			"keep, or to send.",
 		Example: "  coordinator report n20 > n20.html",
 	}, writeReport)
 }
 
-// writeReport writes the page of a run. For a complete run it audits the ledger first, so that the page has a
-// total only if the audit finds it.
-func writeReport(ctx context.Context, data *dataFlag, store *runs.Store, run string, w io.Writer) error {
+// writeReport writes the page of a run. For a complete run it audits the ledger first, so that the
+// page has a total only if the audit finds it.
+func writeReport(
+	ctx context.Context, data *dataFlag, store *runs.Store, run string, w io.Writer,
+) error {
 	path := store.Ledger(run)
 	snapshot, err := audit.Facts(ctx, path)
 	if err != nil {
 		return err
 	}
-	if r := store.Inspect(run); r.State == queens.Running { // the ledger does not say that a coordinator works on it
+	// the ledger does not say that a coordinator works on it
+	if r := store.Inspect(run); r.State == queens.Running {
 		snapshot.State = queens.Running
 	}
 	if snapshot.State.Resumes() {
@@ -151,7 +163,8 @@ func writeReport(ctx context.Context, data *dataFlag, store *runs.Store, run str
 	return out.Flush()
 }
 
-// writing adds RUN, --data and the given function to a command. The function reads the ledger of the run, and writes to stdout.
+// writing adds RUN, --data and the given function to a command. The function reads the ledger of
+// the run, and writes to stdout.
 func writing(
 	cmd *cobra.Command,
 	write func(ctx context.Context, data *dataFlag, store *runs.Store, run string, w io.Writer) error,

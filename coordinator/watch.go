@@ -29,16 +29,17 @@ func watchCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [RUN]",
 		Short: "Follow a run that counts in another process",
-		Long: `Follow the named run, or else the newest one, until it ends, and print its total. With --nats or --join, it is
-a run on that server. Otherwise it is a run of this machine; if its coordinator does not answer, watch shows what
-the ledger has. Ctrl-C ends watch, not the run.`,
+		Long: `Follow the named run, or else the newest one, until it ends, and print its total. With
+--nats or --join, it is a run on that server. Otherwise it is a run of this machine; if
+its coordinator does not answer, watch shows what the ledger has. Ctrl-C ends watch, not the run.`,
 		Example: `  coordinator watch
   coordinator watch n20 --json
   coordinator watch --join join.token`,
 		Args:              oneRunOrNone,
 		ValidArgsFunction: data.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v := &watcher{app: app, ui: newUI(app), stdout: cmd.OutOrStdout(), json: asJSON, data: &data, server: &server}
+			v := &watcher{app: app, ui: newUI(app), stdout: cmd.OutOrStdout(), json: asJSON, data: &data,
+				server: &server}
 			defer v.close()
 			if err := v.find(cmd.Context(), args); err != nil {
 				return err
@@ -91,7 +92,8 @@ func (v *watcher) find(ctx context.Context, args []string) (err error) {
 			return fmt.Errorf("no coordinator answers for a run %s…: %s lists the runs on the server",
 				beginning, serverCommand(server, "runs"))
 		case len(snapshots) > 1 && beginning != "":
-			return fmt.Errorf("%d runs on the server begin with %s: %s is the newest, name one", len(snapshots), beginning, snapshots[0].Run)
+			return fmt.Errorf("%d runs on the server begin with %s: %s is the newest, name one",
+				len(snapshots), beginning, snapshots[0].Run)
 		}
 		v.name = snapshots[0].Run
 		v.bus, err = connect(v.app, server, "nqueens watch")
@@ -112,13 +114,14 @@ func (v *watcher) find(ctx context.Context, args []string) (err error) {
 		v.bus, err = bus.Connect(local)
 	}
 	if err != nil {
-		v.app.Log.Debug().Err(err).Msg("the coordinator's server can't be asked: the run's ledger is read")
+		v.app.Log.Debug().Err(err).Msg(
+			"the coordinator's server can't be asked: the run's ledger is read")
 	}
 	return nil
 }
 
-// ownToken returns how to connect to the server of a run of this machine. It uses the token in the folder of --data if that is
-// the token of this server.
+// ownToken returns how to connect to the server of a run of this machine. It uses the token in the
+// folder of --data if that is the token of this server.
 func ownToken(data, url string) (bus.Options, error) {
 	flags := bus.Flags{Options: bus.Options{URL: url}}
 	if path, there := join.Own(data); there {
@@ -129,8 +132,8 @@ func ownToken(data, url string) (bus.Options, error) {
 	return flags.Connection("nqueens watch")
 }
 
-// snapshot returns the latest snapshot of the run, from its coordinator or else from its ledger. The error
-// says why the coordinator of a run of another machine does not answer.
+// snapshot returns the latest snapshot of the run, from its coordinator or else from its ledger.
+// The error says why the coordinator of a run of another machine does not answer.
 func (v *watcher) snapshot(ctx context.Context) (*queens.Snapshot, error) {
 	var failed error
 	if v.bus != nil {
@@ -149,8 +152,9 @@ func (v *watcher) snapshot(ctx context.Context) (*queens.Snapshot, error) {
 	return v.ledgerSnapshot(ctx)
 }
 
-// ledgerSnapshot returns what the ledger of a run of this machine says. While a coordinator works on the
-// run, that is the last mark, because reading a long ledger each second would slow the coordinator down.
+// ledgerSnapshot returns what the ledger of a run of this machine says. While a coordinator works
+// on the run, that is the last mark, because reading a long ledger each second would slow the
+// coordinator down.
 func (v *watcher) ledgerSnapshot(ctx context.Context) (*queens.Snapshot, error) {
 	r := v.store.Inspect(v.name)
 	if r.Err != nil {
@@ -175,13 +179,15 @@ func (v *watcher) silence() *queens.Wait {
 	if why := v.bus.Problem(); why != "" {
 		return &queens.Wait{Reason: queens.NoServer, Since: v.answered, Why: why}
 	}
-	return &queens.Wait{Reason: queens.SilentOne, Since: v.answered, Why: "run " + v.name + " does not answer"}
+	return &queens.Wait{Reason: queens.SilentOne, Since: v.answered,
+		Why: "run " + v.name + " does not answer"}
 }
 
 // watchInterval is the time between two snapshots.
 const watchInterval = time.Second
 
-// silentFor is how long watch waits for the answer of a coordinator on a server before watch gives up.
+// silentFor is how long watch waits for the answer of a coordinator on a server before watch gives
+// up.
 const silentFor = 30 * time.Second
 
 // follow shows snapshots until the run or ctx ends, or no snapshot comes any more.
@@ -202,7 +208,8 @@ func (v *watcher) follow(ctx context.Context) error {
 		case v.store != nil:
 			return err
 		case time.Since(v.answered) > silentFor:
-			return fmt.Errorf("the coordinator of run %s has not answered for %v: to watch it when it is back: %s: %w",
+			return fmt.Errorf("the coordinator of run %s has not answered for %v: to watch it when it is "+
+				"back: %s: %w",
 				v.name, silentFor, serverCommand(v.server, "watch", v.name), err)
 		default:
 			v.app.Log.Debug().Err(err).Msg("no snapshot")
@@ -251,7 +258,8 @@ func (v *watcher) end(s *queens.Snapshot) error {
 			where = " on the machine of its coordinator"
 		}
 		resume := cmp.Or(s.Resume, humanize.Command("coordinator", "resume", v.name))
-		return fmt.Errorf("%w: run %s is %s; to go on%s: %s", queens.ErrIncomplete, v.name, s.State, where, resume)
+		return fmt.Errorf("%w: run %s is %s; to go on%s: %s", queens.ErrIncomplete, v.name, s.State,
+			where, resume)
 	case v.json:
 		return nil
 	}

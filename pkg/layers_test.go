@@ -1,4 +1,5 @@
-// Package pkg_test tests the structure of the program: which packages import which, and that the cores stay pure.
+// Package pkg_test tests the structure of the program: which packages import which, and that the
+// cores stay pure.
 package pkg_test
 
 import (
@@ -12,7 +13,8 @@ import (
 	"testing"
 )
 
-// layers lists the packages of the program. Each imports only packages after it; tests may import others.
+// layers lists the packages of the program. Each imports only packages after it; tests may import
+// others.
 var layers = strings.Fields(`
 	coordinator worker
 	pkg/session pkg/page pkg/display pkg/report
@@ -22,9 +24,11 @@ var layers = strings.Fields(`
 	pkg/kernel/opencl pkg/kernel/opencl/internal/cl pkg/kernel pkg/enumerate
 	pkg/cli pkg/humanize pkg/queens pkg/durable pkg/parallel`)
 
-// apart lists packages that no package in layers imports: packages for tests, and programs that are not part of the product.
+// apart lists packages that no package in layers imports: packages for tests, and programs that are
+// not part of the product.
 var apart = strings.Fields(`
-	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit pkg/testkit/disputed pkg/testkit/liar
+	pkg pkg/cli/clitest pkg/kernel/kerneltest pkg/oracle pkg/testkit
+	pkg/testkit/disputed pkg/testkit/liar
 	docs/check/cover`)
 
 // only maps the beginning of an import path to the packages that may import such packages.
@@ -38,7 +42,8 @@ var only = map[string][]string{
 }
 
 func TestLayers(t *testing.T) {
-	for _, line := range list(t, "-tags", "opencl", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "nqueens/...") {
+	for _, line := range list(t, "-tags", "opencl", "-f", `{{.ImportPath}} {{join .Imports " "}}`,
+		"nqueens/...") {
 		imports := strings.Fields(line)
 		name := strings.TrimPrefix(imports[0], "nqueens/")
 		if slices.Contains(apart, name) {
@@ -49,7 +54,8 @@ func TestLayers(t *testing.T) {
 			t.Errorf("%s is in no layer: add it to layers or apart", name)
 		}
 		for _, imported := range imports[1:] {
-			if ours, isOurs := strings.CutPrefix(imported, "nqueens/"); isOurs && slices.Index(layers, ours) <= rank {
+			if ours, isOurs := strings.CutPrefix(imported, "nqueens/"); isOurs &&
+				slices.Index(layers, ours) <= rank {
 				t.Errorf("%s imports %s, which does not stand below it", name, imported)
 			}
 			for module, users := range only {
@@ -61,8 +67,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// A worker does not link the server, which is megabytes of code. No program links the generator of the manual pages. Only a build
-// with the tag opencl calls C.
+// A worker does not link the server, which is megabytes of code. No program links the generator of
+// the manual pages. Only a build with the tag opencl calls C.
 func TestLinked(t *testing.T) {
 	t.Setenv("CGO_ENABLED", "0")
 	for command, forbidden := range map[string][]string{
@@ -80,7 +86,8 @@ func TestLinked(t *testing.T) {
 }
 
 // pure lists the files that decide without I/O, goroutines, locks, random numbers or a clock.
-var pure = []string{"coordinator/core/*.go", "worker/core/*.go", "ledger/fold.go", "ledger/facts.go", "ledger/query.go"}
+var pure = []string{"coordinator/core/*.go", "worker/core/*.go", "ledger/fold.go",
+	"ledger/facts.go", "ledger/query.go"}
 
 // harmless lists all that these files may import, except for packages of the project.
 var harmless = strings.Fields(`cmp container/heap crypto/hmac crypto/sha256 encoding/binary errors fmt maps math math/big

@@ -32,8 +32,9 @@ func benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench N",
 		Short: "Time a count in this process",
-		Long: `Count the ways to place N queens on a board of side N (1 to 32) in this process, without a server, and print the
-total and the time of the search. Exit 3 says that the total is not the published one.`,
+		Long: `Count the ways to place N queens on a board of side N (1 to 32) in this process, without a
+server, and print the total and the time of the search. Exit 3 says that the total is not the
+published one.`,
 		Example: `  worker bench 16
   worker bench 14 --kernel generic --threads 1 --json`,
 		Args: cli.Arguments(1, 1, "one argument, the side N of the board"),
@@ -49,7 +50,8 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 			start := time.Now()
 			if queens.Method(method) == queens.Halves { // on the processor
 				if queens.Symmetry(symmetry) != queens.Full {
-					return cli.Usagef("--method %s uses all symmetries: leave out --symmetry %s", queens.Halves, symmetry)
+					return cli.Usagef("--method %s uses all symmetries: leave out --symmetry %s", queens.Halves,
+						symmetry)
 				}
 				k, counters = kernel.Reference(), search.threads
 			}
@@ -69,12 +71,14 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 				r.Kernel = count.HalvesPrefix + job.Halves.Name
 			}
 			if queens.Compare(n, nil, total) == queens.Mismatch {
-				return fmt.Errorf("%w: kernel %s counted %d, not the published total", queens.ErrContradiction, r.Kernel, total)
+				return fmt.Errorf("%w: kernel %s counted %d, not the published total", queens.ErrContradiction,
+					r.Kernel, total)
 			}
 			if asJSON {
 				return report.WriteJSON(cmd.OutOrStdout(), r)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "n=%d total=%s seconds=%.3f method=%s kernel=%s threads=%d symmetry=%s\n",
+			_, err = fmt.Fprintf(cmd.OutOrStdout(),
+				"n=%d total=%s seconds=%.3f method=%s kernel=%s threads=%d symmetry=%s\n",
 				r.N, r.Total, r.Seconds, r.Method, r.Kernel, r.Threads, r.Symmetry)
 			return err
 		},
@@ -82,7 +86,8 @@ total and the time of the search. Exit 3 says that the total is not the publishe
 	flags := cmd.Flags()
 	search.register(cmd)
 	cli.Method(flags, &method, "count by this method")
-	cli.Symmetry(flags, &symmetry, "count with all eight images of a board, with mirror images or with none")
+	cli.Symmetry(flags, &symmetry,
+		"count with all eight images of a board, with mirror images or with none")
 	flags.BoolVar(&asJSON, "json", false, "print the result as a JSON object")
 	return cmd
 }

@@ -24,9 +24,10 @@ func kernelsCommand(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "kernels",
 		Short: "List the kernels that this machine can run, the fastest first",
-		Long: `List the kernels that this machine can run. A kernel is an implementation of the search; --kernel auto selects
-the first one, which is the fastest. The kernel generic runs on any machine. A worker that was built with OpenCL
-also lists the devices of this machine, the fastest GPU first. auto never selects them, --kernel opencl all GPUs.`,
+		Long: `List the kernels that this machine can run. A kernel is an implementation of the search;
+--kernel auto selects the first one, which is the fastest. The kernel generic runs on any machine.
+A worker that was built with OpenCL also lists the devices of this machine, the fastest GPU first.
+auto never selects them, --kernel opencl all GPUs.`,
 		Example: `  worker kernels
   worker kernels --json`,
 		Args: cobra.NoArgs,

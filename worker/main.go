@@ -1,4 +1,5 @@
-// Command worker asks coordinators on a NATS server for tasks, counts their solutions, and delivers the counts.
+// Command worker asks coordinators on a NATS server for tasks, counts their solutions, and delivers
+// the counts.
 package main
 
 import (
@@ -23,7 +24,8 @@ func newProgram() (*cobra.Command, *cli.App) {
 	root := runCommand(&app)
 	app = cli.NewApp(root)
 	app.Add("Without a server", benchCommand(), kernelsCommand(app), taskCommand())
-	app.Add("Others", healthCommand(), cli.VersionCommand(app, fmt.Sprintf("protocol %d", bus.Protocol)))
+	app.Add("Others", healthCommand(),
+		cli.VersionCommand(app, fmt.Sprintf("protocol %d", bus.Protocol)))
 	return root, app
 }
 
@@ -34,13 +36,15 @@ const defaultPage = "127.0.0.1:8080"
 func healthCommand() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
-		Use:     "health",
-		Short:   "Ask a worker that was started with --http whether it is well",
-		Long:    "Ask a worker that was started with --http whether it is well: exit 0, or 1 with the reason.",
+		Use:   "health",
+		Short: "Ask a worker that was started with --http whether it is well",
+		Long: "Ask a worker that was started with --http whether it is well: exit 0, or 1 with the " +
+			"reason.",
 		Example: "  worker health --http 127.0.0.1:8080",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return page.Probe(cmd.Context(), address) },
 	}
-	cli.Address(cmd.Flags(), &address, "http", defaultPage, "`ADDR` of the --http of that worker", defaultPage)
+	cli.Address(cmd.Flags(), &address, "http", defaultPage, "`ADDR` of the --http of that worker",
+		defaultPage)
 	return cmd
 }

@@ -20,5 +20,6 @@ func TestManual(t *testing.T) {
 
 func TestGeneratedFlags(t *testing.T) {
 	root, _ := newProgram()
-	testkit.Generated(t, "flags of worker", clitest.Flags(nil, slices.Insert(root.Commands(), 0, root)...))
+	testkit.Generated(t, "flags of worker",
+		clitest.Flags(nil, slices.Insert(root.Commands(), 0, root)...))
 }

@@ -98,7 +98,9 @@ func (t *team) run(ctx context.Context, failed []error) (err error) {
 		case <-stopped:
 			stopped, late = nil, time.After(partsTimeout)
 		case <-late:
-			return errors.Join(err, fmt.Errorf("%s did not answer and was left behind: its driver hangs", humanize.Plural(left, "device")))
+			return errors.Join(err,
+				fmt.Errorf("%s did not answer and was left behind: its driver hangs",
+					humanize.Plural(left, "device")))
 		}
 	}
 	return err
@@ -122,10 +124,13 @@ func (t *team) keep(ctx context.Context, p *part, err error) error {
 		}
 		log := t.config.Log.With().Str("kernel", p.kernel.Name).Err(err).Logger()
 		if errors.Is(err, kernel.ErrBroken) {
-			log.Error().Msg("device " + p.kernel.Name + " counts wrongly: it is left out until this worker is started again")
+			log.Error().Msg("device " + p.kernel.Name +
+				" counts wrongly: it is left out until this worker is started again")
 			return nil
 		}
-		log.Warn().Dur("retry", wait).Msg(fmt.Sprintf("device %s has failed: it is left out, and tried again in %v", p.kernel.Name, wait))
+		log.Warn().Dur("retry",
+			wait).Msg(fmt.Sprintf("device %s has failed: it is left out, and tried again in %v",
+			p.kernel.Name, wait))
 		select {
 		case <-ctx.Done():
 			return nil
@@ -146,9 +151,12 @@ func (t *team) keep(ctx context.Context, p *part, err error) error {
 func (t *team) search(ctx context.Context, p *part) error {
 	w, config := t.newWorker(p)
 	text := fmt.Sprintf("worker on %s starts: %s, kernel %s",
-		cmp.Or(config.Host, config.Process.Machine.Name), humanize.Plural(p.threads, "thread"), p.kernel.Name)
-	config.Log.Info().Str("version", config.Version).Str("machine", config.Process.Machine.Name).Str("process", config.Process.Name).
-		Str("kernel", p.kernel.Name).Int("threads", p.threads).Str(humanize.LogField, text).Msg("worker starts")
+		cmp.Or(config.Host, config.Process.Machine.Name), humanize.Plural(p.threads, "thread"),
+		p.kernel.Name)
+	config.Log.Info().Str("version", config.Version).Str("machine",
+		config.Process.Machine.Name).Str("process", config.Process.Name).
+		Str("kernel", p.kernel.Name).Int("threads", p.threads).Str(humanize.LogField,
+		text).Msg("worker starts")
 	err := w.Run(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()

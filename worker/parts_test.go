@@ -51,7 +51,8 @@ func fails(first, last int64, err error) func(number int64) error {
 }
 
 func newTeam(log *strings.Builder, parts ...part) *team {
-	config := worker.Config{Process: worker.NewProcess(testkit.Machine("m")), Log: zerolog.New(zerolog.SyncWriter(log))}
+	config := worker.Config{Process: worker.NewProcess(testkit.Machine("m")),
+		Log: zerolog.New(zerolog.SyncWriter(log))}
 	return &team{parts: parts, transport: nobody{}, config: config}
 }
 
@@ -68,7 +69,8 @@ func TestFailedDevice(t *testing.T) {
 		"later":                       {2, 2, 10 * time.Second},
 		"later, and when tried again": {2, 4, 70 * time.Second},
 	} {
-		for _, other := range []part{fakePart("opencl:1", true, works), fakePart("generic", false, works)} {
+		for _, other := range []part{fakePart("opencl:1", true, works),
+			fakePart("generic", false, works)} {
 			t.Run(name+" beside "+other.kernel.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var log strings.Builder
@@ -136,13 +138,18 @@ func TestLastPart(t *testing.T) {
 		parts []part
 		start bool // the process starts
 	}{
-		"the only device, later":    {[]part{fakePart("opencl:0", true, fails(2, 99, failure))}, true},
-		"the only device, at once":  {[]part{fakePart("opencl:0", true, fails(1, 99, failure))}, false},
-		"both devices, later":       {[]part{fakePart("opencl:0", true, fails(2, 99, failure)), fakePart("opencl:1", true, fails(2, 99, failure))}, true},
-		"both devices, at once":     {[]part{fakePart("opencl:0", true, fails(1, 99, failure)), fakePart("opencl:1", true, fails(1, 99, failure))}, false},
-		"the processor, later":      {[]part{fakePart("opencl:0", true, works), fakePart("generic", false, fails(2, 99, failure))}, true},
-		"the processor, at once":    {[]part{fakePart("opencl:0", true, works), fakePart("generic", false, fails(1, 99, failure))}, false},
-		"one at once, one later":    {[]part{fakePart("opencl:0", true, fails(1, 99, failure)), fakePart("opencl:1", true, fails(2, 99, failure))}, true},
+		"the only device, later":   {[]part{fakePart("opencl:0", true, fails(2, 99, failure))}, true},
+		"the only device, at once": {[]part{fakePart("opencl:0", true, fails(1, 99, failure))}, false},
+		"both devices, later": {[]part{fakePart("opencl:0", true, fails(2, 99, failure)),
+			fakePart("opencl:1", true, fails(2, 99, failure))}, true},
+		"both devices, at once": {[]part{fakePart("opencl:0", true, fails(1, 99, failure)),
+			fakePart("opencl:1", true, fails(1, 99, failure))}, false},
+		"the processor, later": {[]part{fakePart("opencl:0", true, works),
+			fakePart("generic", false, fails(2, 99, failure))}, true},
+		"the processor, at once": {[]part{fakePart("opencl:0", true, works),
+			fakePart("generic", false, fails(1, 99, failure))}, false},
+		"one at once, one later": {[]part{fakePart("opencl:0", true, fails(1, 99, failure)),
+			fakePart("opencl:1", true, fails(2, 99, failure))}, true},
 		"a processor without a GPU": {[]part{fakePart("generic", false, fails(2, 99, failure))}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +173,8 @@ func TestLastPart(t *testing.T) {
 // All parts end when they have been idle for long enough, and so does the process.
 func TestIdleParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		team := newTeam(new(strings.Builder), fakePart("opencl:0", true, works), fakePart("opencl:1", true, fails(1, 99, errors.New("no"))))
+		team := newTeam(new(strings.Builder), fakePart("opencl:0", true, works),
+			fakePart("opencl:1", true, fails(1, 99, errors.New("no"))))
 		team.config.IdleExit = time.Minute
 		failed, err := team.test(t.Context())
 		if err != nil {
@@ -198,7 +206,8 @@ func TestHangingDriver(t *testing.T) {
 		defer stop()
 		began := time.Now()
 		err = team.run(ctx, failed)
-		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "hangs") || took > time.Minute+partsTimeout {
+		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "hangs") ||
+			took > time.Minute+partsTimeout {
 			t.Errorf("ended after %v with the error %v", took, err)
 		}
 		close(hangs)

@@ -38,10 +38,10 @@ func runCommand(app **cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Count for the coordinators on a NATS server",
-		Long: `Count for the coordinators on a NATS server until stopped. Without --join and --nats, the worker uses the token
-of a coordinator that the same user has started with --listen. It waits until a server and a coordinator are there.
-On Ctrl-C or SIGTERM it delivers what is counted and gives the rest back, within two seconds. What a
-killed worker has not delivered is counted again.`,
+		Long: `Count for the coordinators on a NATS server until stopped. Without --join and --nats,
+the worker uses the token of a coordinator that the same user has started with --listen. It waits until
+a server and a coordinator are there. On Ctrl-C or SIGTERM it delivers what is counted and gives the
+rest back, within two seconds. What a killed worker has not delivered is counted again.`,
 		Example: `  worker
   worker --join join.token
   worker --nats nats://127.0.0.1:4222 --threads 4`,
@@ -50,10 +50,14 @@ killed worker has not delivered is counted again.`,
 	cli.ShowExitCodes(cmd, "3", "4")
 	flags := cmd.Flags()
 	o.search.register(cmd)
-	cli.Bytes(flags, &o.memory, "memory", "take at most this `SIZE` of memory for a count by halves, such as 2GB")
-	flags.StringVar(&o.machine, "machine", "", "`NAME` of this machine for redundancy (default the boot id of its kernel)")
-	cli.Duration(flags, &o.idle, "idle-exit", "exit after this `TIME` without work, such as 5m; 0 is never")
-	cli.Address(flags, &o.http, "http", "", "serve /metrics and /healthz at `ADDR`, such as "+defaultPage, defaultPage)
+	cli.Bytes(flags, &o.memory, "memory",
+		"take at most this `SIZE` of memory for a count by halves, such as 2GB")
+	flags.StringVar(&o.machine, "machine", "",
+		"`NAME` of this machine for redundancy (default the boot id of its kernel)")
+	cli.Duration(flags, &o.idle, "idle-exit",
+		"exit after this `TIME` without work, such as 5m; 0 is never")
+	cli.Address(flags, &o.http, "http", "",
+		"serve /metrics and /healthz at `ADDR`, such as "+defaultPage, defaultPage)
 	cli.Heading(flags, "Search", "threads")
 	o.server.Register(flags)
 	cli.Heading(flags, "Server", "nats")
@@ -81,7 +85,8 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		app.Log.Warn().Msg(note)
 	}
 	config := worker.Config{
-		Process: process, Host: cli.HostName(o.machine), Version: cli.Version(), IdleExit: o.idle, Log: app.Log,
+		Process: process, Host: cli.HostName(o.machine), Version: cli.Version(), IdleExit: o.idle,
+		Log:    app.Log,
 		Halves: count.HalvesNamed(o.search.name), Memory: o.memory / uint64(len(parts)),
 	}
 	if err := halves.SelfTest(ctx, config.Halves); err != nil {

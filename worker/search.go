@@ -24,8 +24,10 @@ func (o *searchFlags) register(cmd *cobra.Command) {
 	cli.Threads(flags, &o.threads, "threads", 1, cli.MaxThreads, "count on `T` threads")
 	o.asked = func() bool { return flags.Changed("threads") }
 	cli.Checked(flags, "kernel", kernel.Auto,
-		"search with this `KERNEL`: auto is the fastest of the processor, opencl all GPUs, the command kernels lists all", o.setKernel)
-	names := cobra.FixedCompletions(append(kernel.Names(), opencl.All), cobra.ShellCompDirectiveNoFileComp)
+		"search with this `KERNEL`: auto is the fastest of the processor, opencl all GPUs, "+
+			"the command kernels lists all", o.setKernel)
+	names := cobra.FixedCompletions(append(kernel.Names(), opencl.All),
+		cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("kernel", names) // fails only for unknown flags
 }
 
@@ -45,8 +47,8 @@ func (o *searchFlags) setKernel(name string) error {
 	return nil
 }
 
-// parts returns what a worker searches with: the devices that --kernel names, and the processor if --kernel names its kernel or
-// --threads was given. note is for the log, if it is not empty.
+// parts returns what a worker searches with: the devices that --kernel names, and the processor if
+// --kernel names its kernel or --threads was given. note is for the log, if it is not empty.
 func (o *searchFlags) parts() (parts []part, note string, err error) {
 	processor := o.name
 	if opencl.Selects(o.name) {

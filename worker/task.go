@@ -17,9 +17,9 @@ func taskCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task [FILE]",
 		Short: "Count exported tasks again",
-		Long: `Count tasks again that the coordinator's command ledger has exported. They are read from FILE, or from standard
-input if FILE is - or missing. Print a JSON line for each task, in the same order, with its count, and whether it
-equals the exported count. Exit 3 says that a count differs.`,
+		Long: `Count tasks again that the coordinator's command ledger has exported. They are read from
+FILE, or from standard input if FILE is - or missing. Print a JSON line for each task, in the same
+order, with its count, and whether it equals the exported count. Exit 3 says that a count differs.`,
 		Example: `  coordinator ledger n14-20261120-153012-ab12 | worker task --kernel generic
   worker task n14.jsonl
   grep '"task":17,' n14.jsonl | worker task`,

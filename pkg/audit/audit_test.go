@@ -44,7 +44,9 @@ func countRun(t *testing.T, s queens.Symmetry, placed ...queens.Square) *counted
 		t.Fatal(err)
 	}
 	m.Placed = placed
-	c := &counted{index: index, header: ledger.Header{Format: ledger.Format, Run: "n8-a", Manifest: m, Redundancy: 1, Created: at}}
+	c := &counted{index: index,
+		header: ledger.Header{Format: ledger.Format, Run: "n8-a", Manifest: m, Redundancy: 1,
+			Created: at}}
 	var hashes []uint64
 	for _, task := range index.All() {
 		one, err := count.One(t.Context(), count.Kernels{Prefixes: kernel.Reference()}, &task)
@@ -53,7 +55,8 @@ func countRun(t *testing.T, s queens.Symmetry, placed ...queens.Square) *counted
 		}
 		if task.ID%3 == 0 || m.ClassOf(task.ID) != m.ClassOf(task.ID-1) {
 			c.results, hashes = append(c.results, &ledger.Result{
-				Machine: testkit.Machine("a"), Process: "p", Kernel: "generic", Range: queens.Range{First: task.ID}, Searched: 3 * time.Second, At: at,
+				Machine: testkit.Machine("a"), Process: "p", Kernel: "generic",
+				Range: queens.Range{First: task.ID}, Searched: 3 * time.Second, At: at,
 			}), nil
 		}
 		hashes = append(hashes, task.Hash())
@@ -82,7 +85,8 @@ func (c *counted) write(t *testing.T, more ...ledger.Record) string {
 	return path
 }
 
-// mark returns a mark that says that all tasks are done. Only a mark of a complete run has the total.
+// mark returns a mark that says that all tasks are done. Only a mark of a complete run has the
+// total.
 func (c *counted) mark(state queens.State, total int64) *ledger.Mark {
 	m := &ledger.Mark{
 		State: state, Done: c.header.Manifest.Tasks, Work: 1, Wall: time.Minute,
@@ -101,15 +105,36 @@ func TestTotal(t *testing.T) {
 		change func(c *counted) records // returns records that follow the results
 		err    error
 	}{
-		"counted":         {func(*counted) records { return nil }, nil},
-		"complete":        {func(c *counted) records { return records{c.mark(queens.Complete, 92)} }, nil},
-		"another total":   {func(c *counted) records { return records{c.mark(queens.Complete, 91)} }, queens.ErrContradiction},
-		"contradicted":    {func(c *counted) records { return records{c.mark(queens.Contradicted, 92)} }, queens.ErrContradiction},
-		"a wrong count":   {func(c *counted) records { c.results[1].Counts[0]++; return nil }, queens.ErrContradiction},
-		"another search":  {func(c *counted) records { c.results[1].Hash++; return nil }, queens.ErrContradiction},
-		"another weight":  {func(c *counted) records { c.header.Manifest.Classes[0].Weight /= 2; return nil }, queens.ErrContradiction},
-		"another split":   {func(c *counted) records { c.header.Manifest.Hash[0]++; return nil }, queens.ErrContradiction},
-		"a missing chunk": {func(c *counted) records { c.results = c.results[1:]; return nil }, queens.ErrIncomplete},
+		"counted": {func(*counted) records { return nil }, nil},
+		"complete": {func(c *counted) records {
+			return records{c.mark(queens.Complete, 92)}
+		}, nil},
+		"another total": {func(c *counted) records {
+			return records{c.mark(queens.Complete, 91)}
+		}, queens.ErrContradiction},
+		"contradicted": {func(c *counted) records {
+			return records{c.mark(queens.Contradicted, 92)}
+		}, queens.ErrContradiction},
+		"a wrong count": {func(c *counted) records {
+			c.results[1].Counts[0]++
+			return nil
+		}, queens.ErrContradiction},
+		"another search": {func(c *counted) records {
+			c.results[1].Hash++
+			return nil
+		}, queens.ErrContradiction},
+		"another weight": {func(c *counted) records {
+			c.header.Manifest.Classes[0].Weight /= 2
+			return nil
+		}, queens.ErrContradiction},
+		"another split": {func(c *counted) records {
+			c.header.Manifest.Hash[0]++
+			return nil
+		}, queens.ErrContradiction},
+		"a missing chunk": {func(c *counted) records {
+			c.results = c.results[1:]
+			return nil
+		}, queens.ErrIncomplete},
 		"contradicted early": {func(c *counted) records {
 			c.results = c.results[1:]
 			return records{c.mark(queens.Contradicted, 92)}
@@ -146,7 +171,8 @@ func TestTotal(t *testing.T) {
 	}
 }
 
-// wrong returns the first result as machine "b" would give it, with another count of the first task.
+// wrong returns the first result as machine "b" would give it, with another count of the first
+// task.
 func (c *counted) wrong() *ledger.Result {
 	r := *c.results[0]
 	r.Machine, r.Kernel, r.Counts = testkit.Machine("b"), "avx512", slices.Clone(r.Counts)
@@ -156,7 +182,8 @@ func (c *counted) wrong() *ledger.Result {
 
 // recount returns a recount of the first task. Its count is the first count plus the given number.
 func (c *counted) recount(kernel string, by uint64) *ledger.Recount {
-	return &ledger.Recount{Task: 0, Count: c.results[0].Counts[0] + by, Machine: "home", Kernel: kernel, Why: ledger.Disputed, At: at}
+	return &ledger.Recount{Task: 0, Count: c.results[0].Counts[0] + by, Machine: "home",
+		Kernel: kernel, Why: ledger.Disputed, At: at}
 }
 
 var sample = audit.Sample{Share: 1, Threads: 2, OnProgress: func(done, of uint64) {}}
@@ -173,7 +200,8 @@ func TestVerify(t *testing.T) {
 	}
 	path := run.write(t, run.mark(queens.Complete, total))
 	v, err := audit.Verify(t.Context(), path, sample)
-	if err != nil || !v.Verified || (*big.Int)(v.Total).Int64() != total || v.Level != queens.Unconfirmed {
+	if err != nil || !v.Verified || (*big.Int)(v.Total).Int64() != total ||
+		v.Level != queens.Unconfirmed {
 		t.Fatalf("%+v %v", v, err)
 	}
 	if v.Recounted != v.Tasks || v.Whole != "mirror-image" || !(v.Share > 0.99) {
@@ -186,7 +214,8 @@ func TestVerify(t *testing.T) {
 	v, err = audit.Verify(t.Context(), run.write(t, run.mark(queens.Complete, total+1)), sample)
 	wrong := run.results[1]
 	d := audit.Difference{
-		Task: wrong.First + 1, Count: wrong.Counts[1], Machines: []string{"a"}, Recount: wrong.Counts[1] - 1, Kernel: v.Kernels[0],
+		Task: wrong.First + 1, Count: wrong.Counts[1], Machines: []string{"a"},
+		Recount: wrong.Counts[1] - 1, Kernel: v.Kernels[0],
 	}
 	if !errors.Is(err, queens.ErrContradiction) || v.Verified || v.Total != nil {
 		t.Errorf("%+v %v", v, err)
@@ -200,11 +229,13 @@ func TestVerify(t *testing.T) {
 func TestVerifyUnfinished(t *testing.T) {
 	run := countRun(t, queens.Full)
 	v, err := audit.Verify(t.Context(), run.write(t), sample)
-	if !errors.Is(err, queens.ErrIncomplete) || v.Total != nil || v.Recounted != v.Tasks || v.Verified {
+	if !errors.Is(err, queens.ErrIncomplete) || v.Total != nil || v.Recounted != v.Tasks ||
+		v.Verified {
 		t.Errorf("%+v %v", v, err)
 	}
 	run.results = nil
-	if v, err = audit.Verify(t.Context(), run.write(t), sample); !errors.Is(err, queens.ErrIncomplete) || v.Recounted != 0 {
+	if v, err = audit.Verify(t.Context(), run.write(t), sample); !errors.Is(err,
+		queens.ErrIncomplete) || v.Recounted != 0 {
 		t.Errorf("%+v %v", v, err)
 	}
 }
@@ -220,11 +251,13 @@ func TestVerifyStopped(t *testing.T) {
 		}
 	}
 	v, err := audit.Verify(ctx, run.write(t, run.mark(queens.Complete, 92)), s)
-	if !errors.Is(err, context.Canceled) || !v.Stopped || v.Recounted < 3 || v.Recounted == v.Tasks || v.Total == nil {
+	if !errors.Is(err, context.Canceled) || !v.Stopped || v.Recounted < 3 || v.Recounted == v.Tasks ||
+		v.Total == nil {
 		t.Errorf("%+v %v", v, err)
 	}
 	v, err = audit.Verify(ctx, run.write(t, run.mark(queens.Complete, 92)), s) // from the start
-	if !errors.Is(err, context.Canceled) || !v.Stopped || v.Recounted > 0 || v.Whole != "" || v.Total != nil {
+	if !errors.Is(err, context.Canceled) || !v.Stopped || v.Recounted > 0 || v.Whole != "" ||
+		v.Total != nil {
 		t.Errorf("%+v %v", v, err)
 	}
 }
@@ -241,7 +274,8 @@ func TestSampleSize(t *testing.T) {
 	}
 }
 
-// Each task can be in a sample, and samples differ. A task is in none of 64 samples of half the tasks with a probability of 2^-64.
+// Each task can be in a sample, and samples differ. A task is in none of 64 samples of half the
+// tasks with a probability of 2^-64.
 func TestSampleIsDrawn(t *testing.T) {
 	run := countRun(t, queens.Full)
 	for _, r := range run.results {
@@ -267,8 +301,8 @@ func TestSampleIsDrawn(t *testing.T) {
 	}
 }
 
-// An export has every task once, as the split makes it, with its count, machine and kernel. A task that is not done has
-// none of these.
+// An export has every task once, as the split makes it, with its count, machine and kernel. A task
+// that is not done has none of these.
 func TestExport(t *testing.T) {
 	run := countRun(t, queens.Full)
 	missing := run.results[2]
@@ -297,7 +331,8 @@ func TestExport(t *testing.T) {
 			continue
 		}
 		one, err := count.One(t.Context(), count.Kernels{Prefixes: kernel.Reference()}, &task)
-		isBy := line.User == "worker" && line.Machine == "a" && line.Kernel == "generic" && line.Seconds > 0
+		isBy := line.User == "worker" && line.Machine == "a" && line.Kernel == "generic" &&
+			line.Seconds > 0
 		if err != nil || line.Count == nil || *line.Count != one.Count || !isBy {
 			t.Errorf("%+v, of %v, want %d, %v", line, verdict, one.Count, err)
 		}
@@ -308,13 +343,15 @@ func TestExport(t *testing.T) {
 	ban := func(machine string) *ledger.Ban {
 		return &ledger.Ban{Ban: queens.Ban{Machine: testkit.Machine(machine)}, At: at}
 	}
-	path = run.write(t, run.wrong(), run.recount("avx2", 0), ban("a"), ban("home")) // the verdict holds
+	// the verdict holds
+	path = run.write(t, run.wrong(), run.recount("avx2", 0), ban("a"), ban("home"))
 	if err := audit.Export(t.Context(), path, &out); err != nil {
 		t.Fatal(err)
 	}
 	var first queens.ExportedTask
 	err := json.Unmarshal(bytes.SplitAfter(out.Bytes(), []byte("\n"))[0], &first)
-	if want := run.results[0].Counts[0]; err != nil || first.Count == nil || *first.Count != want || first.Machine != "home" {
+	if want := run.results[0].Counts[0]; err != nil || first.Count == nil || *first.Count != want ||
+		first.Machine != "home" {
 		t.Errorf("%+v %v, want %d", first, err, want)
 	}
 }
@@ -324,13 +361,15 @@ func TestSurvey(t *testing.T) {
 	running := run.mark(queens.Running, 40)
 	running.Wall = time.Second
 	ban := &ledger.Ban{Ban: queens.Ban{Machine: testkit.Machine("b")}, At: at}
-	path := run.write(t, running, run.wrong(), run.recount("avx2", 0), ban, run.mark(queens.Stopped, 92))
+	path := run.write(t, running, run.wrong(), run.recount("avx2", 0), ban,
+		run.mark(queens.Stopped, 92))
 	s, _, err := ledger.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	snapshot := s.Snapshot(0.5)
-	if err := snapshot.Validate(); err != nil || snapshot.Solutions.String() != "92" || snapshot.Elapsed.Duration != time.Minute {
+	if err := snapshot.Validate(); err != nil || snapshot.Solutions.String() != "92" ||
+		snapshot.Elapsed.Duration != time.Minute {
 		t.Errorf("%+v %v", snapshot, err)
 	}
 	if len(snapshot.Banned) != 1 || snapshot.Disputes != 1 {

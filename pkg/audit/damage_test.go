@@ -97,7 +97,8 @@ func (l *life) resultOf(machine string, number int) *ledger.Result {
 
 // recountOf returns the next recount of a task, by a search that has not recounted the task.
 func (l *life) recountOf(task uint64) *ledger.Recount {
-	r := &ledger.Recount{Task: task, Count: l.truth[task], Machine: "home", Kernel: "avx2", Why: ledger.Disputed, At: at}
+	r := &ledger.Recount{Task: task, Count: l.truth[task], Machine: "home", Kernel: "avx2",
+		Why: ledger.Disputed, At: at}
 	for _, c := range l.state.Counts(task) {
 		switch {
 		case c.Recount && c.Kernel == "avx2" && r.Kernel == "avx2":
@@ -165,8 +166,9 @@ func (l *life) complete(t *testing.T) {
 		for id, task := range l.index.All() {
 			if !l.state.Task(id).Done {
 				l.write(t, &ledger.Result{
-					Machine: testkit.Machine(machine), Process: "p", Kernel: "generic", Range: queens.Range{First: id, Tasks: 1},
-					Hash: queens.HashOfRange([]uint64{task.Hash()}), Counts: []uint64{l.truth[id]}, At: at,
+					Machine: testkit.Machine(machine), Process: "p", Kernel: "generic",
+					Range: queens.Range{First: id, Tasks: 1},
+					Hash:  queens.HashOfRange([]uint64{task.Hash()}), Counts: []uint64{l.truth[id]}, At: at,
 				})
 				l.settled(t, l.state)
 			}
@@ -233,7 +235,8 @@ func TestDamage(t *testing.T) {
 			found["refused"]++
 			continue
 		}
-		found[fmt.Sprintf("left out %d, mended %d, torn %v", len(notes.Dropped), len(notes.Mended), notes.Torn > 0)]++
+		found[fmt.Sprintf("left out %d, mended %d, torn %v", len(notes.Dropped), len(notes.Mended),
+			notes.Torn > 0)]++
 		l.state, l.log, l.ends = s, log[:notes.Size], make([]int, notes.Write)
 		l.complete(t)
 		right := true
@@ -248,8 +251,10 @@ func TestDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		total, err := audit.Total(t.Context(), path)
-		if right != (err == nil) || !right && !errors.Is(err, queens.ErrContradiction) || right && total.Int64() != 92 {
-			t.Errorf("seed %d, byte %d: every count is right: %v, and the total is %v, %v", seed, at, right, total, err)
+		if right != (err == nil) || !right && !errors.Is(err, queens.ErrContradiction) ||
+			right && total.Int64() != 92 {
+			t.Errorf("seed %d, byte %d: every count is right: %v, and the total is %v, %v", seed, at, right,
+				total, err)
 		}
 		found[fmt.Sprintf("right: %v", right)]++
 		if t.Failed() {
@@ -257,7 +262,9 @@ func TestDamage(t *testing.T) {
 		}
 	}
 	t.Log(found)
-	for _, kind := range []string{"refused", "left out 1, mended 0, torn false", "left out 1, mended 0, torn true", "left out 0, mended 1, torn true", "right: true", "right: false"} {
+	for _, kind := range []string{"refused", "left out 1, mended 0, torn false",
+		"left out 1, mended 0, torn true", "left out 0, mended 1, torn true", "right: true",
+		"right: false"} {
 		if found[kind] == 0 {
 			t.Errorf("no log of the kind %q: %v", kind, found)
 		}

@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Facts returns a snapshot of a run on which no coordinator works. For a complete run it computes the total again. It returns
-// the same errors as [Total].
+// Facts returns a snapshot of a run on which no coordinator works. For a complete run it computes
+// the total again. It returns the same errors as [Total].
 func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 	s, _, err := ledger.Load(path)
 	if err != nil {
@@ -28,8 +28,8 @@ func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
 	return snapshot, err
 }
 
-// History returns the progress of the run whose ledger is at path, from its marks. If the ledger is damaged, History uses the
-// marks that can be read.
+// History returns the progress of the run whose ledger is at path, from its marks. If the ledger is
+// damaged, History uses the marks that can be read.
 func History(path string) []progress.Point {
 	var h progress.History
 	_ = ledger.Read(path, func(r ledger.Record) error {

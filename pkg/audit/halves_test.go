@@ -19,11 +19,13 @@ import (
 // countHalves counts n = 8 by the method halves.
 func countHalves(t *testing.T) *counted {
 	t.Helper()
-	m, index, err := split.New(t.Context(), queens.Manifest{Method: queens.Halves, N: 8, Symmetry: queens.Full}, 0)
+	m, index, err := split.New(t.Context(),
+		queens.Manifest{Method: queens.Halves, N: 8, Symmetry: queens.Full}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := ledger.Header{Format: ledger.Format, Run: "n8-halves", Manifest: m, Redundancy: 1, Created: at}
+	h := ledger.Header{Format: ledger.Format, Run: "n8-halves", Manifest: m, Redundancy: 1,
+		Created: at}
 	c := &counted{header: h, index: index}
 	for id, task := range index.All() {
 		one, err := count.One(t.Context(), count.Kernels{Prefixes: kernel.Reference()}, &task)
@@ -31,15 +33,17 @@ func countHalves(t *testing.T) *counted {
 			t.Fatal(err)
 		}
 		c.results = append(c.results, &ledger.Result{
-			Machine: testkit.Machine("a"), Process: "p", Kernel: one.Kernel, Range: queens.Range{First: id, Tasks: 1},
-			Searched: time.Second, At: at, Counts: []uint64{one.Count}, Hash: queens.HashOfRange([]uint64{task.Hash()}),
+			Machine: testkit.Machine("a"), Process: "p", Kernel: one.Kernel,
+			Range:    queens.Range{First: id, Tasks: 1},
+			Searched: time.Second, At: at, Counts: []uint64{one.Count},
+			Hash: queens.HashOfRange([]uint64{task.Hash()}),
 		})
 	}
 	return c
 }
 
-// A run by halves has its total, and each of its tasks is counted again by another kernel of halves,
-// or by depth-first search. If all are counted by the other method, the total is redundant.
+// A run by halves has its total, and each of its tasks is counted again by another kernel of
+// halves, or by depth-first search. If all are counted by the other method, the total is redundant.
 func TestVerifyHalves(t *testing.T) {
 	run := countHalves(t)
 	path := run.write(t, run.mark(queens.Complete, 92))
@@ -53,7 +57,8 @@ func TestVerifyHalves(t *testing.T) {
 	other := sample
 	other.Other = true
 	v, err = audit.Verify(t.Context(), path, other)
-	if err != nil || !v.Verified || v.Recounted != v.Tasks || v.By.Method != v.Tasks || v.By.Checked != 0 {
+	if err != nil || !v.Verified || v.Recounted != v.Tasks || v.By.Method != v.Tasks ||
+		v.By.Checked != 0 {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if v.Kernels[0] != kernel.Available()[0].Name {
@@ -68,14 +73,16 @@ func TestVerifyHalves(t *testing.T) {
 	}
 }
 
-// A wrong count of row sets is found by the other method, and by nothing else where no total is published.
+// A wrong count of row sets is found by the other method, and by nothing else where no total is
+// published.
 func TestWrongRowSets(t *testing.T) {
 	run := countHalves(t)
 	run.results[3].Counts[0]++
 	other := sample
 	other.Other = true
 	v, err := audit.Verify(t.Context(), run.write(t), other)
-	if !errors.Is(err, queens.ErrContradiction) || v.Verified || v.Differing != 1 || v.Differences[0].Task != 3 || v.Confirmed != nil {
+	if !errors.Is(err, queens.ErrContradiction) || v.Verified || v.Differing != 1 ||
+		v.Differences[0].Task != 3 || v.Confirmed != nil {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -83,14 +90,17 @@ func TestWrongRowSets(t *testing.T) {
 // A ledger by halves is a contradiction if its weight, its row sets or its method were changed.
 func TestForeignHalves(t *testing.T) {
 	for name, change := range map[string]func(c *counted){
-		"another hash":    func(c *counted) { c.header.Manifest.Hash[0]++ },
-		"another result":  func(c *counted) { c.results[2].Hash++ },
-		"other row sets":  func(c *counted) { c.header.Manifest.Classes[0].Batch++ },
-		"exchanged tasks": func(c *counted) { c.results[0].Hash, c.results[1].Hash = c.results[1].Hash, c.results[0].Hash },
+		"another hash":   func(c *counted) { c.header.Manifest.Hash[0]++ },
+		"another result": func(c *counted) { c.results[2].Hash++ },
+		"other row sets": func(c *counted) { c.header.Manifest.Classes[0].Batch++ },
+		"exchanged tasks": func(c *counted) {
+			c.results[0].Hash, c.results[1].Hash = c.results[1].Hash, c.results[0].Hash
+		},
 	} {
 		c := countHalves(t)
 		change(c)
-		if total, err := audit.Total(t.Context(), c.write(t)); !errors.Is(err, queens.ErrContradiction) || total != nil {
+		if total, err := audit.Total(t.Context(), c.write(t)); !errors.Is(err, queens.ErrContradiction) ||
+			total != nil {
 			t.Errorf("%s: total %v, %v", name, total, err)
 		}
 	}
@@ -114,7 +124,8 @@ func TestExportHalves(t *testing.T) {
 	if err := audit.Export(t.Context(), run.write(t), &out); err != nil {
 		t.Fatal(err)
 	}
-	if err := count.RecountLines(t.Context(), &out, &again, count.Kernels{Prefixes: kernel.Reference()}, 1); err != nil {
+	if err := count.RecountLines(t.Context(), &out, &again,
+		count.Kernels{Prefixes: kernel.Reference()}, 1); err != nil {
 		t.Error(err)
 	}
 	if agreed := bytes.Count(again.Bytes(), []byte(`"agrees":true`)); agreed != len(run.results) {

@@ -18,25 +18,29 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Sample says how many of the done tasks to count again, and how. The tasks are drawn at random, each with the same
-// chance. Each is counted by another kernel than before if there is one: see [kernel.Differing].
+// Sample says how many of the done tasks to count again, and how. The tasks are drawn at random,
+// each with the same chance. Each is counted by another kernel than before if there is one: see
+// [kernel.Differing].
 type Sample struct {
 	Share   float64 // share of the done tasks, 0 to 1; at least one task is counted if any is done
 	Threads int     // at least 1
-	// Other counts by the other method, in place of another kernel. Only tasks of the method halves can be counted so.
+	// Other counts by the other method, in place of another kernel. Only tasks of the method halves
+	// can be counted so.
 	Other bool
-	// OnProgress is called when the recount begins and after each task, one call at a time, with the number of tasks that
-	// were counted again and the number of tasks in the sample.
+	// OnProgress is called when the recount begins and after each task, one call at a time, with the
+	// number of tasks that were counted again and the number of tasks in the sample.
 	OnProgress func(done, of uint64)
 }
 
 // Recounts say what was counted again.
 type Recounts struct {
-	Recounted   uint64       `json:"recounted"`   // tasks that were counted again
-	Differing   uint64       `json:"differing"`   // recounted tasks whose recount contradicts the ledger
+	Recounted uint64 `json:"recounted"` // tasks that were counted again
+	// recounted tasks whose recount contradicts the ledger
+	Differing   uint64       `json:"differing"`
 	Differences []Difference `json:"differences"` // the first 100 that were found, sorted by task
-	Share       float64      `json:"share"`       // part of the run's estimated work in the recounted tasks, 0 to 1
-	Kernels     []string     `json:"kernels"`     // kernels that counted the sample
+	// part of the run's estimated work in the recounted tasks, 0 to 1
+	Share   float64  `json:"share"`
+	Kernels []string `json:"kernels"` // kernels that counted the sample
 }
 
 // Difference is a task whose recount contradicts the ledger.
@@ -51,15 +55,17 @@ type Difference struct {
 // String returns what differs, for people.
 func (d Difference) String() string {
 	by := cmp.Or(strings.Join(d.Machines, " and "), "the coordinator")
-	return fmt.Sprintf("task %d was counted %d by %s, kernel %s counts %d", d.Task, d.Count, by, d.Kernel, d.Recount)
+	return fmt.Sprintf("task %d was counted %d by %s, kernel %s counts %d", d.Task, d.Count, by,
+		d.Kernel, d.Recount)
 }
 
 const maxDifferences = 100 // in Recounts
 const namedInError = 10    // of these
 
-// recount counts a sample of a ledger's tasks again. It goes on after a difference. If there is one, the error wraps
-// [queens.ErrContradiction] and names the first such tasks, even if ctx has ended. If there is none and ctx ends, the error is
-// context.Cause(ctx). With any error, recount also returns what was counted until then.
+// recount counts a sample of a ledger's tasks again. It goes on after a difference. If there is
+// one, the error wraps [queens.ErrContradiction] and names the first such tasks, even if ctx has
+// ended. If there is none and ctx ends, the error is context.Cause(ctx). With any error, recount
+// also returns what was counted until then.
 func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recounts, err error) {
 	m, done := &s.Header().Manifest, s.NumberDone()
 	index, err := split.NewIndex(ctx, m.Method, m.Classes, queens.MaxTasks)
@@ -91,9 +97,14 @@ func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recount
 		sample.OnProgress(found.Recounted, of)
 		return struct{}{}, nil
 	}
-	err = parallel.InOrderOn(ctx, sample.Threads, slices.Values(draw(s, of)), work, func(struct{}) error { return nil })
+	err = parallel.InOrderOn(ctx, sample.Threads, slices.Values(draw(s, of)), work,
+		func(struct{}) error {
+			return nil
+		})
 	slices.Sort(found.Kernels)
-	slices.SortFunc(found.Differences, func(a, b Difference) int { return cmp.Compare(a.Task, b.Task) })
+	slices.SortFunc(found.Differences, func(a, b Difference) int {
+		return cmp.Compare(a.Task, b.Task)
+	})
 	return found, cmp.Or(found.err(), err)
 }
 

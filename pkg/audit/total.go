@@ -1,5 +1,6 @@
-// Package audit works on the file of a ledger alone: it computes the total, verifies a run, counts a sample of its tasks
-// again, and exports the tasks. It relies on nothing that a coordinator holds in memory.
+// Package audit works on the file of a ledger alone: it computes the total, verifies a run, counts
+// a sample of its tasks again, and exports the tasks. It relies on nothing that a coordinator holds
+// in memory.
 package audit
 
 import (
@@ -14,13 +15,15 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Total computes the total of the ledger at path in two ways, which must agree with each other, with the mark of a complete
-// run, and with the published total, if there is one. One way is the fold. The other way makes the tasks again, which must be
-// those of the manifest. Then it checks that each result is of these tasks, and adds up the counts in the records.
+// Total computes the total of the ledger at path in two ways, which must agree with each other,
+// with the mark of a complete run, and with the published total, if there is one. One way is the
+// fold. The other way makes the tasks again, which must be those of the manifest. Then it checks
+// that each result is of these tasks, and adds up the counts in the records.
 //
-// The error wraps [queens.ErrIncomplete] if a task is not done or needs a recount, and [queens.ErrContradiction] if there
-// is a contradiction. If ctx ends, Total returns context.Cause(ctx). Other errors come from [ledger.Load], or say that
-// another version of the program must audit the run.
+// The error wraps [queens.ErrIncomplete] if a task is not done or needs a recount, and
+// [queens.ErrContradiction] if there is a contradiction. If ctx ends, Total returns
+// context.Cause(ctx). Other errors come from [ledger.Load], or say that another version of the
+// program must audit the run.
 func Total(ctx context.Context, path string) (*big.Int, error) {
 	s, _, err := ledger.Load(path)
 	if err != nil {
@@ -41,7 +44,8 @@ func total(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	}
 	if err := checkDone(s); err != nil {
 		if s.Ended() == queens.Contradicted {
-			err = fmt.Errorf("%w: it was contradicted before it was complete: %w", queens.ErrContradiction, err)
+			err = fmt.Errorf("%w: it was contradicted before it was complete: %w", queens.ErrContradiction,
+				err)
 		}
 		return nil, err
 	}
@@ -51,19 +55,24 @@ func total(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	case err != nil:
 		return nil, err
 	case first.Cmp(second) != 0:
-		return nil, fmt.Errorf("%w: the fold of the ledger sums to %d, the tasks to %d", queens.ErrContradiction, first, second)
+		return nil, fmt.Errorf("%w: the fold of the ledger sums to %d, the tasks to %d",
+			queens.ErrContradiction, first, second)
 	case ended == queens.Complete && first.Cmp((*big.Int)(s.Mark().Total)) != 0:
-		return nil, fmt.Errorf("%w: the counts sum to %d, the ledger says %s", queens.ErrContradiction, first, s.Mark().Total)
+		return nil, fmt.Errorf("%w: the counts sum to %d, the ledger says %s", queens.ErrContradiction,
+			first, s.Mark().Total)
 	case known != nil && first.Cmp(known) != 0:
-		return nil, fmt.Errorf("%w: counted %d, but %d is published for n = %d", queens.ErrContradiction, first, known, m.N)
+		return nil, fmt.Errorf("%w: counted %d, but %d is published for n = %d", queens.ErrContradiction,
+			first, known, m.N)
 	case ended == queens.Contradicted:
-		return nil, fmt.Errorf("%w: the run ended contradicted, although its counts sum to %d", queens.ErrContradiction, first)
+		return nil, fmt.Errorf("%w: the run ended contradicted, although its counts sum to %d",
+			queens.ErrContradiction, first)
 	}
 	return first, nil
 }
 
-// checkClasses returns an error unless the manifest has the classes that its symmetry and its placed queens give. The hash of
-// the tasks does not cover the weights of the classes, on which the total depends too.
+// checkClasses returns an error unless the manifest has the classes that its symmetry and its
+// placed queens give. The hash of the tasks does not cover the weights of the classes, on which the
+// total depends too.
 func checkClasses(m *queens.Manifest) error {
 	want, err := split.Classes(m.Method, m.N, m.Symmetry, m.Placed...)
 	if err != nil {
@@ -71,7 +80,8 @@ func checkClasses(m *queens.Manifest) error {
 	}
 	isSame := func(class queens.Class, plan queens.ClassPlan) bool { return class == plan.Class }
 	if !slices.EqualFunc(want, m.Classes, isSame) {
-		return fmt.Errorf("%w: this program makes other classes than the run has, for symmetry %s, side %d and queens on %v: "+
+		return fmt.Errorf("%w: this program makes other classes than the run has, for symmetry %s, "+
+			"side %d and queens on %v: "+
 			"use the program version that started it", queens.ErrContradiction, m.Symmetry, m.N, m.Placed)
 	}
 	return nil
@@ -82,14 +92,16 @@ func checkDone(s *ledger.State) error {
 	unsettled, done, tasks := s.Unsettled(), s.NumberDone(), s.Header().Manifest.Tasks
 	switch {
 	case len(unsettled) > 0:
-		return fmt.Errorf("%w: %d tasks need a recount, first task %d", queens.ErrIncomplete, len(unsettled), unsettled[0])
+		return fmt.Errorf("%w: %d tasks need a recount, first task %d", queens.ErrIncomplete,
+			len(unsettled), unsettled[0])
 	case done < tasks:
 		return fmt.Errorf("%w: %d of %d tasks are done", queens.ErrIncomplete, done, tasks)
 	}
 	return nil
 }
 
-// again computes the total in the second way: see [Total]. It takes nothing from the fold but the banned machines.
+// again computes the total in the second way: see [Total]. It takes nothing from the fold but the
+// banned machines.
 func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) {
 	m := &s.Header().Manifest
 	var hashes []uint64
@@ -103,7 +115,8 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	counts, counted := make([]uint64, m.Tasks), make([]bool, m.Tasks)
 	enter := func(task, count uint64) error {
 		if counted[task] && counts[task] != count {
-			return fmt.Errorf("%w: task %d has the counts %d and %d", queens.ErrContradiction, task, counts[task], count)
+			return fmt.Errorf("%w: task %d has the counts %d and %d", queens.ErrContradiction, task,
+				counts[task], count)
 		}
 		counts[task], counted[task] = count, true
 		return nil
@@ -113,7 +126,8 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 		switch r := r.(type) {
 		case *ledger.Result:
 			if r.Validate(m.Tasks) != nil || queens.HashOfRange(hashes[r.First:r.End()]) != r.Hash {
-				return fmt.Errorf("%w: machine %s searched other tasks than %v", queens.ErrContradiction, r.Machine, r.Range)
+				return fmt.Errorf("%w: machine %s searched other tasks than %v", queens.ErrContradiction,
+					r.Machine, r.Range)
 			}
 			for i := 0; i < len(r.Counts) && !s.Banned(r.Machine); i++ {
 				if err := enter(r.First+uint64(i), r.Counts[i]); err != nil {
@@ -150,8 +164,8 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 	return sums.Total(), nil
 }
 
-// verdict returns the count that the recounts of a done task establish: the count that two different searches found, or else
-// the only count.
+// verdict returns the count that the recounts of a done task establish: the count that two
+// different searches found, or else the only count.
 func verdict(recounts []*ledger.Recount) uint64 {
 	for i, a := range recounts {
 		for _, b := range recounts[:i] {

@@ -25,7 +25,8 @@ import (
 
 // Options say which server to connect to, and how.
 type Options struct {
-	// URL is one or more server addresses, separated by commas. They may contain a user and a password.
+	// URL is one or more server addresses, separated by commas. They may contain a user and a
+	// password.
 	URL string
 	// InProcess, if not nil, is a server in this process; URL, TLS and TLSCA are ignored then.
 	InProcess nats.InProcessConnProvider
@@ -35,9 +36,9 @@ type Options struct {
 	User, Password string
 	// Creds and NKey are paths of credential files made by NATS's own tools, or empty.
 	Creds, NKey string
-	// TLS says how the client verifies the server. If it is nil, the client uses TLS if TLSCA is set, an address begins with
-	// tls://, or the server requires TLS. The server's certificate must then be signed by the authority in the file TLSCA or,
-	// if TLSCA is empty, by one that the system trusts.
+	// TLS says how the client verifies the server. If it is nil, the client uses TLS if TLSCA is set,
+	// an address begins with tls://, or the server requires TLS. The server's certificate must then be
+	// signed by the authority in the file TLSCA or, if TLSCA is empty, by one that the system trusts.
 	TLS   *tls.Config
 	TLSCA string
 	// Name is the name of the connection in the server's reports.
@@ -71,12 +72,12 @@ const (
 	maxPings     = 2
 )
 
-// minPayload is the least max_payload that a server may have, in bytes. A delivery has up to 65 KiB, and the chunks of a reply
-// take up to half of max_payload.
+// minPayload is the least max_payload that a server may have, in bytes. A delivery has up to 65
+// KiB, and the chunks of a reply take up to half of max_payload.
 const minPayload = 128 << 10
 
-// Connect connects to the server. A lost connection is made again, however long that takes; sending meanwhile fails at once.
-// The error wraps [queens.ErrNoConnection].
+// Connect connects to the server. A lost connection is made again, however long that takes; sending
+// meanwhile fails at once. The error wraps [queens.ErrNoConnection].
 func Connect(o Options) (*Bus, error) {
 	b := &Bus{options: o, said: make(map[string]bool), first: make(chan struct{})}
 	b.usable, b.refuse = context.WithCancelCause(context.Background())
@@ -103,13 +104,16 @@ func Connect(o Options) (*Bus, error) {
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { b.failed(err, "waiting for a server") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrPermissionViolation) { // it needs all its permissions all the time
-				b.refuse(fmt.Errorf("%w: the server does not permit it: %w: use the token or the credentials for this part",
+				b.refuse(fmt.Errorf(
+					"%w: the server does not permit it: %w: use the token or the credentials for this part",
 					queens.ErrNoConnection, err))
 				return
 			}
 			b.warnOnce(err.Error(), err, "the connection reports an error")
 		}),
-		nats.ClosedHandler(func(c *nats.Conn) { b.refuse(o.explain(cmp.Or(c.LastError(), nats.ErrConnectionClosed))) }),
+		nats.ClosedHandler(func(c *nats.Conn) {
+			b.refuse(o.explain(cmp.Or(c.LastError(), nats.ErrConnectionClosed)))
+		}),
 	)
 	if b.conn, err = nats.Connect(o.URL, options...); err != nil {
 		return nil, o.explain(err)
@@ -148,7 +152,8 @@ func (b *Bus) Problem() string {
 	return b.problem
 }
 
-// connected logs a new connection, and makes [Bus.Wait] return an error if the server's max_payload is too small.
+// connected logs a new connection, and makes [Bus.Wait] return an error if the server's max_payload
+// is too small.
 func (b *Bus) connected(c *nats.Conn) {
 	level, text := zerolog.DebugLevel, "connected"
 	b.mu.Lock()
@@ -164,8 +169,9 @@ func (b *Bus) connected(c *nats.Conn) {
 	}
 	b.options.Log.WithLevel(level).Str("server", Redact(c.ConnectedUrl())).Msg(text)
 	if most := c.MaxPayload(); most < minPayload {
-		b.refuse(fmt.Errorf("%w: the server %s takes messages of up to %d bytes: set its max_payload to %d or more, "+
-			"its default is 1 MiB", queens.ErrNoConnection, Redact(c.ConnectedUrl()), most, minPayload))
+		b.refuse(fmt.Errorf(
+			"%w: the server %s takes messages of up to %d bytes: set its max_payload to %d or more, "+
+				"its default is 1 MiB", queens.ErrNoConnection, Redact(c.ConnectedUrl()), most, minPayload))
 	}
 }
 
@@ -215,7 +221,8 @@ func (o *Options) credentials() (options []nats.Option, err error) {
 	return options, nil
 }
 
-// warnOnce logs a warning if none with the same key was logged before. After 1000 warnings it logs no more.
+// warnOnce logs a warning if none with the same key was logged before. After 1000 warnings it logs
+// no more.
 func (b *Bus) warnOnce(key string, err error, message string) {
 	if b.isFirst(key) {
 		b.options.Log.Warn().Err(err).Msg(message)
@@ -234,12 +241,13 @@ func (b *Bus) isFirst(key string) bool {
 	return first
 }
 
-// Wait returns nil when ctx ends, and an error when the connection is of no use any more: the server refuses the credentials,
-// does not permit what this process needs, or takes only small messages. The error wraps [queens.ErrNoConnection].
+// Wait returns nil when ctx ends, and an error when the connection is of no use any more: the
+// server refuses the credentials, does not permit what this process needs, or takes only small
+// messages. The error wraps [queens.ErrNoConnection].
 func (b *Bus) Wait(ctx context.Context) error { return b.wait(ctx, nil) }
 
-// Await waits until a server has accepted the connection. It also returns when ctx ends, and otherwise like
-// [Bus.Wait].
+// Await waits until a server has accepted the connection. It also returns when ctx ends, and
+// otherwise like [Bus.Wait].
 func (b *Bus) Await(ctx context.Context) error { return b.wait(ctx, b.first) }
 
 func (b *Bus) wait(ctx context.Context, until <-chan struct{}) error {
@@ -264,7 +272,8 @@ func (b *Bus) wait(ctx context.Context, until <-chan struct{}) error {
 	}
 }
 
-// Close waits up to a quarter of a second until the server has all that was sent, and ends the connection.
+// Close waits up to a quarter of a second until the server has all that was sent, and ends the
+// connection.
 func (b *Bus) Close() {
 	b.flush(time.Second / 4)
 	b.conn.Close()
@@ -285,7 +294,8 @@ func (o *Options) user() string { return cmp.Or(o.User, queens.WorkerUser) }
 // Connected reports whether the server can be reached.
 func (b *Bus) Connected() bool { return b.conn.IsConnected() }
 
-// MaxPayload returns the size of the largest message that the server takes, in bytes; 0 before the first connection.
+// MaxPayload returns the size of the largest message that the server takes, in bytes; 0 before the
+// first connection.
 func (b *Bus) MaxPayload() int { return int(b.conn.MaxPayload()) }
 
 // Server returns the address of the connected server, or those of the options, without passwords.
@@ -315,12 +325,14 @@ func isUnknown(err error) bool {
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthRevoked)
 }
 
-// isRefusal reports whether an error says that a server was reached and that trying again is of no use.
+// isRefusal reports whether an error says that a server was reached and that trying again is of no
+// use.
 func isRefusal(err error) bool {
 	return isUnknown(err) || errors.Is(err, nats.ErrNkeysNotSupported) ||
 		errors.Is(err, nats.ErrSecureConnWanted) || errors.Is(err, nats.ErrSecureConnRequired) ||
 		errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.AlertError)) ||
-		errors.As(err, new(tls.RecordHeaderError)) || err != nil && strings.Contains(err.Error(), "remote error: tls:")
+		errors.As(err, new(tls.RecordHeaderError)) ||
+		err != nil && strings.Contains(err.Error(), "remote error: tls:")
 }
 
 // explain returns an error that says which server can't be used, why, and what may help.
@@ -328,9 +340,11 @@ func (o *Options) explain(err error) error {
 	why, hint := cause(err)
 	switch {
 	case errors.As(err, new(*url.Error)): // its text quotes the address, and so a password in it
-		return fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222", queens.ErrNoConnection, o.servers())
+		return fmt.Errorf("%w: %s is not the address of a server, such as nats://127.0.0.1:4222",
+			queens.ErrNoConnection, o.servers())
 	case isUnknown(err) && o.Password != "":
-		return fmt.Errorf("%w: the server %s refuses this token: it may have been removed; ask for a new invitation, "+
+		return fmt.Errorf("%w: the server %s refuses this token: it may have been removed; ask for a "+
+			"new invitation, "+
 			"or copy the token of your own server again", queens.ErrNoConnection, o.servers())
 	case isUnknown(err):
 		hint = "the server asks for a token or other credentials: see --join, --creds and --nkey"
@@ -339,5 +353,6 @@ func (o *Options) explain(err error) error {
 	case isRefusal(err):
 		hint = "has the server TLS as the address or the token says, and the right certificate?"
 	}
-	return fmt.Errorf("%w: %s: %s: %s", queens.ErrNoConnection, o.servers(), why, cmp.Or(hint, "is it a NATS server?"))
+	return fmt.Errorf("%w: %s: %s: %s", queens.ErrNoConnection, o.servers(), why,
+		cmp.Or(hint, "is it a NATS server?"))
 }

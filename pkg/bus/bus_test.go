@@ -18,7 +18,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-var process = queens.Process{Machine: queens.Machine{User: queens.WorkerUser, Name: "m-1"}, Name: "p_1"}
+var process = queens.Process{Machine: queens.Machine{User: queens.WorkerUser, Name: "m-1"},
+	Name: "p_1"}
 
 // must returns a function that returns the value, or ends the test with the error.
 func must[T any](value T, err error) func(*testing.T) T {
@@ -60,7 +61,8 @@ func connect(t *testing.T, o Options) *Bus {
 // connectRaw returns a NATS client without a Bus.
 func connectRaw(t *testing.T, server *natsserver.Server) *nats.Conn {
 	t.Helper()
-	c := must(nats.Connect("", nats.InProcessServer(server), nats.CustomInboxPrefix(inbox(queens.WorkerUser))))(t)
+	c := must(nats.Connect("", nats.InProcessServer(server),
+		nats.CustomInboxPrefix(inbox(queens.WorkerUser))))(t)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -98,15 +100,17 @@ func serve(t *testing.T, b *Bus, reply *queens.WorkReply, got func(queens.Proces
 	}))(t))
 }
 
-// A work request, a delivery and a status request reach the coordinator of their run, and their senders get the replies.
-// Without a coordinator they fail at once.
+// A work request, a delivery and a status request reach the coordinator of their run, and their
+// senders get the replies. Without a coordinator they fail at once.
 func TestRequests(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
-	coordinator, worker := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
+	coordinator, worker := connect(t, Options{InProcess: server}),
+		connect(t, Options{InProcess: server})
 	ctx := t.Context()
 	_, err1 := worker.RequestWork(ctx, "r", process, &someRequest)
 	_, err2 := worker.Deliver(ctx, "r", process, &someDelivery)
-	if _, err3 := worker.Status(ctx, "r"); !errors.Is(err1, ErrNoCoordinator) || !errors.Is(err2, ErrNoCoordinator) || !errors.Is(err3, ErrNoCoordinator) {
+	if _, err3 := worker.Status(ctx, "r"); !errors.Is(err1, ErrNoCoordinator) ||
+		!errors.Is(err2, ErrNoCoordinator) || !errors.Is(err3, ErrNoCoordinator) {
 		t.Errorf("without a coordinator: %v, %v, %v", err1, err2, err3)
 	}
 	messages := make(chan FromWorker, 2)
@@ -118,18 +122,21 @@ func TestRequests(t *testing.T) {
 	})
 	defer must(coordinator.ServeStatus("r", someSnapshot))(t)()
 	reply, err := worker.RequestWork(ctx, "r", process, &someRequest)
-	if m := <-messages; err != nil || len(reply.Chunks) != len(someReply.Chunks) || m.Request == nil || m.Request.Number != someRequest.Number {
+	if m := <-messages; err != nil || len(reply.Chunks) != len(someReply.Chunks) || m.Request == nil ||
+		m.Request.Number != someRequest.Number {
 		t.Errorf("work reply %+v to %+v, error %v", reply, m.Request, err)
 	}
 	receipts, err := worker.Deliver(ctx, "r", process, &someDelivery)
-	if m := <-messages; err != nil || len(receipts.Receipts) != len(someReceipts.Receipts) || m.Delivery == nil || m.Delivery.Results[0].Hash != someDelivery.Results[0].Hash {
+	if m := <-messages; err != nil || len(receipts.Receipts) != len(someReceipts.Receipts) ||
+		m.Delivery == nil || m.Delivery.Results[0].Hash != someDelivery.Results[0].Hash {
 		t.Errorf("receipts %+v for %+v, error %v", receipts, m.Delivery, err)
 	}
 	if s, err := worker.Status(ctx, "r"); err != nil || s.Done != someSnapshot().Done {
 		t.Errorf("snapshot %+v, error %v", s, err)
 	}
 	// An empty request, as a person may send it, also gets the snapshot.
-	if m, err := connectRaw(t, server).Request("nq.status.r.worker", nil, 5*time.Second); err != nil || !strings.Contains(string(m.Data), fmt.Sprintf(`"protocol":%d`, Protocol)) {
+	if m, err := connectRaw(t, server).Request("nq.status.r.worker", nil, 5*time.Second); err != nil ||
+		!strings.Contains(string(m.Data), fmt.Sprintf(`"protocol":%d`, Protocol)) {
 		t.Errorf("an empty status request: %v", err)
 	}
 }
@@ -152,7 +159,8 @@ func TestRepliesStayWithTheUser(t *testing.T) {
 	}
 	const work, status = "nq.work.r.alice.m.p", "nq.status.r.alice"
 	for subject, replies := range map[string][]string{
-		work:                        {"nq.run", "elsewhere", "_INBOX.bob.x", "_INBOX.alice", "_INBOX.alice.", "_INBOX.alicex.y", "_INBOX.alice.>", "_INBOX.alice.*"},
+		work: {"nq.run", "elsewhere", "_INBOX.bob.x", "_INBOX.alice",
+			"_INBOX.alice.", "_INBOX.alicex.y", "_INBOX.alice.>", "_INBOX.alice.*"},
 		status:                      {"nq.run", "elsewhere", "_INBOX.bob.x", "_INBOX.alice.*.x"},
 		"nq.work.r.coordinator.m.p": {"_INBOX.coordinator.x"},
 		"nq.work.r.Alice.m.p":       {"_INBOX.Alice.x"},
@@ -184,9 +192,12 @@ func TestRepliesStayWithTheUser(t *testing.T) {
 func TestConnectionsAreNumbered(t *testing.T) {
 	address := testkit.Address(t)
 	first := startServer(t, natsserver.Config{Listen: address})
-	a, b := connect(t, Options{URL: "nats://" + address}), connect(t, Options{URL: "nats://" + address})
+	a, b := connect(t, Options{URL: "nats://" + address}),
+		connect(t, Options{URL: "nats://" + address})
 	connections := make(chan uint64, 10)
-	serve(t, a, &someReply, func(_ queens.Process, m FromWorker) { connections <- m.Request.Connection })
+	serve(t, a, &someReply, func(_ queens.Process, m FromWorker) {
+		connections <- m.Request.Connection
+	})
 	ask := func() uint64 {
 		for {
 			if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err == nil {
@@ -206,7 +217,8 @@ func TestConnectionsAreNumbered(t *testing.T) {
 	}
 }
 
-// Announcements are heard. One that can't be read, or has another version, is logged once, and later ones are heard.
+// Announcements are heard. One that can't be read, or has another version, is logged once, and
+// later ones are heard.
 func TestAnnouncements(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	log := make(lines, 100)
@@ -231,7 +243,8 @@ func TestAnnouncements(t *testing.T) {
 	stop()
 	n := 0
 	for range len(log) {
-		n += strings.Count(<-log, fmt.Sprintf("protocol version %d, this program version %d", Protocol+1, Protocol))
+		n += strings.Count(<-log,
+			fmt.Sprintf("protocol version %d, this program version %d", Protocol+1, Protocol))
 	}
 	if n != 1 {
 		t.Errorf("the other version is logged %d times", n)
@@ -263,18 +276,21 @@ func TestManyWarnings(t *testing.T) {
 	}
 }
 
-// If a coordinator of another version answers, the worker gets an error with both versions. A coordinator ignores a message if
-// its subject does not name a valid process.
+// If a coordinator of another version answers, the worker gets an error with both versions. A
+// coordinator ignores a message if its subject does not name a valid process.
 func TestOtherVersion(t *testing.T) {
 	server := startServer(t, natsserver.Config{})
 	a, b := connect(t, Options{InProcess: server}), connect(t, Options{InProcess: server})
 	raw := connectRaw(t, server)
-	must(raw.Subscribe("nq.work.other.*.*.*", func(m *nats.Msg) { _ = m.Respond([]byte{1 << 3, Protocol + 1}) }))(t)
+	must(raw.Subscribe("nq.work.other.*.*.*", func(m *nats.Msg) {
+		_ = m.Respond([]byte{1 << 3, Protocol + 1})
+	}))(t)
 	if err := raw.Flush(); err != nil {
 		t.Fatal(err)
 	}
 	var version *VersionError
-	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err, &version) || version.Version != Protocol+1 {
+	if _, err := b.RequestWork(t.Context(), "other", process, &someRequest); !errors.As(err,
+		&version) || version.Version != Protocol+1 {
 		t.Errorf("error %v", err)
 	}
 	serve(t, a, &someReply, func(from queens.Process, _ FromWorker) {
@@ -282,7 +298,8 @@ func TestOtherVersion(t *testing.T) {
 			t.Errorf("a message from %v", from)
 		}
 	})
-	if _, err := raw.Request("nq.work.r.worker.m.not$valid", nil, 100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
+	if _, err := raw.Request("nq.work.r.worker.m.not$valid", nil,
+		100*time.Millisecond); !errors.Is(err, nats.ErrTimeout) {
 		t.Errorf("a process without a valid name: %v", err)
 	}
 	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil {
@@ -297,7 +314,8 @@ func TestSizes(t *testing.T) {
 	if a.MaxPayload() != natsserver.MaxPayload {
 		t.Errorf("max_payload is %d", a.MaxPayload())
 	}
-	large := &queens.WorkReply{Number: 1, Instance: 1, Chunks: []queens.Chunk{{Board: queens.FullBoard(8)}}}
+	large := &queens.WorkReply{Number: 1, Instance: 1,
+		Chunks: []queens.Chunk{{Board: queens.FullBoard(8)}}}
 	chunk := &large.Chunks[0]
 	encode := func(tasks int) []byte {
 		chunk.Tasks, chunk.Prefixes = uint64(tasks), make([][]queens.Prefix, tasks)
@@ -318,17 +336,19 @@ func TestSizes(t *testing.T) {
 		}
 	}))(t)()
 	replies <- encode(fits)
-	if got, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil || len(got.Chunks[0].Prefixes) != fits {
+	if got, err := b.RequestWork(t.Context(), "r", process, &someRequest); err != nil ||
+		len(got.Chunks[0].Prefixes) != fits {
 		t.Errorf("a reply of %d tasks: %v", fits, err)
 	}
 	replies <- make([]byte, natsserver.MaxPayload)
-	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err == nil || errors.Is(err, context.DeadlineExceeded) {
+	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err == nil ||
+		errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a reply of max_payload zeros: %v", err)
 	}
 }
 
-// An empty server can replace a dead one: coordinator and worker find it by themselves. While there is no server, sending fails
-// at once, and the message is not sent later.
+// An empty server can replace a dead one: coordinator and worker find it by themselves. While there
+// is no server, sending fails at once, and the message is not sent later.
 func TestServerIsReplaced(t *testing.T) {
 	address := testkit.Address(t)
 	first := startServer(t, natsserver.Config{Listen: address})
@@ -361,14 +381,16 @@ func TestServerIsReplaced(t *testing.T) {
 	}
 }
 
-// If the server refuses a token, the error says what to do. With a valid token, a process may do only what the token's user
-// may.
+// If the server refuses a token, the error says what to do. With a valid token, a process may do
+// only what the token's user may.
 func TestToken(t *testing.T) {
 	access := `authorization { users: [ { user: coordinator, password: secret1 }
 		{ user: worker, password: secret2, permissions: { publish: ["nq.work.*.worker.*.*"], subscribe: ["nq.run", "_INBOX.worker.>"] } } ] }`
 	server := startServer(t, natsserver.Config{Listen: "127.0.0.1:0", Authorization: access})
-	err := refusal(t, Options{URL: server.URL(), Wait: true, User: "worker", Password: "old", Log: zerolog.Nop()})
-	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "refuses this token") || strings.Contains(err.Error(), "old") {
+	err := refusal(t, Options{URL: server.URL(), Wait: true, User: "worker", Password: "old",
+		Log: zerolog.Nop()})
+	if !errors.Is(err, queens.ErrNoConnection) ||
+		!strings.Contains(err.Error(), "refuses this token") || strings.Contains(err.Error(), "old") {
 		t.Errorf("a wrong password: %v", err)
 	}
 	a := connect(t, Options{InProcess: server, User: "coordinator", Password: "secret1"})
@@ -380,13 +402,14 @@ func TestToken(t *testing.T) {
 	if err := b.Announce(&someAnnouncement); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "nq.run") {
+	if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) ||
+		!strings.Contains(err.Error(), "nq.run") {
 		t.Errorf("a worker that announces: %v", err)
 	}
 }
 
-// The holder of a join token connects with TLS, and only to the server with the token's certificate. The token has the port
-// that the server chose.
+// The holder of a join token connects with TLS, and only to the server with the token's
+// certificate. The token has the port that the server chose.
 func TestJoin(t *testing.T) {
 	const anywhere = "0.0.0.0:0" // there is no TLS on loopback
 	data := t.TempDir()
@@ -399,16 +422,22 @@ func TestJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := startServer(t, natsserver.Config{
-		Listen: anywhere, TLS: config, Authorization: join.Passwords{token.User: token.Password}.Authorization(),
+		Listen: anywhere, TLS: config,
+		Authorization: join.Passwords{token.User: token.Password}.Authorization(),
 	})
 	token = must(join.Load(must(token.Publish(data, server.Addresses("127.0.0.1")))(t)))(t)
 	log := make(lines, 100)
-	worker := connect(t, Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS(), Log: zerolog.New(log)})
-	if _, err := worker.RequestWork(t.Context(), "r", process, &someRequest); !errors.Is(err, ErrNoCoordinator) {
+	worker := connect(t,
+		Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS(),
+			Log: zerolog.New(log)})
+	if _, err := worker.RequestWork(t.Context(), "r", process, &someRequest); !errors.Is(err,
+		ErrNoCoordinator) {
 		t.Errorf("a work request: %v", err)
 	}
-	err = refusal(t, Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: other.TLS(), Wait: true})
-	if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "the token has another certificate") {
+	err = refusal(t, Options{URL: token.URLs(), User: token.User, Password: token.Password,
+		TLS: other.TLS(), Wait: true})
+	if !errors.Is(err, queens.ErrNoConnection) ||
+		!strings.Contains(err.Error(), "the token has another certificate") {
 		t.Errorf("with the certificate of another server: %v", err)
 	}
 	address := server.Address()
@@ -416,18 +445,22 @@ func TestJoin(t *testing.T) {
 	startServer(t, natsserver.Config{Listen: address, TLS: otherConfig})
 	go func() { _ = worker.Wait(t.Context()) }()
 	for line := range log { // it says that another server has replaced the first
-		if strings.Contains(line, "refuses the connection") && strings.Contains(line, "the token has another certificate") {
+		if strings.Contains(line, "refuses the connection") &&
+			strings.Contains(line, "the token has another certificate") {
 			return
 		}
 	}
 }
 
-// A process that waits for its first server ends if the server refuses its token or has another certificate.
+// A process that waits for its first server ends if the server refuses its token or has another
+// certificate.
 func TestFirstServerRefuses(t *testing.T) {
 	address := testkit.Address(t)
 	b := connect(t, Options{URL: "nats://" + address, Wait: true, User: "worker", Password: "old"})
-	c := connect(t, Options{URL: "tls://" + address, Wait: true, TLS: &tls.Config{MinVersion: tls.VersionTLS13}})
-	startServer(t, natsserver.Config{Listen: address, Authorization: `authorization { users: [ { user: worker, password: new } ] }`})
+	c := connect(t, Options{URL: "tls://" + address, Wait: true,
+		TLS: &tls.Config{MinVersion: tls.VersionTLS13}})
+	startServer(t, natsserver.Config{Listen: address,
+		Authorization: `authorization { users: [ { user: worker, password: new } ] }`})
 	for _, b := range []*Bus{b, c} {
 		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) {
 			t.Errorf("error %v", err)
@@ -435,8 +468,8 @@ func TestFirstServerRefuses(t *testing.T) {
 	}
 }
 
-// If the max_payload of the server is too small, the connection ends with an error. The server may be the first one, or
-// replace another.
+// If the max_payload of the server is too small, the connection ends with an error. The server may
+// be the first one, or replace another.
 func TestSmallPayload(t *testing.T) {
 	address := testkit.Address(t)
 	for _, first := range []bool{true, false} {
@@ -450,7 +483,8 @@ func TestSmallPayload(t *testing.T) {
 		if first {
 			b = connect(t, Options{URL: "nats://" + address})
 		}
-		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "max_payload") {
+		if err := b.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) ||
+			!strings.Contains(err.Error(), "max_payload") {
 			t.Errorf("first %v: error %v", first, err)
 		}
 		small.Stop()
@@ -465,7 +499,8 @@ func TestConnectFails(t *testing.T) {
 		"nats://u:pw-9@a b":        "is not the address of a server",
 	} {
 		_, err := Connect(Options{URL: url, Log: zerolog.Nop()})
-		if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(err.Error(), "pw-9") {
+		if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(fmt.Sprint(err), want) ||
+			strings.Contains(err.Error(), "pw-9") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// cause returns why a server can't be reached, for people, and what may help. Both texts stay the same while
-// the cause does: they have no port that changes with each try.
+// cause returns why a server can't be reached, for people, and what may help. Both texts stay the
+// same while the cause does: they have no port that changes with each try.
 func cause(err error) (why, help string) {
 	var name *net.DNSError
 	var op *net.OpError
@@ -25,8 +25,10 @@ func cause(err error) (why, help string) {
 		errors.Is(err, context.DeadlineExceeded)
 	switch {
 	case errors.As(err, &name):
-		return fmt.Sprintf("the name %s is not known", name.Name), "check the name, and the name server of this machine"
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, nats.ErrNoServers): // the client hides a refusal so
+		return fmt.Sprintf("the name %s is not known", name.Name),
+			"check the name, and the name server of this machine"
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, nats.ErrNoServers):
+		// the client hides a refusal so
 		return "nothing listens there", "is a server running there, and is the address right?"
 	case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
 		return "too many files are open here", "raise the limit of open files, as with ulimit -n"
@@ -49,6 +51,7 @@ func cause(err error) (why, help string) {
 
 // isFull reports whether a server says that it takes no more connections.
 func isFull(err error) bool {
-	return errors.Is(err, nats.ErrMaxConnectionsExceeded) || errors.Is(err, nats.ErrMaxAccountConnectionsExceeded) ||
+	return errors.Is(err, nats.ErrMaxConnectionsExceeded) ||
+		errors.Is(err, nats.ErrMaxAccountConnectionsExceeded) ||
 		strings.Contains(err.Error(), "maximum connections exceeded")
 }

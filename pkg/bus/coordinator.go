@@ -13,7 +13,8 @@ import (
 type Message struct {
 	From queens.Process
 	Data []byte
-	// Reply sends an encoded reply. It fails if there is no connection, or the reply exceeds the server's max_payload.
+	// Reply sends an encoded reply. It fails if there is no connection, or the reply exceeds the
+	// server's max_payload.
 	Reply func(data []byte) error
 }
 
@@ -68,13 +69,14 @@ func (b *Bus) Announce(a *queens.Announcement) error {
 	return err
 }
 
-// Announcements calls hear with the announcements of all coordinators, one call at a time, until stop is called. A message that
-// has another version or can't be read is logged once.
+// Announcements calls hear with the announcements of all coordinators, one call at a time, until
+// stop is called. A message that has another version or can't be read is logged once.
 func (b *Bus) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
 	return b.subscribe(announcementSubject, func(m *nats.Msg) {
 		a, err := DecodeAnnouncement(m.Data)
 		if err != nil {
-			b.warnOnce("announcement "+err.Error(), err, "a coordinator can't be understood, its run is left alone")
+			b.warnOnce("announcement "+err.Error(), err,
+				"a coordinator can't be understood, its run is left alone")
 			b.introduce(m.Data, err)
 			return
 		}
@@ -82,8 +84,9 @@ func (b *Bus) Announcements(hear func(queens.Announcement)) (stop func(), err er
 	})
 }
 
-// introduce sends a message of this version to a coordinator of another version, once for each run, so
-// that the coordinator's log also says that the versions differ. The coordinator does not answer it.
+// introduce sends a message of this version to a coordinator of another version, once for each run,
+// so that the coordinator's log also says that the versions differ. The coordinator does not answer
+// it.
 func (b *Bus) introduce(announcement []byte, err error) {
 	var other *VersionError
 	if b.options.Process.Name == "" || !errors.As(err, &other) {
@@ -96,7 +99,8 @@ func (b *Bus) introduce(announcement []byte, err error) {
 	subject := workSubject(run, b.options.Process)
 	data, err := EncodeRequest(&queens.WorkRequest{Number: 1, Leaving: true})
 	if err == nil {
-		err = b.conn.PublishRequest(subject, subject, data) // nobody may listen there: no answer is wanted
+		// nobody may listen there: no answer is wanted
+		err = b.conn.PublishRequest(subject, subject, data)
 	}
 	if err != nil {
 		b.options.Log.Debug().Err(err).Msg("a coordinator of another version could not be told so")
@@ -108,6 +112,7 @@ func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), er
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
-	b.flush(requestTimeout) // if this fails, the server hears of the subscription at the next connection
+	// if this fails, the server hears of the subscription at the next connection
+	b.flush(requestTimeout)
 	return func() { _ = s.Unsubscribe() }, nil
 }

@@ -26,18 +26,21 @@ var Files = []string{"join", "creds", "nkey", "tls-ca"}
 // Register registers the flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.URL, "nats", "", "`URL` of the NATS server, or several separated by commas")
-	flags.StringVar(&f.Join, "join", "", "token `FILE` with the address, the password and the certificate of the server")
+	flags.StringVar(&f.Join, "join", "",
+		"token `FILE` with the address, the password and the certificate of the server")
 	flags.StringVar(&f.Creds, "creds", "", "`FILE` with NATS credentials")
 	flags.StringVar(&f.NKey, "nkey", "", "`FILE` with the key of a NATS user")
-	flags.StringVar(&f.User, "user", "", "`NAME` of the NATS user, if --nats has no token (default worker)")
-	flags.StringVar(&f.TLSCA, "tls-ca", "", "`FILE` with the certificate of the authority that signed the server's")
+	flags.StringVar(&f.User, "user", "",
+		"`NAME` of the NATS user, if --nats has no token (default worker)")
+	flags.StringVar(&f.TLSCA, "tls-ca", "",
+		"`FILE` with the certificate of the authority that signed the server's")
 }
 
 // IsSet reports whether the flags name a server.
 func (f *Flags) IsSet() bool { return f.URL != "" || f.Join != "" }
 
-// Connection returns the options for a connection with this name. With a token and URLs, the URLs replace the addresses of the
-// token. The error names the flag that is wrong.
+// Connection returns the options for a connection with this name. With a token and URLs, the URLs
+// replace the addresses of the token. The error names the flag that is wrong.
 func (f *Flags) Connection(name string) (Options, error) {
 	o := f.Options
 	o.Name = name
@@ -54,8 +57,11 @@ func (f *Flags) Connection(name string) (Options, error) {
 			return o, fmt.Errorf("--user: %w", err)
 		}
 	}
-	if o.Creds != "" && o.NKey != "" || f.Join != "" && (o.Creds != "" || o.NKey != "" || o.TLSCA != "") {
-		return o, errors.New("--join, --creds and --nkey exclude each other, and a token has its certificate: give one of them")
+	if o.Creds != "" && o.NKey != "" ||
+		f.Join != "" && (o.Creds != "" || o.NKey != "" || o.TLSCA != "") {
+		return o, errors.New(
+			"--join, --creds and --nkey exclude each other, and a token has its certificate: " +
+				"give one of them")
 	}
 	if o.TLSCA != "" {
 		if err := nats.RootCAs(o.TLSCA)(new(nats.Options)); err != nil {
@@ -67,8 +73,9 @@ func (f *Flags) Connection(name string) (Options, error) {
 	}
 	t, err := join.Load(f.Join)
 	if errors.Is(err, fs.ErrNotExist) {
-		return o, fmt.Errorf("--join: there is no token %s: copy join.token from below --data of the machine on which "+
-			"coordinator count --listen runs, or from the folder of coordinator keys", f.Join)
+		return o, fmt.Errorf(
+			"--join: there is no token %s: copy join.token from below --data of the machine on which "+
+				"coordinator count --listen runs, or from the folder of coordinator keys", f.Join)
 	}
 	if err != nil {
 		return o, fmt.Errorf("--join: %w", err)

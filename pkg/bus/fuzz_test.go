@@ -7,7 +7,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// No bytes make a decoder panic. A message that a decoder accepts is the same after encoding and decoding it again.
+// No bytes make a decoder panic. A message that a decoder accepts is the same after encoding and
+// decoding it again.
 
 func FuzzFromWorker(f *testing.F) {
 	request, _ := EncodeRequest(&someRequest)
@@ -33,15 +34,21 @@ func FuzzDeliveryReply(f *testing.F) {
 
 func FuzzAnnouncement(f *testing.F) {
 	data, _ := EncodeAnnouncement(&someAnnouncement)
-	fuzz(f, DecodeAnnouncement, func(a queens.Announcement) ([]byte, error) { return EncodeAnnouncement(&a) }, data)
+	fuzz(f, DecodeAnnouncement, func(a queens.Announcement) ([]byte, error) {
+		return EncodeAnnouncement(&a)
+	}, data)
 }
 
 func FuzzSnapshot(f *testing.F) {
 	data, _ := encodeSnapshot(someSnapshot())
-	fuzz(f, func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot("r", data) }, encodeSnapshot, data)
+	fuzz(f, func(data []byte) (*queens.Snapshot, error) {
+		return DecodeSnapshot("r", data)
+	}, encodeSnapshot, data)
 }
 
-func fuzz[T any](f *testing.F, decode func([]byte) (T, error), encode func(T) ([]byte, error), seeds ...[]byte) {
+func fuzz[T any](
+	f *testing.F, decode func([]byte) (T, error), encode func(T) ([]byte, error), seeds ...[]byte,
+) {
 	for _, seed := range seeds {
 		f.Add(seed)
 	}

@@ -14,7 +14,8 @@ const Protocol = 10
 // announcementSubject is the subject of the announcements of all coordinators.
 const announcementSubject = "nq.run"
 
-// workSubject returns the subject on which a process sends its work requests and deliveries for a run.
+// workSubject returns the subject on which a process sends its work requests and deliveries for a
+// run.
 func workSubject(run string, from queens.Process) string {
 	return "nq.work." + run + "." + from.Machine.User + "." + from.Machine.Name + "." + from.Name
 }
@@ -56,7 +57,8 @@ func askerOf(subject string) (user string, err error) {
 func checkReply(user, reply string) error {
 	rest, isInbox := strings.CutPrefix(reply, inbox(user)+".")
 	if !isInbox || rest == "" || strings.ContainsAny(rest, "*>") {
-		return fmt.Errorf("user %s asks for a reply on %.80q, which is no inbox of that user", user, reply)
+		return fmt.Errorf("user %s asks for a reply on %.80q, which is no inbox of that user", user,
+			reply)
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Bounds of messages, in bytes, and of numbers in them. A reply of a coordinator is bounded by the server's max_payload.
+// Bounds of messages, in bytes, and of numbers in them. A reply of a coordinator is bounded by the
+// server's max_payload.
 const (
 	// MaxFromWorker bounds a work request.
 	MaxFromWorker = 1 << 20
@@ -30,7 +31,8 @@ type VersionError struct{ Version uint64 }
 
 // Error names both versions.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("it speaks protocol version %d, this program version %d: use the same release on both sides",
+	return fmt.Sprintf("it speaks protocol version %d, this program version %d: use the same "+
+		"release on both sides",
 		e.Version, Protocol)
 }
 
@@ -49,9 +51,12 @@ func checkVersion(data []byte) error {
 	return nil
 }
 
-// decode reads a message of this program's version into m, and converts and checks it. It refuses unknown fields, and a message
-// with more bytes than this program would write. If it returns an error, decoded is the zero value.
-func decode[M proto.Message, T any](data []byte, m M, convert func(*decoder, M) T) (decoded T, err error) {
+// decode reads a message of this program's version into m, and converts and checks it. It refuses
+// unknown fields, and a message with more bytes than this program would write. If it returns an
+// error, decoded is the zero value.
+func decode[M proto.Message, T any](
+	data []byte, m M, convert func(*decoder, M) T,
+) (decoded T, err error) {
 	if err := checkVersion(data); err != nil {
 		return decoded, err
 	}
@@ -111,8 +116,8 @@ func (d *decoder) text(text string) string {
 	return queens.Sanitize(text)
 }
 
-// encodeText cuts a text for people to the length that a decoder accepts. If that cuts a character, its bytes become question
-// marks.
+// encodeText cuts a text for people to the length that a decoder accepts. If that cuts a character,
+// its bytes become question marks.
 func encodeText(text string) string {
 	text = queens.Sanitize(text)
 	return queens.Sanitize(text[:min(len(text), maxText)])

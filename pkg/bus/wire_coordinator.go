@@ -18,25 +18,28 @@ import (
 // EncodeAnnouncement encodes an announcement.
 func EncodeAnnouncement(a *queens.Announcement) ([]byte, error) {
 	return proto.Marshal(&nqueensv1.Announcement{
-		Protocol: Protocol, Run: a.Run, Instance: a.Instance, State: string(a.State), Recorded: a.Recorded, Work: a.Work,
+		Protocol: Protocol, Run: a.Run, Instance: a.Instance, State: string(a.State),
+		Recorded: a.Recorded, Work: a.Work,
 	})
 }
 
-// DecodeAnnouncement returns an announcement. The error wraps a [VersionError] if the coordinator has another version.
+// DecodeAnnouncement returns an announcement. The error wraps a [VersionError] if the coordinator
+// has another version.
 func DecodeAnnouncement(data []byte) (queens.Announcement, error) {
-	return decode(data, new(nqueensv1.Announcement), func(d *decoder, m *nqueensv1.Announcement) queens.Announcement {
-		a := queens.Announcement{
-			Run: m.GetRun(), Instance: d.instance(m.GetInstance()), State: queens.State(m.GetState()),
-			Recorded: m.GetRecorded(), Work: m.GetWork(),
-		}
-		d.valid(queens.ValidateRun(a.Run))
-		d.valid(a.State.Validate())
-		return a
-	})
+	return decode(data, new(nqueensv1.Announcement),
+		func(d *decoder, m *nqueensv1.Announcement) queens.Announcement {
+			a := queens.Announcement{
+				Run: m.GetRun(), Instance: d.instance(m.GetInstance()), State: queens.State(m.GetState()),
+				Recorded: m.GetRecorded(), Work: m.GetWork(),
+			}
+			d.valid(queens.ValidateRun(a.Run))
+			d.valid(a.State.Validate())
+			return a
+		})
 }
 
-// runOfOtherVersion returns the run of an announcement of any version, or "" if the announcement has
-// none where this version has it.
+// runOfOtherVersion returns the run of an announcement of any version, or "" if the announcement
+// has none where this version has it.
 func runOfOtherVersion(data []byte) string {
 	m := new(nqueensv1.Announcement)
 	if (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m) != nil {
@@ -47,7 +50,8 @@ func runOfOtherVersion(data []byte) string {
 
 // EncodeWorkReply encodes the reply to a work request.
 func EncodeWorkReply(r *queens.WorkReply) ([]byte, error) {
-	m := &nqueensv1.WorkReply{Protocol: Protocol, Number: r.Number, Instance: r.Instance, Refused: encodeText(r.Refused)}
+	m := &nqueensv1.WorkReply{Protocol: Protocol, Number: r.Number, Instance: r.Instance,
+		Refused: encodeText(r.Refused)}
 	for _, drop := range r.Drop {
 		m.Drop = append(m.Drop, &nqueensv1.Range{First: drop.First, Tasks: drop.Tasks})
 	}
@@ -57,7 +61,8 @@ func EncodeWorkReply(r *queens.WorkReply) ([]byte, error) {
 	return proto.Marshal(m)
 }
 
-// EncodedChunkBytes returns how many bytes of a reply a chunk with these numbers of tasks and prefixes takes at most.
+// EncodedChunkBytes returns how many bytes of a reply a chunk with these numbers of tasks and
+// prefixes takes at most.
 func EncodedChunkBytes(tasks, prefixes int) int {
 	const fixed, task, prefix = 256, 3, 3 * 4
 	return fixed + task*tasks + prefix*prefixes
@@ -75,7 +80,8 @@ func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
 	m.Allow, m.Prefixes = c.Board.Allow[:c.Board.N], make([]uint32, len(c.Prefixes))
 	for task, prefixes := range c.Prefixes {
 		m.Prefixes[task] = uint32(len(prefixes))
-		m.Masks = slices.Grow(m.Masks, 3*len(prefixes)*(len(c.Prefixes)-task)) // once, if all tasks have as many prefixes
+		// once, if all tasks have as many prefixes
+		m.Masks = slices.Grow(m.Masks, 3*len(prefixes)*(len(c.Prefixes)-task))
 		for _, p := range prefixes {
 			m.Masks = append(m.Masks, p.Cols, p.Left, p.Right)
 		}
@@ -83,22 +89,23 @@ func encodeChunk(c *queens.Chunk) *nqueensv1.Chunk {
 	return m
 }
 
-// DecodeWorkReply returns the reply to a work request. The error wraps a [VersionError] if the coordinator has another
-// version.
+// DecodeWorkReply returns the reply to a work request. The error wraps a [VersionError] if the
+// coordinator has another version.
 func DecodeWorkReply(data []byte) (*queens.WorkReply, error) {
-	return decode(data, new(nqueensv1.WorkReply), func(d *decoder, m *nqueensv1.WorkReply) *queens.WorkReply {
-		r := &queens.WorkReply{
-			Number: m.GetNumber(), Instance: d.instance(m.GetInstance()), Refused: d.text(m.GetRefused()),
-			Drop: make([]queens.Range, len(m.GetDrop())), Chunks: make([]queens.Chunk, len(m.GetChunks())),
-		}
-		for i, drop := range m.GetDrop() {
-			r.Drop[i] = d.tasks(drop.GetFirst(), drop.GetTasks())
-		}
-		for i, chunk := range m.GetChunks() {
-			d.chunk(chunk, &r.Chunks[i])
-		}
-		return r
-	})
+	return decode(data, new(nqueensv1.WorkReply),
+		func(d *decoder, m *nqueensv1.WorkReply) *queens.WorkReply {
+			r := &queens.WorkReply{
+				Number: m.GetNumber(), Instance: d.instance(m.GetInstance()), Refused: d.text(m.GetRefused()),
+				Drop: make([]queens.Range, len(m.GetDrop())), Chunks: make([]queens.Chunk, len(m.GetChunks())),
+			}
+			for i, drop := range m.GetDrop() {
+				r.Drop[i] = d.tasks(drop.GetFirst(), drop.GetTasks())
+			}
+			for i, chunk := range m.GetChunks() {
+				d.chunk(chunk, &r.Chunks[i])
+			}
+			return r
+		})
 }
 
 func (d *decoder) chunk(m *nqueensv1.Chunk, c *queens.Chunk) {
@@ -112,9 +119,11 @@ func (d *decoder) chunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 // setsChunk reads a chunk of row sets.
 func (d *decoder) setsChunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 	sizes, next := m.GetSets(), m.GetFirstSet()
-	d.check(len(sizes) <= queens.MaxChunkTasks, "a chunk of %d tasks, more than %d", len(sizes), queens.MaxChunkTasks)
+	d.check(len(sizes) <= queens.MaxChunkTasks, "a chunk of %d tasks, more than %d", len(sizes),
+		queens.MaxChunkTasks)
 	d.check(m.GetN() <= queens.MaxN, "a board of side %d, more than %d", m.GetN(), queens.MaxN)
-	d.check(len(m.GetAllow())+len(m.GetPrefixes())+len(m.GetMasks()) == 0, "a chunk of row sets with prefixes")
+	d.check(len(m.GetAllow())+len(m.GetPrefixes())+len(m.GetMasks()) == 0,
+		"a chunk of row sets with prefixes")
 	if c.Range = d.tasks(m.GetFirst(), uint64(len(sizes))); d.err != nil {
 		return
 	}
@@ -132,7 +141,8 @@ func (d *decoder) setsChunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 func (d *decoder) prefixChunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 	d.check(m.GetFirstSet() == 0 && len(m.GetSets()) == 0, "a chunk of prefixes with row sets")
 	sizes, masks := m.GetPrefixes(), m.GetMasks()
-	d.check(len(sizes) <= queens.MaxChunkTasks, "a chunk of %d tasks, more than %d", len(sizes), queens.MaxChunkTasks)
+	d.check(len(sizes) <= queens.MaxChunkTasks, "a chunk of %d tasks, more than %d", len(sizes),
+		queens.MaxChunkTasks)
 	c.Range, c.Board.N = d.tasks(m.GetFirst(), uint64(len(sizes))), len(m.GetAllow())
 	copy(c.Board.Allow[:], m.GetAllow())
 	if d.valid(c.Board.Validate()); d.err != nil {
@@ -141,7 +151,8 @@ func (d *decoder) prefixChunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 	all := make([]queens.Prefix, len(masks)/3)
 	for i := range all {
 		mask := masks[3*i : 3*i+3]
-		all[i] = queens.Prefix{Row: bits.OnesCount32(mask[0]), Cols: mask[0], Left: mask[1], Right: mask[2]}
+		all[i] = queens.Prefix{Row: bits.OnesCount32(mask[0]), Cols: mask[0], Left: mask[1],
+			Right: mask[2]}
 	}
 	c.Prefixes = make([][]queens.Prefix, len(sizes))
 	for i, size := range sizes {
@@ -150,29 +161,35 @@ func (d *decoder) prefixChunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 		c.Prefixes[i], all = all[:k:k], all[k:]
 		d.valid(queens.ValidatePrefixes(&c.Board, c.First+uint64(i), c.Prefixes[i]))
 	}
-	d.check(len(all) == 0 && len(masks)%3 == 0, "a chunk of %d masks, more than its tasks have", len(masks))
+	d.check(len(all) == 0 && len(masks)%3 == 0, "a chunk of %d masks, more than its tasks have",
+		len(masks))
 }
 
 // EncodeDeliveryReply encodes the reply to a delivery.
 func EncodeDeliveryReply(r *queens.DeliveryReply) ([]byte, error) {
 	m := &nqueensv1.DeliveryReply{Protocol: Protocol, Instance: r.Instance}
 	for _, receipt := range r.Receipts {
-		m.Receipts = append(m.Receipts, &nqueensv1.Receipt{Recorded: receipt.Recorded, Refused: encodeText(receipt.Refused)})
+		m.Receipts = append(m.Receipts,
+			&nqueensv1.Receipt{Recorded: receipt.Recorded, Refused: encodeText(receipt.Refused)})
 	}
 	return proto.Marshal(m)
 }
 
-// DecodeDeliveryReply returns the reply to a delivery. The error wraps a [VersionError] if the coordinator has another
-// version.
+// DecodeDeliveryReply returns the reply to a delivery. The error wraps a [VersionError] if the
+// coordinator has another version.
 func DecodeDeliveryReply(data []byte) (*queens.DeliveryReply, error) {
-	return decode(data, new(nqueensv1.DeliveryReply), func(d *decoder, m *nqueensv1.DeliveryReply) *queens.DeliveryReply {
-		r := &queens.DeliveryReply{Instance: d.instance(m.GetInstance()), Receipts: make([]queens.Receipt, len(m.GetReceipts()))}
-		for i, receipt := range m.GetReceipts() {
-			r.Receipts[i] = queens.Receipt{Recorded: receipt.GetRecorded(), Refused: d.text(receipt.GetRefused())}
-			d.check(receipt.GetRecorded() == (receipt.GetRefused() == ""), "a receipt that is neither recorded nor refused, or both")
-		}
-		return r
-	})
+	return decode(data, new(nqueensv1.DeliveryReply),
+		func(d *decoder, m *nqueensv1.DeliveryReply) *queens.DeliveryReply {
+			r := &queens.DeliveryReply{Instance: d.instance(m.GetInstance()),
+				Receipts: make([]queens.Receipt, len(m.GetReceipts()))}
+			for i, receipt := range m.GetReceipts() {
+				r.Receipts[i] = queens.Receipt{Recorded: receipt.GetRecorded(),
+					Refused: d.text(receipt.GetRefused())}
+				d.check(receipt.GetRecorded() == (receipt.GetRefused() == ""),
+					"a receipt that is neither recorded nor refused, or both")
+			}
+			return r
+		})
 }
 
 // snapshot is a snapshot on the wire.

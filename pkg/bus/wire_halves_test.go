@@ -16,7 +16,8 @@ func TestRefusedRowSets(t *testing.T) {
 	decode := func(change func(c *nqueensv1.Chunk)) error {
 		c := &nqueensv1.Chunk{Ticket: make([]byte, 16), N: 14, FirstSet: 1700, Sets: []uint32{10, 6}}
 		change(c)
-		data, err := proto.Marshal(&nqueensv1.WorkReply{Protocol: Protocol, Instance: 1, Chunks: []*nqueensv1.Chunk{c}})
+		data, err := proto.Marshal(
+			&nqueensv1.WorkReply{Protocol: Protocol, Instance: 1, Chunks: []*nqueensv1.Chunk{c}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,8 @@ func TestRefusedRowSets(t *testing.T) {
 		"masks":                      func(c *nqueensv1.Chunk) { c.Masks = []uint32{0, 0, 0} },
 		"a short ticket":             func(c *nqueensv1.Chunk) { c.Ticket = c.Ticket[1:] },
 		"prefixes, and a first row set": func(c *nqueensv1.Chunk) {
-			*c = nqueensv1.Chunk{Ticket: c.Ticket, Allow: []uint32{1}, Prefixes: []uint32{1}, Masks: []uint32{0, 0, 0}, FirstSet: 1}
+			*c = nqueensv1.Chunk{Ticket: c.Ticket, Allow: []uint32{1}, Prefixes: []uint32{1},
+				Masks: []uint32{0, 0, 0}, FirstSet: 1}
 		},
 	} {
 		if err := decode(change); err == nil {

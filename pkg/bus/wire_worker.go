@@ -16,44 +16,52 @@ type FromWorker struct {
 	Delivery *queens.Delivery
 }
 
-// DecodeFromWorker returns a message of a worker. The error wraps a [VersionError] if the worker has another version.
+// DecodeFromWorker returns a message of a worker. The error wraps a [VersionError] if the worker
+// has another version.
 func DecodeFromWorker(data []byte) (FromWorker, error) {
 	if len(data) > MaxFromWorker {
 		return FromWorker{}, fmt.Errorf("a message of %d bytes, more than %d", len(data), MaxFromWorker)
 	}
-	return decode(data, new(nqueensv1.FromWorker), func(d *decoder, m *nqueensv1.FromWorker) FromWorker {
-		switch request, delivery := m.GetRequest(), m.GetDelivery(); {
-		case request != nil && delivery == nil:
-			return FromWorker{Request: d.request(request)}
-		case delivery != nil && request == nil && len(data) <= MaxDelivery:
-			return FromWorker{Delivery: d.delivery(delivery)}
-		}
-		d.check(false, "a message of %d bytes that is neither a work request nor a delivery", len(data))
-		return FromWorker{}
-	})
+	return decode(data, new(nqueensv1.FromWorker),
+		func(d *decoder, m *nqueensv1.FromWorker) FromWorker {
+			switch request, delivery := m.GetRequest(), m.GetDelivery(); {
+			case request != nil && delivery == nil:
+				return FromWorker{Request: d.request(request)}
+			case delivery != nil && request == nil && len(data) <= MaxDelivery:
+				return FromWorker{Delivery: d.delivery(delivery)}
+			}
+			d.check(false, "a message of %d bytes that is neither a work request nor a delivery", len(data))
+			return FromWorker{}
+		})
 }
 
 // EncodeRequest encodes a work request.
 func EncodeRequest(r *queens.WorkRequest) ([]byte, error) {
 	m := &nqueensv1.WorkRequest{
-		Number: r.Number, Connection: r.Connection, Host: queens.CleanHost(r.Host), Version: queens.SanitizeName(r.Version), Kernel: r.Kernel, Threads: uint32(r.Threads),
+		Number: r.Number, Connection: r.Connection, Host: queens.CleanHost(r.Host),
+		Version: queens.SanitizeName(r.Version), Kernel: r.Kernel, Threads: uint32(r.Threads),
 		Searchers: uint32(r.Searchers), Want: uint32(r.Want), Leaving: r.Leaving,
 	}
 	for _, h := range r.Held {
-		m.Held = append(m.Held, &nqueensv1.Held{First: h.First, Tasks: h.Tasks, Ticket: h.Ticket[:], Searched: uint64(h.Searched)})
+		m.Held = append(m.Held,
+			&nqueensv1.Held{First: h.First, Tasks: h.Tasks, Ticket: h.Ticket[:],
+				Searched: uint64(h.Searched)})
 	}
 	return proto.Marshal(&nqueensv1.FromWorker{Protocol: Protocol, Request: m})
 }
 
 func (d *decoder) request(m *nqueensv1.WorkRequest) *queens.WorkRequest {
 	r := &queens.WorkRequest{
-		Number: m.GetNumber(), Connection: m.GetConnection(), Host: m.GetHost(), Version: d.name("a version", m.GetVersion()), Kernel: d.name("a kernel", m.GetKernel()),
-		Threads: int(m.GetThreads()), Searchers: int(m.GetSearchers()), Want: int(m.GetWant()), Leaving: m.GetLeaving(),
-		Held: make([]queens.Held, len(m.GetHeld())),
+		Number: m.GetNumber(), Connection: m.GetConnection(), Host: m.GetHost(),
+		Version: d.name("a version", m.GetVersion()), Kernel: d.name("a kernel", m.GetKernel()),
+		Threads: int(m.GetThreads()), Searchers: int(m.GetSearchers()), Want: int(m.GetWant()),
+		Leaving: m.GetLeaving(),
+		Held:    make([]queens.Held, len(m.GetHeld())),
 	}
 	for i, h := range m.GetHeld() {
 		r.Held[i] = queens.Held{
-			Range: d.tasks(h.GetFirst(), h.GetTasks()), Ticket: d.ticket(h.GetTicket()), Searched: d.duration(h.GetSearched()),
+			Range: d.tasks(h.GetFirst(), h.GetTasks()), Ticket: d.ticket(h.GetTicket()),
+			Searched: d.duration(h.GetSearched()),
 		}
 	}
 	d.valid(queens.ValidateHost(r.Host))
@@ -86,11 +94,13 @@ func (d *decoder) delivery(m *nqueensv1.Delivery) *queens.Delivery {
 	for i, r := range m.GetResults() {
 		results[i] = queens.Result{
 			Range: d.tasks(r.GetFirst(), r.GetTasks()), Ticket: d.ticket(r.GetTicket()),
-			Counted: d.tasks(r.GetCounted(), uint64(len(r.GetCounts()))), Hash: r.GetHash(), Counts: r.GetCounts(),
+			Counted: d.tasks(r.GetCounted(), uint64(len(r.GetCounts()))), Hash: r.GetHash(),
+			Counts: r.GetCounts(),
 			Kernel: d.name("a kernel", r.GetKernel()), Searched: d.duration(r.GetSearched()),
 		}
 		d.check(r.GetKernel() != "" && results[i].Range.Contains(results[i].Counted),
-			"a result of the tasks %v of the chunk %v, by the kernel %q", results[i].Counted, results[i].Range, r.GetKernel())
+			"a result of the tasks %v of the chunk %v, by the kernel %q", results[i].Counted,
+			results[i].Range, r.GetKernel())
 	}
 	return &queens.Delivery{Results: results}
 }

@@ -11,7 +11,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// requestTimeout is how long a request waits for its reply. It exceeds the 5 s for which a coordinator may keep a work request.
+// requestTimeout is how long a request waits for its reply. It exceeds the 5 s for which a
+// coordinator may keep a work request.
 const requestTimeout = 7 * time.Second
 
 // ErrNoCoordinator says that no coordinator of the run is connected to the server.
@@ -28,13 +29,16 @@ func (b *Bus) RequestWork(
 	return request(ctx, b, workSubject(run, from), &sent, EncodeRequest, DecodeWorkReply)
 }
 
-// Deliver sends results and waits for the receipts, for up to 7 s. Its errors are like those of [Bus.RequestWork].
-func (b *Bus) Deliver(ctx context.Context, run string, from queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error) {
+// Deliver sends results and waits for the receipts, for up to 7 s. Its errors are like those of
+// [Bus.RequestWork].
+func (b *Bus) Deliver(
+	ctx context.Context, run string, from queens.Process, d *queens.Delivery,
+) (*queens.DeliveryReply, error) {
 	return request(ctx, b, workSubject(run, from), d, EncodeDelivery, DecodeDeliveryReply)
 }
 
-// Status asks the coordinator of a run for a snapshot, and waits for it for up to 7 s. Its errors are like those of
-// [Bus.RequestWork].
+// Status asks the coordinator of a run for a snapshot, and waits for it for up to 7 s. Its errors
+// are like those of [Bus.RequestWork].
 func (b *Bus) Status(ctx context.Context, run string) (*queens.Snapshot, error) {
 	empty := func(*struct{}) ([]byte, error) { return nil, nil }
 	decode := func(data []byte) (*queens.Snapshot, error) { return DecodeSnapshot(run, data) }
@@ -43,7 +47,8 @@ func (b *Bus) Status(ctx context.Context, run string) (*queens.Snapshot, error) 
 
 // request encodes and sends a request, and decodes its reply.
 func request[M, T any](
-	ctx context.Context, b *Bus, subject string, m *M, encode func(*M) ([]byte, error), decode func([]byte) (*T, error),
+	ctx context.Context, b *Bus, subject string, m *M, encode func(*M) ([]byte, error),
+	decode func([]byte) (*T, error),
 ) (*T, error) {
 	data, err := encode(m)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package cli has what the command lines of both programs need: flags (also from the environment), usage errors, the log, help,
-// signals and exit codes. It knows nothing of counting.
+// Package cli has what the command lines of both programs need: flags (also from the environment),
+// usage errors, the log, help, signals and exit codes. It knows nothing of counting.
 package cli
 
 import (
@@ -34,7 +34,8 @@ type App struct {
 	started bool // a command has started: its flags are valid
 }
 
-// NewApp adds to a root command what both programs have: the flags of the log, flags from the environment, and help.
+// NewApp adds to a root command what both programs have: the flags of the log, flags from the
+// environment, and help.
 func NewApp(root *cobra.Command) *App {
 	a := &App{root: root, Log: zerolog.Nop()}
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -42,7 +43,8 @@ func NewApp(root *cobra.Command) *App {
 	root.Flags().SortFlags = false
 	flags := root.PersistentFlags()
 	Enum(flags, &a.level, "log-level", "info", "lowest level to log", "debug", "info", "warn", "error")
-	Enum(flags, &a.format, "log-format", "auto", "auto writes lines for people, json an object a line", "auto", "json")
+	Enum(flags, &a.format, "log-format", "auto", "auto writes lines for people, json an object a line",
+		"auto", "json")
 	flags.BoolVar(&a.NoProgress, "no-progress", false, "print no progress")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no progress, and log only errors")
 	Enum(flags, &a.color, "color", "auto", "colors on stderr", "auto", "always", "never")
@@ -62,7 +64,8 @@ func NewApp(root *cobra.Command) *App {
 		}
 		return nil
 	}
-	cobra.EnableCommandSorting = false // commands and flags stand in the order in which they were added
+	// commands and flags stand in the order in which they were added
+	cobra.EnableCommandSorting = false
 	cobra.AddTemplateFunc("flagsOf", flagsOf)
 	cobra.AddTemplateFunc("exitCodesOf", ExitCodesOf)
 	root.SetHelpTemplate(help)
@@ -74,12 +77,13 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// Usagef returns an error that says what is wrong with the command line. It gives exit code 2, unless it wraps an error
-// that has another code.
+// Usagef returns an error that says what is wrong with the command line. It gives exit code 2,
+// unless it wraps an error that has another code.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Main runs the command line and returns the exit code. It reports a usage error as a plain line, and other errors in the
-// log. It reports nothing if a signal is the only cause, or if nobody reads stdout any more, as with `| head`.
+// Main runs the command line and returns the exit code. It reports a usage error as a plain line,
+// and other errors in the log. It reports nothing if a signal is the only cause, or if nobody reads
+// stdout any more, as with `| head`.
 func (a *App) Main() int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
@@ -91,13 +95,17 @@ func (a *App) Main() int {
 	code := a.exitCode(err)
 	var signal Signal
 	var failed *fs.PathError
-	stdoutClosed := errors.As(err, &failed) && failed.Path == os.Stdout.Name() && errors.Is(failed, syscall.EPIPE)
+	stdoutClosed := errors.As(err, &failed) && failed.Path == os.Stdout.Name() &&
+		errors.Is(failed, syscall.EPIPE)
 	// A text has several lines if errors.Join made it, or if cobra suggests other commands.
-	text := queens.Sanitize(strings.NewReplacer("\n\n", ": ", "\n\t", " ", "\n", "; ").Replace(strings.TrimSpace(err.Error())))
+	text := queens.Sanitize(
+		strings.NewReplacer("\n\n", ": ", "\n\t", " ", "\n",
+			"; ").Replace(strings.TrimSpace(err.Error())))
 	switch {
 	case code == exitUsage:
 		cmd.PrintErrf("%s: %s\n", cmd.CommandPath(), text)
-	case errors.As(err, &signal) && text == signal.Error(): // a person or another program sent it, and knows
+	case errors.As(err, &signal) && text == signal.Error():
+		// a person or another program sent it, and knows
 	case stdoutClosed && code == exitFailed:
 	default:
 		a.Log.Error().Int("exit", code).Msg(text)

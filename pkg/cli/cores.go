@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Cores returns how many threads this process can keep busy. It is GOMAXPROCS, but a smaller limit of
-// the process's control group counts: Go itself assumes at least two cores. A part of a core counts
-// as a whole one.
+// Cores returns how many threads this process can keep busy. It is GOMAXPROCS, but a smaller limit
+// of the process's control group counts: Go itself assumes at least two cores. A part of a core
+// counts as a whole one.
 func Cores() int {
 	cores := runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") != "" || runtime.GOOS != "linux" {
@@ -25,8 +25,9 @@ func Cores() int {
 }
 
 // limited returns the number of cores that the control groups leave. The text groups is
-// /proc/self/cgroup; read returns a file below /sys/fs/cgroup, or "". A group is limited by itself and
-// by those above it. See cgroups(7), and cpu.max and cpu.cfs_quota_us in the kernel's documentation.
+// /proc/self/cgroup; read returns a file below /sys/fs/cgroup, or "". A group is limited by itself
+// and by those above it. See cgroups(7), and cpu.max and cpu.cfs_quota_us in the kernel's
+// documentation.
 func limited(cores int, groups string, read func(file string) string) int {
 	for line := range strings.Lines(groups) {
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -51,8 +52,8 @@ func limited(cores int, groups string, read func(file string) string) int {
 	return cores
 }
 
-// coresOf returns the number of cores of a limit, rounded up: "50000 100000" is a time on processors,
-// in each period of the second number, and so half a core. Another text is no limit.
+// coresOf returns the number of cores of a limit, rounded up: "50000 100000" is a time on
+// processors, in each period of the second number, and so half a core. Another text is no limit.
 func coresOf(limit string) int {
 	fields := strings.Fields(limit)
 	if len(fields) != 2 {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A limit of a control group, or of one above it, is rounded up to whole cores, and is at least one.
+// A limit of a control group, or of one above it, is rounded up to whole cores, and is at least
+// one.
 func TestLimited(t *testing.T) {
 	for _, c := range []struct {
 		name, groups string
@@ -18,12 +19,15 @@ func TestLimited(t *testing.T) {
 		{"one core", "0::/\n", map[string]string{"/cpu.max": "100000 100000\n"}, 1},
 		{"a little more", "0::/\n", map[string]string{"/cpu.max": "100001 100000\n"}, 2},
 		{"more than there are", "0::/\n", map[string]string{"/cpu.max": "1600000 100000\n"}, 8},
-		{"the group above", "0::/a/b\n", map[string]string{"/a/cpu.max": "300000 100000", "/a/b/cpu.max": "max 1"}, 3},
+		{"the group above", "0::/a/b\n",
+			map[string]string{"/a/cpu.max": "300000 100000", "/a/b/cpu.max": "max 1"}, 3},
 		{"version 1", "9:name=systemd:/\n4:cpu,cpuacct:/d\n0::/\n", map[string]string{
 			"cpu,cpuacct/d/cpu.cfs_quota_us": "50000\n", "cpu,cpuacct/d/cpu.cfs_period_us": "100000\n",
 		}, 1},
-		{"version 1, no limit", "4:cpu:/\n", map[string]string{"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "1"}, 8},
-		{"another controller", "4:cpuset:/\n", map[string]string{"cpuset/cpu.cfs_quota_us": "1", "cpuset/cpu.cfs_period_us": "1"}, 8},
+		{"version 1, no limit", "4:cpu:/\n",
+			map[string]string{"cpu/cpu.cfs_quota_us": "-1", "cpu/cpu.cfs_period_us": "1"}, 8},
+		{"another controller", "4:cpuset:/\n",
+			map[string]string{"cpuset/cpu.cfs_quota_us": "1", "cpuset/cpu.cfs_period_us": "1"}, 8},
 	} {
 		if got := limited(8, c.groups, func(file string) string { return c.files[file] }); got != c.want {
 			t.Errorf("%s: %d cores, want %d", c.name, got, c.want)

@@ -32,16 +32,19 @@ func ExitCodes() []ExitCode {
 		{"1", "failed"},
 		{"2", "the command line is wrong"},
 		{"3", "a total or a count contradicts the published total or another count"},
-		{"4", "no total yet, but the run can be resumed: full disk, another coordinator, a machine that can't be trusted"},
+		{"4", "no total yet, but the run can be resumed: full disk, another coordinator, a machine " +
+			"that can't be trusted"},
 		{"5", "no connection, or the server refused it"},
-		{"128+S", "stopped by the signal S (a worker: by a second one): 130 by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP"},
+		{"128+S", "stopped by the signal S (a worker: by a second one): 130 by Ctrl-C, 143 by SIGTERM, " +
+			"129 by SIGHUP"},
 	}
 }
 
 // exitCodes is the key of the annotation with the exit codes of a command.
 const exitCodes = "nqueens_exit_codes"
 
-// ShowExitCodes makes the help of a command end with the exit codes, except those that the command never has.
+// ShowExitCodes makes the help of a command end with the exit codes, except those that the command
+// never has.
 func ShowExitCodes(cmd *cobra.Command, except ...string) {
 	var lines []string
 	for _, c := range ExitCodes() {
@@ -52,7 +55,8 @@ func ShowExitCodes(cmd *cobra.Command, except ...string) {
 	cmd.Annotations = map[string]string{exitCodes: strings.Join(lines, "\n")}
 }
 
-// ExitCodesOf returns the lines of help about the exit codes of a command, or "" if its help does not show them.
+// ExitCodesOf returns the lines of help about the exit codes of a command, or "" if its help does
+// not show them.
 func ExitCodesOf(cmd *cobra.Command) string { return cmd.Annotations[exitCodes] }
 
 func (a *App) exitCode(err error) int {

@@ -29,8 +29,9 @@ func EnvVar(flag string) string {
 // setByEnv is the key of the annotation that names the environment variable that set a flag.
 const setByEnv = "nqueens_set_by_env"
 
-// fromEnvironment sets each flag from its variable, unless the command line sets the flag. It never sets --help or
-// --version. An empty variable counts as unset, because Docker Compose makes ${NAME} empty if NAME is unset.
+// fromEnvironment sets each flag from its variable, unless the command line sets the flag. It never
+// sets --help or --version. An empty variable counts as unset, because Docker Compose makes ${NAME}
+// empty if NAME is unset.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -38,7 +39,8 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 		if value == "" || f.Changed || failed != nil || f.Name == "help" || f.Name == "version" {
 			return
 		}
-		_ = flags.SetAnnotation(f.Name, setByEnv, []string{EnvVar(f.Name)}) // fails only for unknown flags
+		// fails only for unknown flags
+		_ = flags.SetAnnotation(f.Name, setByEnv, []string{EnvVar(f.Name)})
 		if err := flags.Set(f.Name, value); err != nil {
 			failed = Usagef("%w (set by %s)", explain(err), EnvVar(f.Name))
 		}
@@ -46,8 +48,9 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 	return failed
 }
 
-// misspelled returns, for each variable in an environment that no flag of these commands has, but whose
-// name is close to that of a flag's variable, the two names. Other variables may be for the other program.
+// misspelled returns, for each variable in an environment that no flag of these commands has, but
+// whose name is close to that of a flag's variable, the two names. Other variables may be for the
+// other program.
 func misspelled(environment []string, commands ...*cobra.Command) (pairs [][2]string) {
 	known := make(map[string]bool)
 	for _, c := range commands {
@@ -75,8 +78,8 @@ func letters(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(name)
 }
 
-// isClose reports whether two words are equal, or differ in one letter of at least five: one is wrong,
-// missing, too many, or changed places with the next.
+// isClose reports whether two words are equal, or differ in one letter of at least five: one is
+// wrong, missing, too many, or changed places with the next.
 func isClose(a, b string) bool {
 	if a == b || min(len(a), len(b)) < 5 {
 		return a == b
@@ -97,12 +100,15 @@ func isClose(a, b string) bool {
 // SetByEnvironment reports whether a variable, and not the command line, has set a flag.
 func SetByEnvironment(f *pflag.Flag) bool { return f.Annotations[setByEnv] != nil }
 
-// explain returns an error that says what is wrong with a flag. The errors of pflag only say how parsing failed.
+// explain returns an error that says what is wrong with a flag. The errors of pflag only say how
+// parsing failed.
 func explain(err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
-		if letters := unknown.GetSpecifiedShortnames(); letters != "" && strings.Trim(letters, "0123456789") == "" {
-			return Usagef("N must be a whole number from 1 to %d, not -%s", queens.MaxN, letters) // -3 looks like a flag
+		if letters := unknown.GetSpecifiedShortnames(); letters != "" &&
+			strings.Trim(letters, "0123456789") == "" {
+			// -3 looks like a flag
+			return Usagef("N must be a whole number from 1 to %d, not -%s", queens.MaxN, letters)
 		}
 		return fmt.Errorf("%w: --help lists the flags", err)
 	}
@@ -120,9 +126,12 @@ func explain(err error) error {
 // valueNames says what the value of a flag must be, by its type in pflag.
 var valueNames = map[string]string{"bool": "true or false", "uint": "a whole number from 0"}
 
-// Checked registers a flag. The given function stores a value, or returns an error that says what the value must be. Checked
-// calls it with the default value, and parsing calls it with each value that is given.
-func Checked(flags *pflag.FlagSet, name, value, usage string, set func(text string) error) *pflag.Flag {
+// Checked registers a flag. The given function stores a value, or returns an error that says what
+// the value must be. Checked calls it with the default value, and parsing calls it with each value
+// that is given.
+func Checked(
+	flags *pflag.FlagSet, name, value, usage string, set func(text string) error,
+) *pflag.Flag {
 	c := &checked{set: set}
 	_ = c.Set(value) // a default is valid
 	return flags.VarPF(c, name, "", usage)
@@ -147,7 +156,8 @@ func (c *checked) Set(text string) error {
 func Enum(flags *pflag.FlagSet, p *string, name, value, usage string, words ...string) {
 	flag := Checked(flags, name, value, usage, func(text string) error {
 		if last := len(words) - 1; !slices.Contains(words, text) {
-			return fmt.Errorf("must be %s or %s, not %q", strings.Join(words[:last], ", "), words[last], text)
+			return fmt.Errorf("must be %s or %s, not %q", strings.Join(words[:last], ", "), words[last],
+				text)
 		}
 		*p = text
 		return nil
@@ -157,16 +167,20 @@ func Enum(flags *pflag.FlagSet, p *string, name, value, usage string, words ...s
 
 // Symmetry registers the flag that selects the symmetry of a count.
 func Symmetry(flags *pflag.FlagSet, p *string, usage string) {
-	Enum(flags, p, "symmetry", string(queens.Full), usage, string(queens.Full), string(queens.Mirror), string(queens.None))
+	Enum(flags, p, "symmetry", string(queens.Full), usage, string(queens.Full), string(queens.Mirror),
+		string(queens.None))
 }
 
 // Method registers the flag that selects the method of a count.
 func Method(flags *pflag.FlagSet, p *string, usage string) {
-	Enum(flags, p, "method", string(queens.Prefixes), usage, string(queens.Prefixes), string(queens.Halves))
+	Enum(flags, p, "method", string(queens.Prefixes), usage, string(queens.Prefixes),
+		string(queens.Halves))
 }
 
 // Int registers a flag whose value is a whole number in a range. Help says the range.
-func Int(flags *pflag.FlagSet, p *int, name string, value, low, high int, usage string) *pflag.Flag {
+func Int(
+	flags *pflag.FlagSet, p *int, name string, value, low, high int, usage string,
+) *pflag.Flag {
 	usage = fmt.Sprintf("%s, %d to %d", usage, low, high)
 	return Checked(flags, name, strconv.Itoa(value), usage, func(text string) (err error) {
 		*p, err = wholeNumber(text, low, high)
@@ -182,8 +196,8 @@ func wholeNumber(text string, low, high int) (int, error) {
 	return n, nil
 }
 
-// MaxThreads is the greatest number of threads that flags accept for a process. A greater number is taken for a typing
-// error.
+// MaxThreads is the greatest number of threads that flags accept for a process. A greater number is
+// taken for a typing error.
 const MaxThreads = 4096
 
 // Threads registers a flag for a number of threads, by default one for each core.
@@ -193,7 +207,8 @@ func Threads(flags *pflag.FlagSet, p *int, name string, low, high int, usage str
 	return flag
 }
 
-// Duration registers a flag for a time of up to a hundred years, by default 0. The time may be in days.
+// Duration registers a flag for a time of up to a hundred years, by default 0. The time may be in
+// days.
 func Duration(flags *pflag.FlagSet, p *time.Duration, name, usage string) {
 	Checked(flags, name, "0", usage, func(text string) error {
 		times := int64(1)
@@ -228,7 +243,8 @@ func Bytes(flags *pflag.FlagSet, p *uint64, name, usage string) {
 	})
 }
 
-// Address registers a flag for a host:port. The value or its host may be empty. Errors contain the example.
+// Address registers a flag for a host:port. The value or its host may be empty. Errors contain the
+// example.
 func Address(flags *pflag.FlagSet, p *string, name, value, usage, example string) {
 	Checked(flags, name, value, usage, func(text string) error {
 		host, port, err := net.SplitHostPort(text)
@@ -250,7 +266,8 @@ func ParseN(text string) (int, error) {
 	return n, nil
 }
 
-// Arguments returns a function that checks the number of arguments against two bounds. Its error says what the command takes.
+// Arguments returns a function that checks the number of arguments against two bounds. Its error
+// says what the command takes.
 func Arguments(least, most int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {

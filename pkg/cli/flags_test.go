@@ -15,9 +15,11 @@ func TestMisspelled(t *testing.T) {
 	cmd.Flags().String("threads", "", "")
 	const level, threads = "NQUEENS_LOG_LEVEL", "NQUEENS_THREADS"
 	for variable, want := range map[string]string{
-		"NQUEENS_LOGLEVEL=debug": level, "nqueens_log_level=debug": level, "NQUEENS_OLG_LEVEL=debug": level,
-		"NQUEENS_LOG_LVEL=debug": level, "NQUEENS_LOG_LEVELS=debug": level, "NQUEENS_THREDAS=1": threads,
-		"NQUEENS_LOG_LEVEL=debug": "", "NQUEENS_LOGLEVEL=": "", "LOGLEVEL=debug": "", "NQUEENS_DATA=/data": "",
+		"NQUEENS_LOGLEVEL=debug": level, "nqueens_log_level=debug": level,
+		"NQUEENS_OLG_LEVEL=debug": level,
+		"NQUEENS_LOG_LVEL=debug":  level, "NQUEENS_LOG_LEVELS=debug": level, "NQUEENS_THREDAS=1": threads,
+		"NQUEENS_LOG_LEVEL=debug": "", "NQUEENS_LOGLEVEL=": "", "LOGLEVEL=debug": "",
+		"NQUEENS_DATA=/data":   "",
 		"NQUEENS_REDUNDANCY=2": "", "NQUEENS_TREES=1": "", "NQUEENS_NATX=1": "",
 	} {
 		got := misspelled([]string{variable}, cmd)

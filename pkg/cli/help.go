@@ -25,13 +25,15 @@ func (a *App) Add(title string, commands ...*cobra.Command) {
 // headingOf is the key of the annotation with a flag's heading in help.
 const headingOf = "nqueens_heading"
 
-// Heading makes help show a heading above the named flag. The heading is for that flag and for those registered after it.
+// Heading makes help show a heading above the named flag. The heading is for that flag and for
+// those registered after it.
 func Heading(flags *pflag.FlagSet, heading, first string) {
 	flags.SortFlags = false
 	_ = flags.SetAnnotation(first, headingOf, []string{heading}) // fails only for unknown flags
 }
 
-// help is the template of every help text. Only the help of the program itself has the flags that all commands share.
+// help is the template of every help text. Only the help of the program itself has the flags that
+// all commands share.
 const help = `{{or .Long .Short}}
 
 Usage:
@@ -41,7 +43,8 @@ Examples:
 {{.}}
 {{end}}{{range $group := .Groups}}
 {{.Title}}:
-{{range $.Commands}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand}}  {{rpad .Name 10}}  {{.Short}}
+{{range $.Commands}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand -}}
+{{"  "}}{{rpad .Name 10}}  {{.Short}}
 {{end}}{{end}}{{end}}{{flagsOf .}}
 {{if .HasParent -}}
 Flags of all commands: see {{.Root.Name}} --help.
@@ -83,8 +86,8 @@ func flagsOf(cmd *cobra.Command) string {
 //	-ldflags "-X nqueens/pkg/cli.version=v1.2.3 -X nqueens/pkg/cli.commit=0123456789ab"
 var version, commit string
 
-// Version returns the version of this program: the one that the linker set, or else the version of its module, or else
-// "devel".
+// Version returns the version of this program: the one that the linker set, or else the version of
+// its module, or else "devel".
 func Version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "(devel)" {
 		return cmp.Or(version, info.Main.Version, "devel")
@@ -92,8 +95,8 @@ func Version() string {
 	return cmp.Or(version, "devel")
 }
 
-// Commit returns the first digits of the commit from which this program was built: the one that the linker set, or else the
-// one that the go command found, or else "unknown".
+// Commit returns the first digits of the commit from which this program was built: the one that the
+// linker set, or else the one that the go command found, or else "unknown".
 func Commit() string {
 	const digits = 12
 	if commit != "" {
@@ -109,8 +112,8 @@ func Commit() string {
 	return "unknown"
 }
 
-// VersionCommand adds the flag --version to the program, and returns the command version. Both print the version of the
-// program, its commit, and the formats that it reads and writes.
+// VersionCommand adds the flag --version to the program, and returns the command version. Both
+// print the version of the program, its commit, and the formats that it reads and writes.
 func VersionCommand(app *App, formats string) *cobra.Command {
 	system := runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH
 	text := fmt.Sprintf(" version %s\ncommit %s, %s, %s\n", Version(), Commit(), system, formats)

@@ -15,12 +15,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// bootID is the file in which Linux identifies this boot of the kernel. All containers of a host have the same boot id.
+// bootID is the file in which Linux identifies this boot of the kernel. All containers of a host
+// have the same boot id.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// MachineName returns the name of this machine. One fault may make all counts of a machine wrong. The name is the given one, if
-// there is one; dots, as in the names of Kubernetes nodes, become dashes. Otherwise the name is the boot id of the kernel on
-// Linux, and elsewhere a random name that is kept in the user's state folder.
+// MachineName returns the name of this machine. One fault may make all counts of a machine wrong.
+// The name is the given one, if there is one; dots, as in the names of Kubernetes nodes, become
+// dashes. Otherwise the name is the boot id of the kernel on Linux, and elsewhere a random name
+// that is kept in the user's state folder.
 func MachineName(given string) (string, error) {
 	if given == "" {
 		state, _ := durable.StateFolder() // without a state folder, no random name can be kept

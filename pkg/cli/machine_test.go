@@ -9,7 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The name of a machine is the boot id of its kernel. Without a boot id, the name is random and is kept.
+// The name of a machine is the boot id of its kernel. Without a boot id, the name is random and is
+// kept.
 func TestMachineName(t *testing.T) {
 	boot, kept := filepath.Join(t.TempDir(), "boot_id"), filepath.Join(t.TempDir(), "state")
 	name, err1 := machineName(boot, kept)

@@ -7,10 +7,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// programInExample finds the name of a program where a shell expects one: at the start of a line, or after a pipe.
+// programInExample finds the name of a program where a shell expects one: at the start of a line,
+// or after a pipe.
 var programInExample = regexp.MustCompile(`(?m)(?:^ +|\| )(?:coordinator|worker)\b`)
 
-// Rename gives a program and its examples other names: the function returns the new name of "coordinator" and of "worker".
+// Rename gives a program and its examples other names: the function returns the new name of
+// "coordinator" and of "worker".
 func Rename(root *cobra.Command, named func(program string) string) {
 	name := root.Name()
 	root.Use = named(name) + strings.TrimPrefix(root.Use, name)

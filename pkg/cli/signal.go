@@ -12,9 +12,9 @@ type Signal struct{ syscall.Signal }
 
 func (s Signal) Error() string { return "stopped by a signal: " + s.String() }
 
-// withSignals returns a context that the first of the signals in endings ends, with a [Signal] as its
-// cause. A second signal ends the process at once, with the exit code of that signal, also after
-// stop. If SIGHUP is ignored at the start, as under nohup, it stays ignored.
+// withSignals returns a context that the first of the signals in endings ends, with a [Signal] as
+// its cause. A second signal ends the process at once, with the exit code of that signal, also
+// after stop. If SIGHUP is ignored at the start, as under nohup, it stays ignored.
 func withSignals(parent context.Context) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signal.Ignore(syscall.SIGPIPE) // a write to a closed pipe returns an error

@@ -14,14 +14,17 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// A stranger with the token who counts nothing can't make the memory of the coordinator grow without a limit.
+// A stranger with the token who counts nothing can't make the memory of the coordinator grow
+// without a limit.
 
 // If a request lists a range several times, the range counts once.
 func TestRangesAreListedOnce(t *testing.T) {
 	s := testStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
-	held, forged := queens.Held{Range: given, Ticket: s.tickets.of(testkit.Machine("a"), given)}, queens.Held{Range: other}
-	r := s.request(queens.Process{Machine: testkit.Machine("a")}, queens.WorkRequest{Held: []queens.Held{held, forged, held, forged, held}}, nil)
+	held, forged := queens.Held{Range: given, Ticket: s.tickets.of(testkit.Machine("a"), given)},
+		queens.Held{Range: other}
+	r := s.request(queens.Process{Machine: testkit.Machine("a")},
+		queens.WorkRequest{Held: []queens.Held{held, forged, held, forged, held}}, nil)
 	if len(r.Held) != 1 || len(r.Invalid) != 1 {
 		t.Errorf("%d held, %d invalid", len(r.Held), len(r.Invalid))
 	}
@@ -41,10 +44,12 @@ func TestMessagesWait(t *testing.T) {
 	}
 }
 
-// Messages that can't be read cause only a few log lines a minute, and leave room for other messages.
+// Messages that can't be read cause only a few log lines a minute, and leave room for other
+// messages.
 func TestUnreadableMessages(t *testing.T) {
 	var log bytes.Buffer
-	s := &Coordinator{jobs: newMailbox[func(*station)](), room: make(chan struct{}, mostMessages), warn: warner(zerolog.New(&log))}
+	s := &Coordinator{jobs: newMailbox[func(*station)](), room: make(chan struct{}, mostMessages),
+		warn: warner(zerolog.New(&log))}
 	s.ctx = t.Context()
 	for range 10 * mostMessages {
 		s.take(bus.Message{Data: []byte{0xff}})
@@ -52,7 +57,8 @@ func TestUnreadableMessages(t *testing.T) {
 			job(nil)
 		}
 	}
-	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 2*warnings { // a new minute may begin during the test
+	// a new minute may begin during the test
+	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 2*warnings {
 		t.Errorf("%d lines", lines)
 	}
 }

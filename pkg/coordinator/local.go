@@ -19,7 +19,9 @@ type sender interface {
 // remote is a worker on the server. It has the function that sends it an encoded reply.
 type remote func(data []byte) error
 
-func (r remote) sendReply(reply *queens.WorkReply) error { return r.send(bus.EncodeWorkReply(reply)) }
+func (r remote) sendReply(reply *queens.WorkReply) error {
+	return r.send(bus.EncodeWorkReply(reply))
+}
 
 func (r remote) sendReceipts(reply *queens.DeliveryReply) error {
 	return r.send(bus.EncodeDeliveryReply(reply))

@@ -11,9 +11,9 @@ import (
 	"nqueens/pkg/split"
 )
 
-// station does what needs no decision of the core: it checks tickets and hashes, and computes the prefixes of the chunks of a
-// reply. Each station has a goroutine, and there are as many as CPUs: with a goroutine for each message, workers got half as
-// many tasks a second.
+// station does what needs no decision of the core: it checks tickets and hashes, and computes the
+// prefixes of the chunks of a reply. Each station has a goroutine, and there are as many as CPUs:
+// with a goroutine for each message, workers got half as many tasks a second.
 type station struct {
 	header  *ledger.Header
 	index   *split.Index
@@ -26,7 +26,8 @@ func newStation(h *ledger.Header, index *split.Index) *station {
 	return &station{header: h, index: index, tickets: newTickets(h)}
 }
 
-// request checks the tickets of a work request. A chunk that is listed several times stays in the list once.
+// request checks the tickets of a work request. A chunk that is listed several times stays in the
+// list once.
 func (s *station) request(from queens.Process, r queens.WorkRequest, origin sender) *core.Request {
 	checked := &core.Request{From: from, WorkRequest: r, Origin: origin}
 	listed := make(map[queens.Range]bool, len(r.Held))
@@ -75,8 +76,10 @@ func (s *station) check(machine queens.Machine, r *queens.Result) error {
 	case s.validRange(r.Range) != nil:
 		return s.validRange(r.Range)
 	case !s.tickets.proves(machine, r.Range, r.Ticket):
-		return fmt.Errorf("tasks %v were not handed out to machine %s of user %s by this run", r.Range, machine.Name, machine.User)
-	case r.Counted.Tasks == 0 || !r.Range.Contains(r.Counted) || uint64(len(r.Counts)) != r.Counted.Tasks:
+		return fmt.Errorf("tasks %v were not handed out to machine %s of user %s by this run", r.Range,
+			machine.Name, machine.User)
+	case r.Counted.Tasks == 0 || !r.Range.Contains(r.Counted) ||
+		uint64(len(r.Counts)) != r.Counted.Tasks:
 		return fmt.Errorf("%d counts for tasks %v of the chunk %v", len(r.Counts), r.Counted, r.Range)
 	}
 	s.hashes = s.hashes[:0]
@@ -84,7 +87,8 @@ func (s *station) check(machine queens.Machine, r *queens.Result) error {
 		s.hashes = append(s.hashes, s.hasher.Hash(&task))
 	}
 	if queens.HashOfRange(s.hashes) != r.Hash {
-		return fmt.Errorf("tasks %v are not what was searched: this run has other prefixes or row sets", r.Counted)
+		return fmt.Errorf("tasks %v are not what was searched: this run has other prefixes or row sets",
+			r.Counted)
 	}
 	return nil
 }
@@ -99,7 +103,8 @@ func (s *station) reply(instance uint64, r *core.Reply) queens.WorkReply {
 	return full
 }
 
-// mailbox is a queue without a bound: put never waits. It stays short, because few messages of workers are handled at a time.
+// mailbox is a queue without a bound: put never waits. It stays short, because few messages of
+// workers are handled at a time.
 type mailbox[T any] struct {
 	lock  sync.Mutex
 	items []T

@@ -27,9 +27,11 @@ func testStation(t *testing.T) *station {
 	return newStation(&ledger.Header{Run: "n8-a", Manifest: m, Secret: ledger.Secret{1}}, index)
 }
 
-// honest returns the result of a machine that has counted all but the first and the last task of a chunk.
+// honest returns the result of a machine that has counted all but the first and the last task of a
+// chunk.
 func (s *station) honest(chunk *queens.Chunk) queens.Result {
-	r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Counted: queens.Range{First: chunk.First + 1, Tasks: chunk.Tasks - 2}}
+	r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket,
+		Counted: queens.Range{First: chunk.First + 1, Tasks: chunk.Tasks - 2}}
 	var hashes []uint64
 	for i := range r.Counted.Tasks {
 		task := queens.Task{ID: r.Counted.First + i, Board: chunk.Board, Prefixes: chunk.Prefixes[i+1]}
@@ -39,13 +41,14 @@ func (s *station) honest(chunk *queens.Chunk) queens.Result {
 	return r
 }
 
-// A result is accepted if its chunk was handed out to its machine, and its tasks and prefixes are those of the chunk. Every
-// other result is refused: from another machine, for another range or run, with other tasks or prefixes, or with too
-// few counts.
+// A result is accepted if its chunk was handed out to its machine, and its tasks and prefixes are
+// those of the chunk. Every other result is refused: from another machine, for another range or
+// run, with other tasks or prefixes, or with too few counts.
 func TestTicketsAndHashes(t *testing.T) {
 	s := testStation(t)
 	given := queens.Range{Tasks: 4}
-	reply := s.reply(1, &core.Reply{To: queens.Process{Machine: testkit.Machine("a")}, Chunks: []queens.Range{given}})
+	reply := s.reply(1, &core.Reply{To: queens.Process{Machine: testkit.Machine("a")},
+		Chunks: []queens.Range{given}})
 	chunk := &reply.Chunks[0]
 	honest := s.honest(chunk)
 	if err := s.check(testkit.Machine("a"), &honest); err != nil {
@@ -54,12 +57,22 @@ func TestTicketsAndHashes(t *testing.T) {
 	elsewhere := newTickets(&ledger.Header{Run: "n8-a", Secret: ledger.Secret{2}})
 	sameSecret := newTickets(&ledger.Header{Run: "n8-b", Secret: ledger.Secret{1}})
 	for name, change := range map[string]func(r *queens.Result){
-		"the ticket of another secret":  func(r *queens.Result) { r.Ticket = elsewhere.of(testkit.Machine("a"), given) },
-		"the ticket of another run":     func(r *queens.Result) { r.Ticket = sameSecret.of(testkit.Machine("a"), given) },
-		"the ticket of another user":    func(r *queens.Result) { r.Ticket = s.tickets.of(testkit.Machine("alice/a"), given) },
-		"the ticket of another machine": func(r *queens.Result) { r.Ticket = s.tickets.of(testkit.Machine("b"), given) },
-		"a range that was not given":    func(r *queens.Result) { r.Tasks++ },
-		"no tasks":                      func(r *queens.Result) { r.Counted.Tasks, r.Counts, r.Hash = 0, nil, queens.HashOfRange(nil) },
+		"the ticket of another secret": func(r *queens.Result) {
+			r.Ticket = elsewhere.of(testkit.Machine("a"), given)
+		},
+		"the ticket of another run": func(r *queens.Result) {
+			r.Ticket = sameSecret.of(testkit.Machine("a"), given)
+		},
+		"the ticket of another user": func(r *queens.Result) {
+			r.Ticket = s.tickets.of(testkit.Machine("alice/a"), given)
+		},
+		"the ticket of another machine": func(r *queens.Result) {
+			r.Ticket = s.tickets.of(testkit.Machine("b"), given)
+		},
+		"a range that was not given": func(r *queens.Result) { r.Tasks++ },
+		"no tasks": func(r *queens.Result) {
+			r.Counted.Tasks, r.Counts, r.Hash = 0, nil, queens.HashOfRange(nil)
+		},
 		"tasks outside the range": func(r *queens.Result) {
 			r.Range = queens.Range{Tasks: 2}
 			r.Ticket = s.tickets.of(testkit.Machine("a"), r.Range)
@@ -90,8 +103,8 @@ func TestTicketsAndHashes(t *testing.T) {
 	}
 }
 
-// Every bit of the secret and of what a ticket covers changes the ticket, and no two bits change it in
-// the same way.
+// Every bit of the secret and of what a ticket covers changes the ticket, and no two bits change it
+// in the same way.
 func TestTicketsNeedTheSecret(t *testing.T) {
 	seen := map[queens.Ticket]string{}
 	enter := func(about, machine string, secret ledger.Secret, r queens.Range) {
@@ -109,8 +122,10 @@ func TestTicketsNeedTheSecret(t *testing.T) {
 		enter(fmt.Sprint("bit of the secret ", bit), "a", secret, given)
 	}
 	for bit := range 64 {
-		enter(fmt.Sprint("bit of the first task ", bit), "a", ledger.Secret{}, queens.Range{First: 3 ^ 1<<bit, Tasks: 4})
-		enter(fmt.Sprint("bit of the number ", bit), "a", ledger.Secret{}, queens.Range{First: 3, Tasks: 4 ^ 1<<bit})
+		enter(fmt.Sprint("bit of the first task ", bit), "a", ledger.Secret{},
+			queens.Range{First: 3 ^ 1<<bit, Tasks: 4})
+		enter(fmt.Sprint("bit of the number ", bit), "a", ledger.Secret{},
+			queens.Range{First: 3, Tasks: 4 ^ 1<<bit})
 	}
 	for _, machine := range []string{"b", "aa", "a-1", "A", "alice/a", "a/a", "coordinator/a"} {
 		enter("machine "+machine, machine, ledger.Secret{}, given)
@@ -133,8 +148,11 @@ func TestHeldTickets(t *testing.T) {
 	s := testStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
 	ticket := s.tickets.of(testkit.Machine("a"), given)
-	r := s.request(queens.Process{Machine: testkit.Machine("a")}, queens.WorkRequest{Held: []queens.Held{{Range: given, Ticket: ticket}, {Range: other, Ticket: ticket}}}, nil)
-	if len(r.Held) != 1 || r.Held[0].Range != given || !slices.Equal(r.Invalid, []queens.Range{other}) {
+	r := s.request(queens.Process{Machine: testkit.Machine("a")},
+		queens.WorkRequest{Held: []queens.Held{{Range: given, Ticket: ticket},
+			{Range: other, Ticket: ticket}}}, nil)
+	if len(r.Held) != 1 || r.Held[0].Range != given ||
+		!slices.Equal(r.Invalid, []queens.Range{other}) {
 		t.Errorf("held %v, invalid %v", r.Held, r.Invalid)
 	}
 }

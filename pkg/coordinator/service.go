@@ -1,5 +1,5 @@
-// Package coordinator runs the coordinator of a run. [Coordinator] gives a [core.Core] the messages of workers and the clock,
-// and carries out its commands; package core makes all decisions.
+// Package coordinator runs the coordinator of a run. [Coordinator] gives a [core.Core] the messages
+// of workers and the clock, and carries out its commands; package core makes all decisions.
 package coordinator
 
 import (
@@ -37,7 +37,8 @@ type Wire interface {
 // Log is the ledger of the run; a [ledger.Log] is one.
 type Log interface {
 	core.Log
-	// Intact returns an error unless the log is still at its path, and has all that was written. Any goroutine may call it.
+	// Intact returns an error unless the log is still at its path, and has all that was written. Any
+	// goroutine may call it.
 	Intact() error
 }
 
@@ -50,11 +51,11 @@ type Config struct {
 	Options core.Options // Start sets At and ReplyBytes
 	// Recount counts a task in a child process.
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
-	// Total reads the whole ledger and returns the total. The error wraps [queens.ErrContradiction] if the total is not the
-	// published one, or two ways to compute it differ.
+	// Total reads the whole ledger and returns the total. The error wraps [queens.ErrContradiction] if
+	// the total is not the published one, or two ways to compute it differ.
 	Total func(ctx context.Context) (*big.Int, error)
-	// OnSnapshot is called in [Start], about every second during [Coordinator.Run], and when the end of the run is on disk.
-	// Calls do not overlap.
+	// OnSnapshot is called in [Start], about every second during [Coordinator.Run], and when the end
+	// of the run is on disk. Calls do not overlap.
 	OnSnapshot func(*queens.Snapshot)
 	Logger     zerolog.Logger
 }
@@ -66,15 +67,15 @@ const (
 	intactInterval = 2 * time.Second
 	// snapshotInterval is the time between two snapshots.
 	snapshotInterval = time.Second
-	// mostMessages bounds the messages of workers that are being handled. More messages wait in the connection, which drops
-	// them when it is full; then their senders send them again.
+	// mostMessages bounds the messages of workers that are being handled. More messages wait in the
+	// connection, which drops them when it is full; then their senders send them again.
 	mostMessages = 256
 	// warnings bounds the log lines per minute about messages that can't be read.
 	warnings = 10
 )
 
-// Coordinator is the loop around a [core.Core]: it executes what the core commands, and its goroutine is the only one that uses
-// the core.
+// Coordinator is the loop around a [core.Core]: it executes what the core commands, and its
+// goroutine is the only one that uses the core.
 type Coordinator struct {
 	Config
 	core     *core.Core
@@ -94,13 +95,15 @@ type Coordinator struct {
 	end      *core.End
 }
 
-// Start makes the coordinator of a run, and begins to take messages. It records the start of the run. If it returns an error,
-// the coordinator is closed.
+// Start makes the coordinator of a run, and begins to take messages. It records the start of the
+// run. If it returns an error, the coordinator is closed.
 func Start(cfg Config) (*Coordinator, error) {
 	s := &Coordinator{
-		Config: cfg, start: time.Now(), warn: warner(cfg.Logger), inputs: newMailbox[func(time.Duration)](),
-		jobs: newMailbox[func(*station)](), writes: newMailbox[*core.Commands](), onDisk: make(chan error, 1),
-		room: make(chan struct{}, mostMessages),
+		Config: cfg, start: time.Now(), warn: warner(cfg.Logger),
+		inputs: newMailbox[func(time.Duration)](),
+		jobs:   newMailbox[func(*station)](), writes: newMailbox[*core.Commands](),
+		onDisk: make(chan error, 1),
+		room:   make(chan struct{}, mostMessages),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.Options.At, s.Options.ReplyBytes = s.start, replyBytes(s.Wire)
@@ -117,8 +120,8 @@ func Start(cfg Config) (*Coordinator, error) {
 	return s, err
 }
 
-// Run coordinates the run until it ends. If ctx ends first, it stops the run so that it can be resumed. The result says how the
-// run ended here; its error is also returned.
+// Run coordinates the run until it ends. If ctx ends first, it stops the run so that it can be
+// resumed. The result says how the run ended here; its error is also returned.
 func (s *Coordinator) Run(ctx context.Context) (core.End, error) {
 	if err := s.loop(ctx, false); err != nil {
 		s.end = &core.End{State: queens.Stopped, Err: fmt.Errorf("%w: %w", queens.ErrIncomplete, err)}
@@ -128,14 +131,16 @@ func (s *Coordinator) Run(ctx context.Context) (core.End, error) {
 	return *s.end, s.end.Err
 }
 
-// lingerTime is how long a coordinator whose run has ended goes on answering, so that workers hear of the end.
+// lingerTime is how long a coordinator whose run has ended goes on answering, so that workers hear
+// of the end.
 const lingerTime = 5 * time.Second
 
-// Linger may be called after [Coordinator.Run]. If the run has ended and workers of other processes are present, it goes on
-// answering for 5 s, or until ctx ends.
+// Linger may be called after [Coordinator.Run]. If the run has ended and workers of other processes
+// are present, it goes on answering for 5 s, or until ctx ends.
 func (s *Coordinator) Linger(ctx context.Context) {
 	isOther := func(w queens.Worker) bool { return w.User != queens.CoordinatorUser }
-	if s.end == nil || !s.end.State.Ended() || !slices.ContainsFunc(s.latest.Load().WorkerList, isOther) {
+	if s.end == nil || !s.end.State.Ended() ||
+		!slices.ContainsFunc(s.latest.Load().WorkerList, isOther) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lingerTime)
@@ -152,7 +157,8 @@ func (s *Coordinator) Close() {
 	s.group.Wait()
 }
 
-// replyBytes returns how many bytes the chunks of a reply may take: half of the server's max_payload.
+// replyBytes returns how many bytes the chunks of a reply may take: half of the server's
+// max_payload.
 func replyBytes(w Wire) int { return w.MaxPayload() / 2 }
 
 // serve begins to take messages.
@@ -176,12 +182,14 @@ func (s *Coordinator) serve(run string) error {
 	return nil
 }
 
-// warner returns a logger for messages that anybody can send: it drops all but a few lines a minute.
+// warner returns a logger for messages that anybody can send: it drops all but a few lines a
+// minute.
 func warner(log zerolog.Logger) zerolog.Logger {
 	return log.Sample(&zerolog.BurstSampler{Burst: warnings, Period: time.Minute})
 }
 
-// take takes a message of a worker. It waits until there is room, or until the coordinator is closed.
+// take takes a message of a worker. It waits until there is room, or until the coordinator is
+// closed.
 func (s *Coordinator) take(m bus.Message) {
 	select {
 	case s.room <- struct{}{}:
@@ -222,8 +230,9 @@ func (s *Coordinator) work() {
 	}
 }
 
-// loop gives the core its inputs until the run has ended here. When ctx is canceled, the run stops so that it can be resumed. A
-// loop that lingers begins after the end of the run, and ends when ctx is canceled.
+// loop gives the core its inputs until the run has ended here. When ctx is canceled, the run stops
+// so that it can be resumed. A loop that lingers begins after the end of the run, and ends when ctx
+// is canceled.
 func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 	ticks := time.NewTicker(tickInterval)
 	defer ticks.Stop()
@@ -246,7 +255,8 @@ func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 				input(time.Since(s.start))
 			}
 		case <-ticks.C:
-			s.core.Connected(now, s.Wire.Connected(), replyBytes(s.Wire)) // perhaps of another server than before
+			// perhaps of another server than before
+			s.core.Connected(now, s.Wire.Connected(), replyBytes(s.Wire))
 			s.core.Tick(now)
 			if !lingers && now-looked >= intactInterval {
 				looked = now
@@ -275,7 +285,8 @@ func (s *Coordinator) snapshot(now time.Duration) {
 	s.latest.Store(&latest)
 }
 
-// execute does what the core commands. If that includes the end of the run, it waits until the end is on disk.
+// execute does what the core commands. If that includes the end of the run, it waits until the end
+// is on disk.
 func (s *Coordinator) execute() error {
 	c := s.core.Take()
 	for _, line := range c.Log {
@@ -317,8 +328,8 @@ func (s *Coordinator) execute() error {
 	return nil
 }
 
-// write writes the records of all waiting commands together, and then does what had to wait for the disk. It ends when the
-// coordinator is closed and no commands wait. After an error the loop ends.
+// write writes the records of all waiting commands together, and then does what had to wait for the
+// disk. It ends when the coordinator is closed and no commands wait. After an error the loop ends.
 func (s *Coordinator) write() {
 	for open := true; open; {
 		select {
@@ -352,7 +363,8 @@ func (s *Coordinator) onceOnDisk(c *core.OnDisk) {
 	}
 }
 
-// tellLoop tells the loop that the end is on disk, or why it will never be. Only the first error matters.
+// tellLoop tells the loop that the end is on disk, or why it will never be. Only the first error
+// matters.
 func (s *Coordinator) tellLoop(err error) {
 	select {
 	case s.onDisk <- err:

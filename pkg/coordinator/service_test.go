@@ -18,8 +18,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// disk is a log. Each write with records waits until the test lets it succeed or fail. Only then are its
-// records on disk, or none of them.
+// disk is a log. Each write with records waits until the test lets it succeed or fail. Only then
+// are its records on disk, or none of them.
 type disk struct {
 	begun   chan struct{} // a write waits
 	release chan error
@@ -75,12 +75,16 @@ func (w *wire) ServeWork(_ string, handle func(bus.Message)) (func(), error) {
 	w.serve = handle
 	return func() {}, nil
 }
-func (w *wire) ServeStatus(string, func() *queens.Snapshot) (func(), error) { return func() {}, nil }
-func (w *wire) Announce(*queens.Announcement) error                         { return nil }
-func (w *wire) Announcements(func(queens.Announcement)) (func(), error)     { return func() {}, nil }
-func (w *wire) Connected() bool                                             { return true }
-func (w *wire) Problem() string                                             { return "" }
-func (w *wire) MaxPayload() int                                             { return 1 << 20 }
+func (w *wire) ServeStatus(string, func() *queens.Snapshot) (func(), error) {
+	return func() {}, nil
+}
+func (w *wire) Announce(*queens.Announcement) error { return nil }
+func (w *wire) Announcements(func(queens.Announcement)) (func(), error) {
+	return func() {}, nil
+}
+func (w *wire) Connected() bool { return true }
+func (w *wire) Problem() string { return "" }
+func (w *wire) MaxPayload() int { return 1 << 20 }
 
 // service is a coordinator that runs over a disk, with one worker.
 type service struct {
@@ -156,13 +160,17 @@ func (s *service) ask(want int) []queens.Chunk {
 	s.Helper()
 	s.requests++
 	data, err := bus.EncodeRequest(&queens.WorkRequest{
-		Number: s.requests, Connection: 1, Version: "v", Kernel: "generic", Threads: 1, Searchers: 1, Want: want, Leaving: want == 0,
+		Number: s.requests, Connection: 1, Version: "v", Kernel: "generic", Threads: 1, Searchers: 1,
+		Want: want, Leaving: want == 0,
 	})
 	if err != nil {
 		s.Fatal(err)
 	}
 	replies := make(chan []byte, 1)
-	s.wire.serve(bus.Message{From: process, Data: data, Reply: func(data []byte) error { replies <- data; return nil }})
+	s.wire.serve(bus.Message{From: process, Data: data, Reply: func(data []byte) error {
+		replies <- data
+		return nil
+	}})
 	reply, err := bus.DecodeWorkReply(<-replies)
 	if err != nil {
 		s.Fatal(err)
@@ -176,7 +184,8 @@ func (s *service) deliver(chunks []queens.Chunk) {
 	var d queens.Delivery
 	for _, c := range chunks {
 		var hashes []uint64
-		r := queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: c.Range, Kernel: "generic", Searched: time.Second}
+		r := queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: c.Range, Kernel: "generic",
+			Searched: time.Second}
 		for i, prefixes := range c.Prefixes {
 			task := queens.Task{ID: c.First + uint64(i), Board: c.Board, Prefixes: prefixes}
 			hashes, r.Counts = append(hashes, task.Hash()), append(r.Counts, 1)

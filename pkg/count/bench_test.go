@@ -10,10 +10,13 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// BenchmarkCount counts whole boards on one thread, with every kernel and symmetry. For comparison it also runs two other
-// searches: one over arrays, and the textbook search over bitmasks. scripts/bench table prints the results as a table.
+// BenchmarkCount counts whole boards on one thread, with every kernel and symmetry. For comparison
+// it also runs two other searches: one over arrays, and the textbook search over bitmasks.
+// scripts/bench table prints the results as a table.
 func BenchmarkCount(b *testing.B) {
-	benchmark(b, "array", queens.None, 15, func(n int) uint64 { return oracle.Count(n, oracle.Everywhere, nil) })
+	benchmark(b, "array", queens.None, 15, func(n int) uint64 {
+		return oracle.Count(n, oracle.Everywhere, nil)
+	})
 	benchmark(b, "bitmask", queens.None, 16, func(n int) uint64 { return bitmask(1<<n-1, 0, 0, 0) })
 	for _, k := range kernel.Available() {
 		largest := 18
@@ -22,7 +25,8 @@ func BenchmarkCount(b *testing.B) {
 		}
 		for _, s := range []queens.Symmetry{queens.None, queens.Mirror, queens.Full} {
 			benchmark(b, k.Name, s, largest, func(n int) uint64 {
-				total, err := count.Run(b.Context(), count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: k, Threads: 1})
+				total, err := count.Run(b.Context(),
+					count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: k, Threads: 1})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -32,8 +36,11 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
-// benchmark measures a search on boards of side 12 up to the parameter largest. The largest board takes a few seconds.
-func benchmark(b *testing.B, search string, s queens.Symmetry, largest int, total func(n int) uint64) {
+// benchmark measures a search on boards of side 12 up to the parameter largest. The largest board
+// takes a few seconds.
+func benchmark(
+	b *testing.B, search string, s queens.Symmetry, largest int, total func(n int) uint64,
+) {
 	for n := 12; n <= largest; n++ {
 		b.Run(fmt.Sprintf("search=%s/symmetry=%s/n=%d", search, s, n), func(b *testing.B) {
 			known, _ := queens.KnownTotal(n)

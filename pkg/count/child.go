@@ -23,7 +23,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// RecountCommand is the name of the subcommand that [Recount.InChild] starts. It is not meant for people.
+// RecountCommand is the name of the subcommand that [Recount.InChild] starts. It is not meant for
+// people.
 const RecountCommand = "recount-task"
 
 // Recount says which task a coordinator counts itself, and how. Recounts decide which workers are
@@ -54,7 +55,9 @@ const (
 // or a lack of memory ends only the child process; the error says how it ended. A child that can't
 // start shows nothing about the task: InChild calls say with the reason, and tries again until ctx
 // ends. The error wraps [ErrReplaced] if the file of the image is another program by now.
-func (r *Recount) InChild(ctx context.Context, image *Image, say func(error)) (count uint64, err error) {
+func (r *Recount) InChild(
+	ctx context.Context, image *Image, say func(error),
+) (count uint64, err error) {
 	for wait := startAgain; ; wait = min(2*wait, startLast) {
 		count, began, err := r.inChild(ctx, image)
 		if began || err == nil || errors.Is(err, ErrReplaced) || ctx.Err() != nil {
@@ -85,7 +88,8 @@ func (r *Recount) inChild(ctx context.Context, image *Image) (count uint64, bega
 	})}
 	defer out.watch.Stop()
 	cmd.Stdout, cmd.Stderr = &out, &stderr
-	in, err := cmd.StdinPipe() // stays open: when it closes, the child knows that this process has ended
+	// stays open: when it closes, the child knows that this process has ended
+	in, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
@@ -98,7 +102,8 @@ func (r *Recount) inChild(ctx context.Context, image *Image) (count uint64, bega
 	if err = cmp.Or(err, unread); err != nil {
 		said := bytes.TrimSpace(stderr.Bytes())
 		said = said[max(0, len(said)-200):]
-		err = fmt.Errorf("a recount by kernel %s: %w %s", r.Kernel, errors.Join(context.Cause(ctx), err), said)
+		err = fmt.Errorf("a recount by kernel %s: %w %s", r.Kernel, errors.Join(context.Cause(ctx), err),
+			said)
 		return 0, began, err
 	}
 	return count, true, nil
@@ -236,17 +241,19 @@ func (c *allCores) Count(
 			}
 		}
 	}
-	err = Each(ctx, Kernels{Prefixes: c.kernel}, threads, pulse, parts, func(_ int, c queens.TaskCount) error {
-		total += c.Count
-		return nil
-	})
+	err = Each(ctx, Kernels{Prefixes: c.kernel}, threads, pulse, parts,
+		func(_ int, c queens.TaskCount) error {
+			total += c.Count
+			return nil
+		})
 	return total, err
 }
 
 // Close has nothing to free.
 func (c *allCores) Close() error { return nil }
 
-// deeper extends the prefixes by a queen on one more row, in every possible way. A prefix of all rows stays as it is.
+// deeper extends the prefixes by a queen on one more row, in every possible way. A prefix of all
+// rows stays as it is.
 func deeper(b *queens.Board, prefixes []queens.Prefix) (below []queens.Prefix) {
 	for _, p := range prefixes {
 		if p.Row == b.N {

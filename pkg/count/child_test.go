@@ -127,7 +127,8 @@ func TestOutput(t *testing.T) {
 	} {
 		o := output{watch: time.NewTimer(time.Hour)}
 		_, _ = o.Write([]byte(text))
-		if count, began, err := o.read(); began != want.began || (err == nil) != want.ok || want.ok && count != 92 {
+		if count, began, err := o.read(); began != want.began || (err == nil) != want.ok ||
+			want.ok && count != 92 {
 			t.Errorf("%q: %d, %v, %v", text, count, began, err)
 		}
 	}
@@ -163,7 +164,8 @@ func TestReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if n, err := count(); n != 0 || !errors.Is(err, ErrReplaced) || !errors.Is(err, queens.ErrIncomplete) {
+		if n, err := count(); n != 0 || !errors.Is(err, ErrReplaced) ||
+			!errors.Is(err, queens.ErrIncomplete) {
 			t.Errorf("%d %v", n, err)
 		}
 		program(t, path, "#!/bin/sh\nread -r task\necho started\necho 7\n")

@@ -1,5 +1,6 @@
-// Package count counts tasks in this process, on several threads: the tasks of a whole board, exported tasks, or any others.
-// It also makes a coordinator's recount, in a child process. It needs no server and no ledger.
+// Package count counts tasks in this process, on several threads: the tasks of a whole board,
+// exported tasks, or any others. It also makes a coordinator's recount, in a child process. It
+// needs no server and no ledger.
 package count
 
 import (
@@ -38,10 +39,11 @@ func Run(ctx context.Context, job Job) (*big.Int, error) {
 		return nil, err
 	}
 	var sums queens.Sums
-	err = Each(ctx, by, job.Threads, new(atomic.Uint64), index.All(), func(id uint64, c queens.TaskCount) error {
-		sums.Add(manifest.Classes[manifest.ClassOf(id)].Weight, c.Count)
-		return nil
-	})
+	err = Each(ctx, by, job.Threads, new(atomic.Uint64), index.All(),
+		func(id uint64, c queens.TaskCount) error {
+			sums.Add(manifest.Classes[manifest.ClassOf(id)].Weight, c.Count)
+			return nil
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,8 @@ func TestTotals(t *testing.T) {
 		for n := 1; n <= last; n++ {
 			known, _ := queens.KnownTotal(n)
 			for _, s := range symmetries {
-				got, err := count.Run(t.Context(), count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: k, Threads: 2})
+				got, err := count.Run(t.Context(),
+					count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: k, Threads: 2})
 				if err != nil || got.Cmp(known) != 0 {
 					t.Errorf("%s, n=%d %s: %v (error %v), want %v", k.Name, n, s, got, err, known)
 				}
@@ -46,7 +47,8 @@ func TestThreads(t *testing.T) {
 	known, _ := queens.KnownTotal(n)
 	for _, s := range symmetries {
 		for _, threads := range []int{1, 3, 200} {
-			job := count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: kernel.Available()[0], Threads: threads}
+			job := count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: kernel.Available()[0],
+				Threads: threads}
 			if got, err := count.Run(t.Context(), job); err != nil || got.Cmp(known) != 0 {
 				t.Errorf("%s, %d threads: %v (error %v), want %v", s, threads, got, err, known)
 			}
@@ -54,20 +56,23 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// Each thread has its own counter, and every prefix is counted once. The kernel of this test counts one solution for each
-// prefix, so the total is the weight times the number of prefixes.
+// Each thread has its own counter, and every prefix is counted once. The kernel of this test counts
+// one solution for each prefix, so the total is the weight times the number of prefixes.
 func TestEveryPrefixIsCountedOnce(t *testing.T) {
 	const n = 17
 	prefixes := prefixes(t, n, queens.Mirror)
 	for _, threads := range []int{1, 4, 50} {
-		countPrefixes := func(_ context.Context, _ *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
+		countPrefixes := func(_ context.Context, _ *queens.Board, prefixes []queens.Prefix,
+			_ *atomic.Uint64) (uint64, error) {
 			return uint64(len(prefixes)), nil
 		}
 		fake := kerneltest.Fake{Count: countPrefixes}
-		job := count.Job{Method: queens.Prefixes, N: n, Symmetry: queens.Mirror, Threads: threads, Kernel: fake.Kernel(t)}
+		job := count.Job{Method: queens.Prefixes, N: n, Symmetry: queens.Mirror, Threads: threads,
+			Kernel: fake.Kernel(t)}
 		got, err := count.Run(t.Context(), job)
 		if err != nil || got.Int64() != 2*prefixes {
-			t.Errorf("%d threads: total %v (error %v), want 2 for each of %d prefixes", threads, got, err, prefixes)
+			t.Errorf("%d threads: total %v (error %v), want 2 for each of %d prefixes", threads, got, err,
+				prefixes)
 		}
 		if made := fake.Made.Load(); made != int64(threads) {
 			t.Errorf("%d threads have %d counters", threads, made)
@@ -96,7 +101,8 @@ func prefixes(t *testing.T, n int, s queens.Symmetry) int64 {
 	return sum
 }
 
-// A canceled count returns at once, with the cause and no total. The whole count would take many minutes.
+// A canceled count returns at once, with the cause and no total. The whole count would take many
+// minutes.
 func TestCanceled(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	for _, threads := range []int{1, 4} {
@@ -119,7 +125,9 @@ func TestCanceled(t *testing.T) {
 					}()
 				}
 				start := time.Now()
-				got, err := count.Run(ctx, count.Job{Method: queens.Prefixes, N: 20, Symmetry: queens.Mirror, Kernel: k, Threads: threads})
+				got, err := count.Run(ctx,
+					count.Job{Method: queens.Prefixes, N: 20, Symmetry: queens.Mirror, Kernel: k,
+						Threads: threads})
 				if !errors.Is(err, errStop) || got != nil {
 					t.Errorf("total %v (error %v), want the cause of the end", got, err)
 				}
@@ -131,34 +139,37 @@ func TestCanceled(t *testing.T) {
 	}
 }
 
-// A count that is canceled between tasks returns no total, although each search that began was completed.
+// A count that is canceled between tasks returns no total, although each search that began was
+// completed.
 func TestCanceledBetweenSearches(t *testing.T) {
 	errStop := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	job := count.Job{Method: queens.Prefixes, N: 17, Symmetry: queens.Mirror, Threads: 2, Kernel: fakeKernel(t, func(context.Context) (uint64, error) {
-		cancel(errStop)
-		return 1, nil
-	})}
+	job := count.Job{Method: queens.Prefixes, N: 17, Symmetry: queens.Mirror, Threads: 2,
+		Kernel: fakeKernel(t, func(context.Context) (uint64, error) {
+			cancel(errStop)
+			return 1, nil
+		})}
 	if got, err := count.Run(ctx, job); !errors.Is(err, errStop) || got != nil {
 		t.Errorf("total %v (error %v), want the cause of the end", got, err)
 	}
 }
 
-// If a search fails, the count returns the error of the search and no total. It stops the searches of the other threads and
-// waits for them.
+// If a search fails, the count returns the error of the search and no total. It stops the searches
+// of the other threads and waits for them.
 func TestFailedSearch(t *testing.T) {
 	errBroken := errors.New("broken")
 	var calls, running atomic.Int64
-	job := count.Job{Method: queens.Prefixes, N: 17, Symmetry: queens.Mirror, Threads: 4, Kernel: fakeKernel(t, func(ctx context.Context) (uint64, error) {
-		running.Add(1)
-		defer running.Add(-1)
-		if calls.Add(1) == 3 {
-			return 0, errBroken
-		}
-		<-ctx.Done()
-		return 0, context.Cause(ctx)
-	})}
+	job := count.Job{Method: queens.Prefixes, N: 17, Symmetry: queens.Mirror, Threads: 4,
+		Kernel: fakeKernel(t, func(ctx context.Context) (uint64, error) {
+			running.Add(1)
+			defer running.Add(-1)
+			if calls.Add(1) == 3 {
+				return 0, errBroken
+			}
+			<-ctx.Done()
+			return 0, context.Cause(ctx)
+		})}
 	got, err := count.Run(t.Context(), job)
 	if !errors.Is(err, errBroken) || got != nil {
 		t.Errorf("total %v (error %v), want the error of the search", got, err)
@@ -184,11 +195,13 @@ func TestInvalidJobs(t *testing.T) {
 		{8, "", 1, "symmetry"},
 		{8, "Mirror", 1, "symmetry"},
 	} {
-		job := count.Job{Method: queens.Prefixes, N: c.n, Symmetry: c.s, Threads: c.threads, Kernel: kernel.Kernel{New: func() (kernel.Counter, error) {
-			t.Errorf("%+v: a search begins", c)
-			return nil, errors.New("no counter")
-		}}}
-		if got, err := count.Run(t.Context(), job); got != nil || err == nil || !strings.Contains(err.Error(), c.says) {
+		job := count.Job{Method: queens.Prefixes, N: c.n, Symmetry: c.s, Threads: c.threads,
+			Kernel: kernel.Kernel{New: func() (kernel.Counter, error) {
+				t.Errorf("%+v: a search begins", c)
+				return nil, errors.New("no counter")
+			}}}
+		if got, err := count.Run(t.Context(), job); got != nil || err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: Run gives %v (error %v)", c, got, err)
 		}
 	}

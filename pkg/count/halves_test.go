@@ -20,7 +20,8 @@ import (
 // rowSetTasks returns the tasks of a count by halves.
 func rowSetTasks(t *testing.T, n int) []queens.Task {
 	t.Helper()
-	m, index, err := split.New(t.Context(), queens.Manifest{Method: queens.Halves, N: n, Symmetry: queens.Full}, 0)
+	m, index, err := split.New(t.Context(),
+		queens.Manifest{Method: queens.Halves, N: n, Symmetry: queens.Full}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,8 @@ func rowSetTasks(t *testing.T, n int) []queens.Task {
 func TestRunByHalves(t *testing.T) {
 	for _, k := range halves.Available() {
 		for n := 1; n <= 12; n++ {
-			job := count.Job{Method: queens.Halves, N: n, Symmetry: queens.Full, Kernel: kernel.Reference(), Halves: k, Threads: 2}
+			job := count.Job{Method: queens.Halves, N: n, Symmetry: queens.Full, Kernel: kernel.Reference(),
+				Halves: k, Threads: 2}
 			got, err := count.Run(t.Context(), job)
 			if known, _ := queens.KnownTotal(n); err != nil || got.Cmp(known) != 0 {
 				t.Errorf("%s, n = %d: %v, %v, want %v", k.Name, n, got, err, known)
@@ -39,7 +41,8 @@ func TestRunByHalves(t *testing.T) {
 		}
 	}
 	for _, job := range []count.Job{
-		{Method: queens.Halves, N: 8, Symmetry: queens.Mirror}, {Method: "thirds", N: 8, Symmetry: queens.Full},
+		{Method: queens.Halves, N: 8, Symmetry: queens.Mirror},
+		{Method: "thirds", N: 8, Symmetry: queens.Full},
 		{Method: queens.Halves, N: 8, Symmetry: queens.Full, Placed: []queens.Square{{}}},
 	} {
 		if job.Threads = 1; job.Kernel.New == nil {
@@ -51,8 +54,8 @@ func TestRunByHalves(t *testing.T) {
 	}
 }
 
-// Depth-first search counts each task as halves does: with each kernel on all cores, with and without
-// one row deeper, and on one thread.
+// Depth-first search counts each task as halves does: with each kernel on all cores, with and
+// without one row deeper, and on one thread.
 func TestRecountsByDepthFirst(t *testing.T) {
 	for _, n := range []int{5, 8, 11} {
 		for i, task := range rowSetTasks(t, n) {
@@ -68,7 +71,8 @@ func TestRecountsByDepthFirst(t *testing.T) {
 				for _, deeper := range []bool{false, true} {
 					r := count.Recount{Task: queens.Exported(&task, 1), Kernel: k.Name, Deeper: deeper}
 					if got, err := r.Run(t.Context(), new(atomic.Uint64)); got != want.Count || err != nil {
-						t.Errorf("n = %d, task %d, %s, deeper %v: %d, %v, want %d", n, task.ID, k.Name, deeper, got, err, want.Count)
+						t.Errorf("n = %d, task %d, %s, deeper %v: %d, %v, want %d", n, task.ID, k.Name, deeper, got,
+							err, want.Count)
 					}
 				}
 				got, err := count.ByDepthFirst(t.Context(), k, &task)
@@ -100,18 +104,21 @@ func TestRecountLinesOfBothMethods(t *testing.T) {
 	eight := queens.FullBoard(8)
 	for _, task := range rowSetTasks(t, 8)[:6] {
 		line(&task)
-		line(&queens.Task{ID: task.ID, Board: eight, Prefixes: []queens.Prefix{queens.Prefix{}.Place(&eight, 4)}})
+		line(&queens.Task{ID: task.ID, Board: eight,
+			Prefixes: []queens.Prefix{queens.Prefix{}.Place(&eight, 4)}})
 	}
 	by := count.Kernels{Prefixes: kernel.Reference()}
 	by.Prefixes.AtOnce = 5
 	if err := count.RecountLines(t.Context(), &in, &out, by, 2); err != nil {
 		t.Fatal(err)
 	}
-	if agreed := strings.Count(out.String(), `"agrees":true`); agreed != len(want) || !slices.Contains(want, 0) {
+	if agreed := strings.Count(out.String(), `"agrees":true`); agreed != len(want) ||
+		!slices.Contains(want, 0) {
 		t.Errorf("%d of %d lines agree, counts %v", agreed, len(want), want)
 	}
 	wrong := strings.NewReader(`{"task":0,"n":8,"sets":[38,1]}`)
-	if err := count.RecountLines(t.Context(), wrong, &out, by, 1); err == nil || !strings.Contains(err.Error(), "has 38") {
+	if err := count.RecountLines(t.Context(), wrong, &out, by, 1); err == nil ||
+		!strings.Contains(err.Error(), "has 38") {
 		t.Errorf("a row set that does not exist: %v", err)
 	}
 }
@@ -129,7 +136,8 @@ func TestDifferingOfHalves(t *testing.T) {
 	if by := count.Differing(queens.Halves, used...); by.Halves.Name != "generic" {
 		t.Errorf("after all: %s", by.Halves.Name)
 	}
-	if by := count.Differing(queens.Prefixes, used...); by.Prefixes.Name != kernel.Available()[0].Name {
+	if by := count.Differing(queens.Prefixes, used...); by.Prefixes.Name !=
+		kernel.Available()[0].Name {
 		t.Errorf("by prefixes: %s", by.Prefixes.Name)
 	}
 	if k := count.HalvesNamed("no such kernel"); k.Name != halves.Available()[0].Name {
@@ -140,7 +148,8 @@ func TestDifferingOfHalves(t *testing.T) {
 	}
 }
 
-// A searcher that is stopped returns the counts that it has. One with too little memory counts nothing.
+// A searcher that is stopped returns the counts that it has. One with too little memory counts
+// nothing.
 func TestSearcherStops(t *testing.T) {
 	tasks := rowSetTasks(t, 12)[:5]
 	reason := errors.New("stopped")
@@ -148,7 +157,8 @@ func TestSearcherStops(t *testing.T) {
 	stop(reason)
 	by := count.Kernels{Prefixes: kernel.Reference()}
 	err := by.WithSearcher(func(s *count.Searcher) error {
-		if counts, err := s.Count(ctx, tasks, new(atomic.Uint64)); len(counts) > 0 || !errors.Is(err, reason) {
+		if counts, err := s.Count(ctx, tasks, new(atomic.Uint64)); len(counts) > 0 ||
+			!errors.Is(err, reason) {
 			t.Errorf("%v, %v", counts, err)
 		}
 		pulse := new(atomic.Uint64)

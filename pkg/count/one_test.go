@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// One returns the errors of the kernel and the cause of its context. If a counter can't be made or closed, the error names
-// the kernel.
+// One returns the errors of the kernel and the cause of its context. If a counter can't be made or
+// closed, the error names the kernel.
 func TestOneFails(t *testing.T) {
 	cause, errNew, errClose := errors.New("cause"), errors.New("new"), errors.New("close")
 	fake := newFake(func(ctx context.Context) (uint64, error) { return 2, context.Cause(ctx) })

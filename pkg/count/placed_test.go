@@ -12,8 +12,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Every kernel counts as many solutions as the plain search finds with queens on the placed squares: for any square of a
-// small board, and for any two whose queens do not attack each other.
+// Every kernel counts as many solutions as the plain search finds with queens on the placed
+// squares: for any square of a small board, and for any two whose queens do not attack each other.
 func TestPlaced(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		solutions := slices.Collect(oracle.Boards(n))
@@ -34,8 +34,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// The same holds on larger boards, for any number of placed queens. They are queens of a solution, so that the count is not
-// 0, or random queens that do not attack each other.
+// The same holds on larger boards, for any number of placed queens. They are queens of a solution,
+// so that the count is not 0, or random queens that do not attack each other.
 func TestRandomPlaced(t *testing.T) {
 	for n := 8; n <= 11; n++ {
 		solutions := slices.Collect(oracle.Boards(n))
@@ -68,7 +68,8 @@ func TestPlacedMakeTheTotal(t *testing.T) {
 	for _, k := range kernel.Available() {
 		var sum int64
 		for column := range n {
-			job := count.Job{Method: queens.Prefixes, N: n, Symmetry: queens.None, Placed: []queens.Square{{Row: 0, Column: column}}, Kernel: k, Threads: 2}
+			job := count.Job{Method: queens.Prefixes, N: n, Symmetry: queens.None,
+				Placed: []queens.Square{{Row: 0, Column: column}}, Kernel: k, Threads: 2}
 			got, err := count.Run(t.Context(), job)
 			if err != nil {
 				t.Fatal(err)
@@ -85,12 +86,16 @@ func expectPlaced(t *testing.T, n int, solutions [][]int, placed ...queens.Squar
 	t.Helper()
 	var want int64
 	for _, solution := range solutions {
-		if !slices.ContainsFunc(placed, func(s queens.Square) bool { return solution[s.Row] != s.Column }) {
+		if !slices.ContainsFunc(placed, func(s queens.Square) bool {
+			return solution[s.Row] != s.Column
+		}) {
 			want++
 		}
 	}
 	for _, k := range kernel.Available() {
-		got, err := count.Run(t.Context(), count.Job{Method: queens.Prefixes, N: n, Symmetry: queens.None, Placed: placed, Kernel: k, Threads: 2})
+		got, err := count.Run(t.Context(),
+			count.Job{Method: queens.Prefixes, N: n, Symmetry: queens.None, Placed: placed, Kernel: k,
+				Threads: 2})
 		if err != nil || got.Int64() != want {
 			t.Errorf("%s, n=%d, queens on %v: %v (error %v), want %d", k.Name, n, placed, got, err, want)
 		}

@@ -9,10 +9,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Each counts tasks with the given kernels on the given number of threads, at least 1. It calls the function done with the key and the
-// count of each task, in the order of the tasks, one call at a time. It holds a few tasks per thread, or a few batches per
-// thread if the kernel counts many tasks at once. It increments pulse while a search advances. When all tasks are counted, or
-// after the first error, it closes all counters and returns. The error comes from done or the kernel (see
+// Each counts tasks with the given kernels on the given number of threads, at least 1. It calls the
+// function done with the key and the count of each task, in the order of the tasks, one call at a
+// time. It holds a few tasks per thread, or a few batches per thread if the kernel counts many
+// tasks at once. It increments pulse while a search advances. When all tasks are counted, or after
+// the first error, it closes all counters and returns. The error comes from done or the kernel (see
 // [kernel.Kernel.WithCounter]), or is context.Cause(ctx).
 func Each[Key any](
 	ctx context.Context, by Kernels, threads int, pulse *atomic.Uint64,
@@ -22,26 +23,28 @@ func Each[Key any](
 	defer stop(nil)
 	searchers := make(chan *Searcher, threads) // those that no thread uses now
 	return withSearchers(&by, threads, searchers, func() error {
-		return parallel.InOrderOn(ctx, threads, batches(&by, tasks), func(ctx context.Context, b batch[Key]) (batch[Key], error) {
-			s := <-searchers
-			defer func() { searchers <- s }()
-			var err error
-			if b.counts, err = s.Count(ctx, b.tasks, pulse); err != nil {
-				stop(err) // ends the other searches
-			}
-			return b, err
-		}, func(b batch[Key]) error {
-			for i, c := range b.counts {
-				if err := done(b.keys[i], c); err != nil {
-					return err
+		return parallel.InOrderOn(ctx, threads, batches(&by, tasks),
+			func(ctx context.Context, b batch[Key]) (batch[Key], error) {
+				s := <-searchers
+				defer func() { searchers <- s }()
+				var err error
+				if b.counts, err = s.Count(ctx, b.tasks, pulse); err != nil {
+					stop(err) // ends the other searches
 				}
-			}
-			return nil
-		})
+				return b, err
+			}, func(b batch[Key]) error {
+				for i, c := range b.counts {
+					if err := done(b.keys[i], c); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 	})
 }
 
-// withSearchers makes n searchers, sends them to the channel, calls the function use, and frees what they hold.
+// withSearchers makes n searchers, sends them to the channel, calls the function use, and frees
+// what they hold.
 func withSearchers(by *Kernels, n int, searchers chan *Searcher, use func() error) error {
 	if n == 0 {
 		return use()

@@ -26,26 +26,31 @@ func tasks(n int) func(yield func(int, queens.Task) bool) {
 	}
 }
 
-// count.Each counts every task once, and keeps all its threads busy. It makes one call of done at a time.
+// count.Each counts every task once, and keeps all its threads busy. It makes one call of done at a
+// time.
 func TestEachCountsEveryTaskOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, threads = 30, 3
-		k := fakeKernel(t, func(context.Context) (uint64, error) { time.Sleep(time.Second); return 2, nil })
+		k := fakeKernel(t, func(context.Context) (uint64, error) {
+			time.Sleep(time.Second)
+			return 2, nil
+		})
 		var seen []int
 		var calls atomic.Int32
 		start := time.Now()
-		err := count.Each(t.Context(), count.Kernels{Prefixes: k}, threads, new(atomic.Uint64), tasks(n), func(index int, c queens.TaskCount) error {
-			if calls.Add(1) > 1 {
-				t.Error("done is called twice at once")
-			}
-			defer calls.Add(-1)
-			runtime.Gosched()
-			if c.Count != 2 || c.Elapsed != time.Second {
-				t.Errorf("counted %+v of task %d", c, index)
-			}
-			seen = append(seen, index)
-			return nil
-		})
+		err := count.Each(t.Context(), count.Kernels{Prefixes: k}, threads, new(atomic.Uint64), tasks(n),
+			func(index int, c queens.TaskCount) error {
+				if calls.Add(1) > 1 {
+					t.Error("done is called twice at once")
+				}
+				defer calls.Add(-1)
+				runtime.Gosched()
+				if c.Count != 2 || c.Elapsed != time.Second {
+					t.Errorf("counted %+v of task %d", c, index)
+				}
+				seen = append(seen, index)
+				return nil
+			})
 		slices.Sort(seen)
 		if err != nil || len(seen) != n || len(slices.Compact(seen)) != n {
 			t.Errorf("error %v, counted %v of %d tasks", err, seen, n)
@@ -61,12 +66,18 @@ func TestEachEndsWithAnError(t *testing.T) {
 	reason := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	each := func(number int, done func(int, queens.TaskCount) error) error {
-		return count.Each(ctx, count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2, new(atomic.Uint64), tasks(number), done)
+		return count.Each(ctx, count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2, new(atomic.Uint64),
+			tasks(number), done)
 	}
-	if err := each(1_000_000, func(int, queens.TaskCount) error { return reason }); !errors.Is(err, reason) {
+	if err := each(1_000_000, func(int, queens.TaskCount) error {
+		return reason
+	}); !errors.Is(err, reason) {
 		t.Errorf("done fails: error %v, want %v", err, reason)
 	}
-	if err := each(1_000_000, func(int, queens.TaskCount) error { cancel(reason); return nil }); !errors.Is(err, reason) {
+	if err := each(1_000_000, func(int, queens.TaskCount) error {
+		cancel(reason)
+		return nil
+	}); !errors.Is(err, reason) {
 		t.Errorf("ctx ends: error %v, want %v", err, reason)
 	}
 	if err := each(0, nil); !errors.Is(err, reason) {
@@ -76,29 +87,34 @@ func TestEachEndsWithAnError(t *testing.T) {
 
 // count.Each names the kernel in each count.
 func TestEachNamesTheKernel(t *testing.T) {
-	err := count.Each(t.Context(), count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2, new(atomic.Uint64), tasks(10), func(index int, c queens.TaskCount) error {
-		if c.Kernel != "fake" {
-			t.Errorf("task %d was counted by %q, want fake", index, c.Kernel)
-		}
-		return nil
-	})
+	err := count.Each(t.Context(), count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2,
+		new(atomic.Uint64), tasks(10), func(index int, c queens.TaskCount) error {
+			if c.Kernel != "fake" {
+				t.Errorf("task %d was counted by %q, want fake", index, c.Kernel)
+			}
+			return nil
+		})
 	if err != nil {
 		t.Error(err)
 	}
 }
 
-// count.Each makes one counter per thread. However it ends, it closes all counters before it returns.
+// count.Each makes one counter per thread. However it ends, it closes all counters before it
+// returns.
 func TestEachClosesItsCounters(t *testing.T) {
 	const threads = 3
 	reason := errors.New("stopped by the test")
 	for name, test := range map[string]struct {
-		search func(ctx context.Context, cancel context.CancelCauseFunc) (uint64, error) // nil for a search that succeeds
+		// nil for a search that succeeds
+		search func(ctx context.Context, cancel context.CancelCauseFunc) (uint64, error)
 		done   error
 		want   error
 	}{
-		"all is counted":   {},
-		"done fails":       {done: reason, want: reason},
-		"the search fails": {search: func(context.Context, context.CancelCauseFunc) (uint64, error) { return 0, reason }, want: reason},
+		"all is counted": {},
+		"done fails":     {done: reason, want: reason},
+		"the search fails": {search: func(context.Context, context.CancelCauseFunc) (uint64, error) {
+			return 0, reason
+		}, want: reason},
 		"ctx ends": {search: func(ctx context.Context, cancel context.CancelCauseFunc) (uint64, error) {
 			cancel(reason)
 			<-ctx.Done()
@@ -115,7 +131,8 @@ func TestEachClosesItsCounters(t *testing.T) {
 				return test.search(ctx, cancel)
 			})
 			done := func(int, queens.TaskCount) error { return test.done }
-			err := count.Each(ctx, count.Kernels{Prefixes: fake.Kernel(t)}, threads, new(atomic.Uint64), tasks(100), done)
+			err := count.Each(ctx, count.Kernels{Prefixes: fake.Kernel(t)}, threads, new(atomic.Uint64),
+				tasks(100), done)
 			if !errors.Is(err, test.want) {
 				t.Errorf("error %v, want %v", err, test.want)
 			}
@@ -126,7 +143,8 @@ func TestEachClosesItsCounters(t *testing.T) {
 	}
 }
 
-// count.Each returns the errors of New and of Close, even if New fails for only one thread. The errors name the kernel.
+// count.Each returns the errors of New and of Close, even if New fails for only one thread. The
+// errors name the kernel.
 func TestEachWithoutACounter(t *testing.T) {
 	reason := errors.New("the device is busy")
 	for lacking := range int64(3) { // the thread without a counter
@@ -141,7 +159,8 @@ func TestEachWithoutACounter(t *testing.T) {
 			}
 			return nil
 		}
-		err := count.Each(t.Context(), count.Kernels{Prefixes: fake.Kernel(t)}, 3, new(atomic.Uint64), tasks(1_000_000), nil)
+		err := count.Each(t.Context(), count.Kernels{Prefixes: fake.Kernel(t)}, 3, new(atomic.Uint64),
+			tasks(1_000_000), nil)
 		if !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
 			t.Errorf("no counter %d: error %v, want kernel fake and %v", lacking, err, reason)
 		}
@@ -152,7 +171,10 @@ func TestEachWithoutACounter(t *testing.T) {
 
 	fake := newFake(instantly)
 	fake.CloseError = reason
-	err := count.Each(t.Context(), count.Kernels{Prefixes: fake.Kernel(t)}, 3, new(atomic.Uint64), tasks(10), func(int, queens.TaskCount) error { return nil })
+	err := count.Each(t.Context(), count.Kernels{Prefixes: fake.Kernel(t)}, 3, new(atomic.Uint64),
+		tasks(10), func(int, queens.TaskCount) error {
+			return nil
+		})
 	if !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
 		t.Errorf("Close fails: error %v, want kernel fake and %v", err, reason)
 	}

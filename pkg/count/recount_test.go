@@ -33,21 +33,23 @@ func TestReportsAreInOrder(t *testing.T) {
 			time.Sleep(time.Hour / time.Duration(calls.Add(1)))
 			return 2, nil
 		})
-		if err := count.RecountLines(t.Context(), &in, &out, count.Kernels{Prefixes: fake.Kernel(t)}, 3); err != nil {
+		if err := count.RecountLines(t.Context(), &in, &out, count.Kernels{Prefixes: fake.Kernel(t)},
+			3); err != nil {
 			t.Fatal(err)
 		}
 		reports := json.NewDecoder(&out)
 		for id := range uint64(tasks) {
 			var r count.Recounted
-			if err := reports.Decode(&r); err != nil || r.Task != id || r.Count != "2" || r.Seconds == 0 || r.Kernel != "fake" {
+			if err := reports.Decode(&r); err != nil || r.Task != id || r.Count != "2" || r.Seconds == 0 ||
+				r.Kernel != "fake" {
 				t.Fatalf("report %d is %+v (error %v)", id, r, err)
 			}
 		}
 	})
 }
 
-// While nobody reads the reports, a recount reads only a few lines for each thread, plus a buffer. Canceling the context
-// ends the recount.
+// While nobody reads the reports, a recount reads only a few lines for each thread, plus a buffer.
+// Canceling the context ends the recount.
 func TestRecountStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const threads = 2
@@ -56,7 +58,8 @@ func TestRecountStreams(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		ended := make(chan error)
 		go func() {
-			ended <- count.RecountLines(ctx, in, to, count.Kernels{Prefixes: fakeKernel(t, instantly)}, threads)
+			ended <- count.RecountLines(ctx, in, to, count.Kernels{Prefixes: fakeKernel(t, instantly)},
+				threads)
 		}()
 		synctest.Wait() // the first report is not read
 		if limit := 16*threads + 8192/len(in.line); in.given > limit {
@@ -85,7 +88,8 @@ func TestRecountEndsWithItsContext(t *testing.T) {
 					return 0, context.Cause(ctx)
 				}
 				go func() {
-					ended <- count.RecountLines(ctx, in, io.Discard, count.Kernels{Prefixes: fakeKernel(t, search)}, 2)
+					ended <- count.RecountLines(ctx, in, io.Discard,
+						count.Kernels{Prefixes: fakeKernel(t, search)}, 2)
 				}()
 				if _, err := io.WriteString(typed, line); err != nil {
 					t.Fatal(err)
@@ -108,8 +112,10 @@ func TestManyMismatches(t *testing.T) {
 	for id := range uint64(1000) {
 		in.WriteString(exported(t, id, &wrong))
 	}
-	err := count.RecountLines(t.Context(), &in, &out, count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2)
-	if !errors.Is(err, queens.ErrContradiction) || !strings.Contains(err.Error(), "differ: 1000; task ") || len(err.Error()) > 1000 {
+	err := count.RecountLines(t.Context(), &in, &out,
+		count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2)
+	if !errors.Is(err, queens.ErrContradiction) ||
+		!strings.Contains(err.Error(), "differ: 1000; task ") || len(err.Error()) > 1000 {
 		t.Errorf("error of %d bytes: %v", len(err.Error()), err)
 	}
 	if got := strings.Count(out.String(), `"agrees":false`); got != 1000 {
@@ -117,13 +123,15 @@ func TestManyMismatches(t *testing.T) {
 	}
 }
 
-// If a line is longer than that of any task, or can't be decoded, the error is short and has the number of the line.
+// If a line is longer than that of any task, or can't be decoded, the error is short and has the
+// number of the line.
 func TestLongLine(t *testing.T) {
 	tooLong := &endless{line: strings.Repeat(" ", 1<<20)}
 	longNumber := strings.NewReader(`{"task":7` + strings.Repeat("0", 1<<16) + "}")
 	for _, line := range []io.Reader{tooLong, longNumber} {
 		in := io.MultiReader(strings.NewReader(exported(t, 1, nil)), line)
-		err := count.RecountLines(t.Context(), in, io.Discard, count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2)
+		err := count.RecountLines(t.Context(), in, io.Discard,
+			count.Kernels{Prefixes: fakeKernel(t, instantly)}, 2)
 		if err == nil || !strings.Contains(err.Error(), "line 2: ") || len(err.Error()) > 500 {
 			t.Errorf("error %v, want a short one about line 2", err)
 		}
@@ -163,7 +171,8 @@ func fakeKernel(t testing.TB, search fakeSearch) kernel.Kernel {
 }
 
 func newFake(search fakeSearch) *kerneltest.Fake {
-	return &kerneltest.Fake{Count: func(ctx context.Context, _ *queens.Board, _ []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
+	return &kerneltest.Fake{Count: func(ctx context.Context, _ *queens.Board, _ []queens.Prefix,
+		_ *atomic.Uint64) (uint64, error) {
 		return search(ctx)
 	}}
 }

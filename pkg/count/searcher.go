@@ -21,8 +21,8 @@ type Kernels struct {
 	Memory uint64
 }
 
-// HalvesNamed returns the kernel of halves that has the given name or, if there is none, the default
-// of this machine.
+// HalvesNamed returns the kernel of halves that has the given name or, if there is none, the
+// default of this machine.
 func HalvesNamed(name string) halves.Kernel {
 	k, err := halves.Choose(name)
 	if err != nil {
@@ -53,13 +53,14 @@ const HalvesPrefix = "halves:"
 // Searcher counts tasks of any method on one thread. Only one of its methods may run at a time.
 type Searcher struct{ methods map[queens.Method]searcher }
 
-// searcher counts tasks of one method. It returns the counts of the tasks that were counted before an error.
+// searcher counts tasks of one method. It returns the counts of the tasks that were counted before
+// an error.
 type searcher interface {
 	count(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64) ([]queens.TaskCount, error)
 }
 
-// WithSearcher makes a Searcher, calls the function use with it, and frees what it holds. The errors
-// are those of [kernel.Kernel.WithCounter].
+// WithSearcher makes a Searcher, calls the function use with it, and frees what it holds. The
+// errors are those of [kernel.Kernel.WithCounter].
 func (k *Kernels) WithSearcher(use func(*Searcher) error) error {
 	return k.Prefixes.WithCounter(func(c kernel.Counter) error {
 		return use(&Searcher{map[queens.Method]searcher{
@@ -141,7 +142,9 @@ func (s *setSearcher) prepare(n int) (err error) {
 
 // ByDepthFirst counts a task of the method halves by the other method: see [halves.Recount]. It
 // returns errors as [halves.Recount] and [kernel.Kernel.WithCounter] do.
-func ByDepthFirst(ctx context.Context, k kernel.Kernel, task *queens.Task) (queens.TaskCount, error) {
+func ByDepthFirst(
+	ctx context.Context, k kernel.Kernel, task *queens.Task,
+) (queens.TaskCount, error) {
 	counted, start := queens.TaskCount{Kernel: k.Name}, time.Now()
 	err := k.WithCounter(func(c kernel.Counter) (err error) {
 		sets, pulse := task.Sets, new(atomic.Uint64)

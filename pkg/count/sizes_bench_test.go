@@ -15,10 +15,11 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkSizes measures how much longer the fastest kernel takes for small tasks: the time of the tasks of the default
-// split, divided by the time of large tasks. A large task has about 1/256 of the run's nodes, at most 4e9. The benchmark
-// takes random large tasks, from each class in proportion to its nodes. On one thread, it counts the prefixes of each task in
-// both ways, in turn. An iteration counts the whole sample in both ways. See scripts/bench sizes.
+// BenchmarkSizes measures how much longer the fastest kernel takes for small tasks: the time of the
+// tasks of the default split, divided by the time of large tasks. A large task has about 1/256 of
+// the run's nodes, at most 4e9. The benchmark takes random large tasks, from each class in
+// proportion to its nodes. On one thread, it counts the prefixes of each task in both ways, in
+// turn. An iteration counts the whole sample in both ways. See scripts/bench sizes.
 func BenchmarkSizes(b *testing.B) {
 	for _, c := range []struct{ n, sample int }{{18, 100}, {19, 60}, {20, 30}, {21, 20}, {22, 20}} {
 		b.Run(fmt.Sprintf("n=%d", c.n), func(b *testing.B) { benchmarkSizes(b, c.n, c.sample) })
@@ -54,7 +55,8 @@ func benchmarkSizes(b *testing.B, n, sample int) {
 				b.Fatalf("region %d has %d solutions in small tasks, %d in a large one", i, found[0], found[1])
 			}
 		}
-		small, large, ratios = append(small, sums[0]), append(large, sums[1]), append(ratios, sums[0]/sums[1])
+		small, large, ratios = append(small, sums[0]), append(large, sums[1]),
+			append(ratios, sums[0]/sums[1])
 	}
 	tasks := 0
 	for _, region := range regions {
@@ -85,7 +87,8 @@ func sampleRegions(b *testing.B, n, sample int) (regions [][2][]queens.Task) {
 	rng := rand.New(rand.NewPCG(18, uint64(n)))
 	for i, plan := range split.PlanSizes(classes) {
 		large := resized(plan, &profiles[i], min(4e9, run/256))
-		index, err := split.NewIndex(b.Context(), queens.Prefixes, []queens.ClassPlan{large}, queens.MaxTasks)
+		index, err := split.NewIndex(b.Context(), queens.Prefixes, []queens.ClassPlan{large},
+			queens.MaxTasks)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -107,9 +110,11 @@ func sampleRegions(b *testing.B, n, sample int) (regions [][2][]queens.Task) {
 	return regions
 }
 
-// resized returns the plan with tasks of about the given number of nodes, and of eight or more prefixes if possible.
+// resized returns the plan with tasks of about the given number of nodes, and of eight or more
+// prefixes if possible.
 func resized(plan queens.ClassPlan, profile *split.Profile, target float64) queens.ClassPlan {
-	cost := func() float64 { return profile.NodesBelow(plan.Depth) / profile[plan.Depth] } // nodes of a prefix
+	// nodes of a prefix
+	cost := func() float64 { return profile.NodesBelow(plan.Depth) / profile[plan.Depth] }
 	for plan.Depth = 2; 8*cost() > target; {
 		plan.Depth++
 	}

@@ -14,10 +14,11 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// BenchmarkSplit measures how much longer the fastest kernel takes because a count is split into tasks: the time of all tasks
-// of the default split, divided by the time of one call per class, on one thread. It searches each class in both ways, one
-// right after the other, so that the machine is equally fast for both. The reported ratio is the median of the iterations.
-// See scripts/bench split.
+// BenchmarkSplit measures how much longer the fastest kernel takes because a count is split into
+// tasks: the time of all tasks of the default split, divided by the time of one call per class, on
+// one thread. It searches each class in both ways, one right after the other, so that the machine
+// is equally fast for both. The reported ratio is the median of the iterations. See scripts/bench
+// split.
 func BenchmarkSplit(b *testing.B) {
 	for _, n := range []int{17, 18, 19} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
@@ -62,7 +63,8 @@ func BenchmarkSplit(b *testing.B) {
 					}
 					one, other = one+took[0], other+took[1]
 				}
-				inTasks, inWholes, ratios = append(inTasks, one), append(inWholes, other), append(ratios, one/other)
+				inTasks, inWholes, ratios = append(inTasks, one), append(inWholes, other),
+					append(ratios, one/other)
 			}
 			b.ReportMetric(float64(m.Tasks), "tasks")
 			b.ReportMetric(median(inTasks), "s/tasks")

@@ -1,5 +1,6 @@
-// Package display shows a run on a terminal: a live display on the last lines, with the log above it. It writes to the
-// terminal, and reads nothing from it. It shows snapshots, and computes nothing about a run.
+// Package display shows a run on a terminal: a live display on the last lines, with the log above
+// it. It writes to the terminal, and reads nothing from it. It shows snapshots, and computes
+// nothing about a run.
 package display
 
 import (
@@ -13,8 +14,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Display shows a run on the last lines of a terminal, while the log scrolls above them. Its methods are safe for concurrent
-// use.
+// Display shows a run on the last lines of a terminal, while the log scrolls above them. Its
+// methods are safe for concurrent use.
 type Display struct {
 	screen *screen
 	stop   context.CancelFunc // ends the loop; nil if the terminal can't be drawn on
@@ -33,19 +34,21 @@ type Display struct {
 const (
 	// drawInterval is the least time between two drawings.
 	drawInterval = 250 * time.Millisecond
-	// settleTime is how long the terminal must have kept its size before the display is drawn again. While a person drags
-	// the edge of a window, the terminal rewraps its lines. Some terminals, such as tmux, report the new size up to 250 ms
-	// later. A drawing in between would leave parts of the old display on the screen.
+	// settleTime is how long the terminal must have kept its size before the display is drawn again.
+	// While a person drags the edge of a window, the terminal rewraps its lines. Some terminals, such
+	// as tmux, report the new size up to 250 ms later. A drawing in between would leave parts of the
+	// old display on the screen.
 	settleTime = 500 * time.Millisecond
-	// If nothing was drawn for suspendedAfter, this process was probably suspended, as by Ctrl-Z, and the shell may have
-	// written to the terminal.
+	// If nothing was drawn for suspendedAfter, this process was probably suspended, as by Ctrl-Z, and
+	// the shell may have written to the terminal.
 	suspendedAfter = 3 * time.Second
-	// closeTimeout is how long Close waits for the terminal. A person may have stopped the output with Ctrl-S.
+	// closeTimeout is how long Close waits for the terminal. A person may have stopped the output with
+	// Ctrl-S.
 	closeTimeout = 2 * time.Second
 )
 
-// New returns a display on the last lines of a terminal. Before the first Show, and if out can't show a display, only the log
-// is written.
+// New returns a display on the last lines of a terminal. Before the first Show, and if out can't
+// show a display, only the log is written.
 func New(out *os.File, color bool) *Display {
 	if !enableVT(out) {
 		return &Display{screen: &screen{out: out}, closed: true}
@@ -58,7 +61,9 @@ func New(out *os.File, color bool) *Display {
 		return width, height
 	}
 	return start(&screen{
-		out: out, size: size, isForeground: func() bool { return isForeground(out) }, color: color, reflows: reflows(os.Getenv),
+		out: out, size: size, isForeground: func() bool {
+			return isForeground(out)
+		}, color: color, reflows: reflows(os.Getenv),
 	})
 }
 
@@ -70,15 +75,16 @@ func start(s *screen) *Display {
 	return d
 }
 
-// Show sets the snapshot that the next drawing shows. Nobody may modify it afterwards. Show does not wait for the terminal.
+// Show sets the snapshot that the next drawing shows. Nobody may modify it afterwards. Show does
+// not wait for the terminal.
 func (d *Display) Show(s *queens.Snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.snapshot = s
 }
 
-// Write takes a whole line of the log. The next drawing writes it above the display. Once the display is closed, Write
-// writes the line at once.
+// Write takes a whole line of the log. The next drawing writes it above the display. Once the
+// display is closed, Write writes the line at once.
 func (d *Display) Write(line []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,8 +95,8 @@ func (d *Display) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Close writes the rest of the log, removes the display and returns true. It returns false if the terminal accepts no
-// output for 2 s. Then the display stays, and later lines of the log are lost.
+// Close writes the rest of the log, removes the display and returns true. It returns false if the
+// terminal accepts no output for 2 s. Then the display stays, and later lines of the log are lost.
 func (d *Display) Close() bool {
 	if d.stop == nil {
 		return true
@@ -104,8 +110,8 @@ func (d *Display) Close() bool {
 	}
 }
 
-// loop draws until ctx ends, and then removes the display. It waits after the end of each drawing, so that a slow terminal
-// can catch up.
+// loop draws until ctx ends, and then removes the display. It waits after the end of each drawing,
+// so that a slow terminal can catch up.
 func (d *Display) loop(ctx context.Context) {
 	defer close(d.done)
 	for {
@@ -121,8 +127,9 @@ func (d *Display) loop(ctx context.Context) {
 	}
 }
 
-// draw updates the screen. It holds no lock while it writes to the terminal. If final is set, draw removes the display, or
-// closes it if it is already removed and no line of the log waits. It returns whether the display is closed.
+// draw updates the screen. It holds no lock while it writes to the terminal. If final is set, draw
+// removes the display, or closes it if it is already removed and no line of the log waits. It
+// returns whether the display is closed.
 func (d *Display) draw(final bool) (closed bool) {
 	width, height := d.screen.size()
 	if !final && !d.isSettled(width, height) {
@@ -147,8 +154,8 @@ func (d *Display) draw(final bool) (closed bool) {
 	return closed
 }
 
-// isSettled reports whether the display may be drawn: the terminal has had this size for settleTime, or shows no display that
-// it may have rewrapped.
+// isSettled reports whether the display may be drawn: the terminal has had this size for
+// settleTime, or shows no display that it may have rewrapped.
 func (d *Display) isSettled(width, height int) bool {
 	if width != d.width || height != d.height {
 		if d.width > 0 {

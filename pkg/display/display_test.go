@@ -58,7 +58,8 @@ func TestDrawsFourTimesPerSecond(t *testing.T) {
 		s := *underWay()
 		for i := range seconds * 100 {
 			c := s
-			c.Elapsed.Duration, c.Waits = time.Duration(i)*time.Second, &queens.Wait{Reason: queens.NoWork, Why: fmt.Sprint(i)}
+			c.Elapsed.Duration, c.Waits = time.Duration(i)*time.Second,
+				&queens.Wait{Reason: queens.NoWork, Why: fmt.Sprint(i)}
 			d.Show(&c)
 			logLine(t, d, fmt.Sprintf("line %d\n", i))
 			time.Sleep(10 * time.Millisecond)
@@ -76,7 +77,8 @@ func TestDrawsFourTimesPerSecond(t *testing.T) {
 	})
 }
 
-// After a change of the terminal's size the snapshot is drawn again. Before the first snapshot nothing is drawn.
+// After a change of the terminal's size the snapshot is drawn again. Before the first snapshot
+// nothing is drawn.
 func TestResizingRedraws(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -108,15 +110,17 @@ func TestResizingRedraws(t *testing.T) {
 	})
 }
 
-// While a person drags the edge of a window, no part of an old display remains on the screen, even if the terminal rewraps its
-// lines, and reports its size late, as tmux does.
+// While a person drags the edge of a window, no part of an old display remains on the screen, even
+// if the terminal rewraps its lines, and reports its size late, as tmux does.
 func TestDraggingLeavesOneDisplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEmulator(t, 120, 40, true)
 		out := &lockedWriter{w: e}
 		var told atomic.Int64
 		told.Store(120)
-		d := start(&screen{out: out, isForeground: always, reflows: true, size: func() (int, int) { return int(told.Load()), 40 }})
+		d := start(&screen{out: out, isForeground: always, reflows: true, size: func() (int, int) {
+			return int(told.Load()), 40
+		}})
 		p := *underWay()
 		show := func(lasts time.Duration) {
 			for range lasts / (50 * time.Millisecond) {
@@ -145,7 +149,8 @@ func TestDraggingLeavesOneDisplay(t *testing.T) {
 		out.mu.Lock()
 		shown := strings.Join(e.lines(), "\n")
 		out.mu.Unlock()
-		for text, want := range map[string]int{"n = 20": 1, "4 workers on": 1, "line ": 20, "resized": 10} {
+		for text, want := range map[string]int{"n = 20": 1, "4 workers on": 1, "line ": 20,
+			"resized": 10} {
 			if strings.Count(shown, text) != want {
 				t.Errorf("the terminal does not show %q %d times:\n%s", text, want, shown)
 			}
@@ -157,7 +162,8 @@ func TestDraggingLeavesOneDisplay(t *testing.T) {
 	})
 }
 
-// The log is complete and in order, also while the display is being closed. No part of the display remains.
+// The log is complete and in order, also while the display is being closed. No part of the display
+// remains.
 func TestLogIsCompleteAroundClose(t *testing.T) {
 	const writers, lines = 8, 300
 	e := newEmulator(t, 80, 24, true)
@@ -186,7 +192,8 @@ func TestLogIsCompleteAroundClose(t *testing.T) {
 	wantLog(t, e, writers, lines, "another line")
 }
 
-// wantLog checks that a terminal shows all lines of each writer, in order, and the other lines, and nothing else.
+// wantLog checks that a terminal shows all lines of each writer, in order, and the other lines, and
+// nothing else.
 func wantLog(t *testing.T, e *emulator, writers, lines int, others ...string) {
 	t.Helper()
 	next := make([]int, writers)
@@ -226,8 +233,8 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// A terminal that accepts no output, as after Ctrl-S, blocks neither the run nor its log. When it accepts output again, it
-// gets the whole log.
+// A terminal that accepts no output, as after Ctrl-S, blocks neither the run nor its log. When it
+// accepts output again, it gets the whole log.
 func TestStoppedTerminalDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
@@ -277,8 +284,8 @@ func TestCloseGivesUpOnAStoppedTerminal(t *testing.T) {
 	})
 }
 
-// In the background, the display writes only the log and does not move the cursor. When this process is in the foreground
-// again, or was suspended, the output of other programs remains.
+// In the background, the display writes only the log and does not move the cursor. When this
+// process is in the foreground again, or was suspended, the output of other programs remains.
 func TestOutputOfOthersRemains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEmulator(t, 80, 24, true)
@@ -315,7 +322,8 @@ func TestOutputOfOthersRemains(t *testing.T) {
 		d.Close()
 		shown := strings.Join(e.lines(), "\n")
 		var at int
-		for _, line := range []string{"typed in the shell", "logged meanwhile", "typed again", "typed while it was stopped"} {
+		for _, line := range []string{"typed in the shell", "logged meanwhile", "typed again",
+			"typed while it was stopped"} {
 			found := strings.Index(shown[at:], line)
 			if found < 0 {
 				t.Fatalf("%q is missing or not in order:\n%s", line, shown)

@@ -24,7 +24,8 @@ type emulatedRow struct {
 }
 
 func newEmulator(t *testing.T, width, height int, reflows bool) *emulator {
-	return &emulator{t: t, width: width, height: height, reflows: reflows, rows: make([]emulatedRow, 1)}
+	return &emulator{t: t, width: width, height: height, reflows: reflows,
+		rows: make([]emulatedRow, 1)}
 }
 
 // Write interprets output. An unknown control sequence fails the test.
@@ -117,7 +118,8 @@ func (e *emulator) down() {
 	e.top = max(e.top, e.y+1-e.height)
 }
 
-// resize changes the width. A terminal that reflows wraps its lines again. Other terminals truncate them.
+// resize changes the width. A terminal that reflows wraps its lines again. Other terminals truncate
+// them.
 func (e *emulator) resize(width int) {
 	e.width = width
 	if !e.reflows {

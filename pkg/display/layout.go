@@ -12,13 +12,13 @@ import (
 	"nqueens/pkg/report"
 )
 
-// maxWidth limits the width of lines on wide terminals. It keeps related texts close together, and limits how many lines
-// wrap when the terminal becomes narrower.
+// maxWidth limits the width of lines on wide terminals. It keeps related texts close together, and
+// limits how many lines wrap when the terminal becomes narrower.
 const maxWidth = 100
 
-// layout returns the lines of the display for a terminal of the given size, the most important ones first. No line is wider
-// than the terminal. The lines take at most half of the terminal's rows, or three if that is more, but leave at least one row
-// to the log unless there is only one.
+// layout returns the lines of the display for a terminal of the given size, the most important ones
+// first. No line is wider than the terminal. The lines take at most half of the terminal's rows, or
+// three if that is more, but leave at least one row to the log unless there is only one.
 func layout(s *queens.Snapshot, width, height int, color bool) []line {
 	width = min(width, maxWidth)
 	room := max(1, min(max(3, height/2), height-1))
@@ -50,7 +50,8 @@ func layout(s *queens.Snapshot, width, height int, color bool) []line {
 
 // titleRow has the run and its state.
 func titleRow(s *queens.Snapshot, width int) line {
-	styles := map[queens.State]style{queens.Running: filled, queens.Complete: good, queens.Contradicted: alarm}
+	styles := map[queens.State]style{queens.Running: filled, queens.Complete: good,
+		queens.Contradicted: alarm}
 	board := string(s.Symmetry) + " symmetry"
 	if s.Symmetry == queens.None {
 		board = "no symmetry"
@@ -74,8 +75,9 @@ func waitRow(s *queens.Snapshot) line {
 	return row
 }
 
-// progressRow has the bar, the percentage, the elapsed time and the time to go. The bar takes a fixed part of the width,
-// so that its length does not depend on the texts beside it. On narrow terminals it is shorter or missing.
+// progressRow has the bar, the percentage, the elapsed time and the time to go. The bar takes a
+// fixed part of the width, so that its length does not depend on the texts beside it. On narrow
+// terminals it is shorter or missing.
 func progressRow(s *queens.Snapshot, width int, color bool) line {
 	const gap, minBar = 2, 8
 	percent, done := report.Share(s), s.Done == s.Tasks
@@ -94,7 +96,8 @@ func progressRow(s *queens.Snapshot, width int, color bool) line {
 	return append(append(barOf(float64(s.WorkDone), done, bar, color), spaces(gap)), text...)
 }
 
-// barOf returns a bar whose filled part shows the share, to an eighth of a cell. The bar is full only if done is true.
+// barOf returns a bar whose filled part shows the share, to an eighth of a cell. The bar is full
+// only if done is true.
 func barOf(share float64, done bool, width int, color bool) line {
 	fill := 0
 	switch {
@@ -134,10 +137,12 @@ func resultsRow(s *queens.Snapshot, width int) line {
 }
 
 // row joins the segments that fit on a line.
-func row(width int, segments ...segment) line { return join(segments, width, span{separator, faint}) }
+func row(width int, segments ...segment) line {
+	return join(segments, width, span{separator, faint})
+}
 
-// workerRows returns a line for each worker, in columns, if there is room. If there is not enough, the last line says how many
-// workers are missing.
+// workerRows returns a line for each worker, in columns, if there is room. If there is not enough,
+// the last line says how many workers are missing.
 func workerRows(s *queens.Snapshot, width, room int) []line {
 	if s.Live == nil {
 		return nil
@@ -154,7 +159,8 @@ func workerRows(s *queens.Snapshot, width, room int) []line {
 		}
 	}
 	lines := make([]line, 0, len(rows)+1)
-	for _, cells := range rows { // the columns of all rows have the same widths, so that the same columns fit
+	// the columns of all rows have the same widths, so that the same columns fit
+	for _, cells := range rows {
 		for c, cell := range cells {
 			padding := spaces(widths[c] - cell.text.width())
 			if c == 0 || c == 2 { // name and kernel
@@ -166,7 +172,8 @@ func workerRows(s *queens.Snapshot, width, room int) []line {
 		lines = append(lines, append(line{spaces(2)}, join(cells, width-2, spaces(2))...))
 	}
 	if more := all - len(list); len(list) > 0 && more > 0 {
-		lines = append(lines, line{{fmt.Sprintf("  %s and %s", ellipsis, humanize.Plural(more, "more worker")), faint}})
+		lines = append(lines,
+			line{{fmt.Sprintf("  %s and %s", ellipsis, humanize.Plural(more, "more worker")), faint}})
 	}
 	return lines
 }

@@ -15,8 +15,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// On a real terminal, the log is complete and in order. The display is drawn at most four times per second, in the size of
-// the terminal, and no part of it remains at the end.
+// On a real terminal, the log is complete and in order. The display is drawn at most four times per
+// second, in the size of the terminal, and no part of it remains at the end.
 func TestRealTerminal(t *testing.T) {
 	const writers, lines = 4, 200
 	master, terminal := clitest.Terminal(t, 72, 20)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// screen is a terminal with the display on its last lines. The cursor stays at the start of the line below the display and
-// is never hidden, so that a killed process leaves the terminal usable.
+// screen is a terminal with the display on its last lines. The cursor stays at the start of the
+// line below the display and is never hidden, so that a killed process leaves the terminal usable.
 type screen struct {
 	out          io.Writer
 	size         func() (width, height int) // in cells
@@ -32,8 +32,9 @@ const (
 	eraseAll = eraseLine + "\x1b[B" + eraseBelow + "\x1b[A" // EL CUD ED CUU
 )
 
-// draw writes lines of the log in place of the old display, and the new display below them, in one write. It writes nothing
-// if nothing has changed. It ignores errors: a closed terminal can't show them.
+// draw writes lines of the log in place of the old display, and the new display below them, in one
+// write. It writes nothing if nothing has changed. It ignores errors: a closed terminal can't show
+// them.
 func (s *screen) draw(log []byte, lines []line, width int) {
 	rendered := make([]string, len(lines))
 	for i, l := range lines {
@@ -64,8 +65,8 @@ func (s *screen) draw(log []byte, lines []line, width int) {
 // forget makes the next drawing leave the old display where it is.
 func (s *screen) forget() { s.drawn, s.lines = nil, nil }
 
-// rows returns how many rows the old display takes now. If the terminal has become narrower and reflows, the display takes
-// more rows than it has lines.
+// rows returns how many rows the old display takes now. If the terminal has become narrower and
+// reflows, the display takes more rows than it has lines.
 func (s *screen) rows(width int) int {
 	rows := len(s.drawn)
 	for _, l := range s.lines {
@@ -76,8 +77,8 @@ func (s *screen) rows(width int) int {
 	return rows
 }
 
-// reflows reports whether the terminal reflows, according to the environment variables. All common terminals do, except xterm
-// and GNU screen. tmux reflows too, even inside these two.
+// reflows reports whether the terminal reflows, according to the environment variables. All common
+// terminals do, except xterm and GNU screen. tmux reflows too, even inside these two.
 func reflows(getenv func(string) string) bool {
 	return getenv("TMUX") != "" || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
 }

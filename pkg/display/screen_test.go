@@ -11,7 +11,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// While the width of the terminal changes, it shows the complete log in order, the display once below, and nothing else.
+// While the width of the terminal changes, it shows the complete log in order, the display once
+// below, and nothing else.
 func TestScreenThroughResizes(t *testing.T) {
 	for _, reflows := range []bool{true, false} {
 		for seed := range uint64(30) {
@@ -43,7 +44,8 @@ func TestScreenThroughResizes(t *testing.T) {
 					}
 					var news strings.Builder
 					for range rng.IntN(3) {
-						log = append(log, fmt.Sprintf("line %d %s", len(log), strings.Repeat("x", 1+rng.IntN(longest-10))))
+						log = append(log, fmt.Sprintf("line %d %s", len(log),
+							strings.Repeat("x", 1+rng.IntN(longest-10))))
 						news.WriteString(log[len(log)-1] + "\n")
 					}
 					s.draw([]byte(news.String()), lines, e.width)
@@ -61,9 +63,11 @@ func wantLines(t *testing.T, e *emulator, want []string) {
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(want):
-			t.Fatalf("%d lines on a terminal of %d columns, want %d; the first extra line is\n%s", len(got), e.width, len(want), got[i])
+			t.Fatalf("%d lines on a terminal of %d columns, want %d; the first extra line is\n%s", len(got),
+				e.width, len(want), got[i])
 		case i >= len(got):
-			t.Fatalf("%d lines on a terminal of %d columns, want %d; the first missing line is\n%s", len(got), e.width, len(want), want[i])
+			t.Fatalf("%d lines on a terminal of %d columns, want %d; the first missing line is\n%s",
+				len(got), e.width, len(want), want[i])
 		case got[i] != want[i]:
 			t.Fatalf("line %d on a terminal of %d columns is\n%s\nwant\n%s", i, e.width, got[i], want[i])
 		}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// style is the look of a text: the parameters of an SGR sequence (ECMA-48, 8.3.117), or "" for plain. The theme of the
-// terminal defines all colors except that of the empty part of the bar.
+// style is the look of a text: the parameters of an SGR sequence (ECMA-48, 8.3.117), or "" for
+// plain. The theme of the terminal defines all colors except that of the empty part of the bar.
 type style string
 
 const (
@@ -84,15 +84,15 @@ func (l line) fit(width int) line {
 	return l
 }
 
-// segment is one of several texts on a line. If there is not enough room, the segments with the highest priority numbers
-// are left out first.
+// segment is one of several texts on a line. If there is not enough room, the segments with the
+// highest priority numbers are left out first.
 type segment struct {
 	priority int
 	text     line
 }
 
-// join puts the segments that fit into a width side by side, with a gap between them. The most important segment stays,
-// however long it is.
+// join puts the segments that fit into a width side by side, with a gap between them. The most
+// important segment stays, however long it is.
 func join(segments []segment, width int, gap span) line {
 	for {
 		var joined line

@@ -12,7 +12,8 @@ import (
 // enableVT reports whether out is a terminal, which interprets control sequences from the start.
 func enableVT(out *os.File) bool { return term.IsTerminal(int(out.Fd())) }
 
-// isForeground reports whether this process is in the foreground of the terminal, and not suspended or in the background.
+// isForeground reports whether this process is in the foreground of the terminal, and not suspended
+// or in the background.
 func isForeground(out *os.File) bool {
 	group, err := unix.IoctlGetInt(int(out.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp() // an error means that there is no shell

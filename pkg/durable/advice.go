@@ -12,8 +12,8 @@ func Advice(err error) string {
 	return "check the disk"
 }
 
-// IsFull reports whether an error says that a file system has no room for more: no space, no quota, no inodes, or
-// no longer file.
+// IsFull reports whether an error says that a file system has no room for more: no space, no quota,
+// no inodes, or no longer file.
 func IsFull(err error) bool {
 	for _, k := range kinds {
 		if k.full && errors.Is(err, k.err) {

@@ -18,13 +18,15 @@ func TestAdvice(t *testing.T) {
 		full   bool
 		advice string
 	}{
-		{syscall.ENOSPC, true, "free space"}, {syscall.EDQUOT, true, "quota"}, {syscall.EFBIG, true, "ulimit -f"},
+		{syscall.ENOSPC, true, "free space"}, {syscall.EDQUOT, true, "quota"},
+		{syscall.EFBIG, true, "ulimit -f"},
 		{syscall.EIO, false, "has an error"}, {syscall.EROFS, false, "only be read"},
 		{syscall.EMFILE, false, "open files"}, {errors.New("another"), false, "check the disk"},
 	} {
 		err := fmt.Errorf("wrapped: %w", &fs.PathError{Op: "write", Path: "p", Err: c.err})
 		got := Advice(err)
-		if IsFull(err) != c.full || !strings.Contains(got, c.advice) || !c.full && strings.Contains(got, "free space") {
+		if IsFull(err) != c.full || !strings.Contains(got, c.advice) ||
+			!c.full && strings.Contains(got, "free space") {
 			t.Errorf("%v: full %v, %q", c.err, IsFull(err), got)
 		}
 	}

@@ -26,7 +26,8 @@ func contents(t *testing.T, path string) (names []string, text string) {
 	return names, string(data)
 }
 
-// Write replaces a file and WriteNew does not. Neither changes another file or leaves a temporary one.
+// Write replaces a file and WriteNew does not. Neither changes another file or leaves a temporary
+// one.
 func TestWrite(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "file")
@@ -35,7 +36,8 @@ func TestWrite(t *testing.T) {
 	}
 	check := func(want string) {
 		t.Helper()
-		if names, text := contents(t, path); text != want || !slices.Equal(names, []string{"file", "file.new"}) {
+		if names, text := contents(t, path); text != want ||
+			!slices.Equal(names, []string{"file", "file.new"}) {
 			t.Errorf("%q holds %q, want %q; the folder has %q", path, text, want, names)
 		}
 	}
@@ -65,7 +67,8 @@ func TestUnnamed(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, "file", "in the way"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, write := range map[string]func(string, []byte) error{"Write": Write, "WriteNew": WriteNew} {
+	for name, write := range map[string]func(string, []byte) error{"Write": Write,
+		"WriteNew": WriteNew} {
 		if err := write(filepath.Join(folder, "file"), nil); err == nil {
 			t.Errorf("%s has written a folder", name)
 		}

@@ -20,8 +20,8 @@ func SyncFolder(folder string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if another lock of the file
-// excludes this one.
+// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if
+// another lock of the file excludes this one.
 func Lock(file *os.File, exclusive bool) error {
 	how := syscall.LOCK_SH
 	if exclusive {

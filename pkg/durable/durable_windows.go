@@ -13,8 +13,8 @@ const openAtOnce = 0
 // SyncFolder does nothing, because Windows itself keeps the names of files on disk.
 func SyncFolder(string) error { return nil }
 
-// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if another lock of the file
-// excludes this one.
+// Lock locks a file, shared or exclusively, until the file is closed. It returns [ErrLocked] if
+// another lock of the file excludes this one.
 func Lock(file *os.File, exclusive bool) error {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if exclusive {

@@ -6,7 +6,8 @@ import (
 	"syscall"
 )
 
-// SyncData waits until the contents and the size of a file are on disk. It does not wait for the timestamps of the file.
+// SyncData waits until the contents and the size of a file are on disk. It does not wait for the
+// timestamps of the file.
 func SyncData(file *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(file.Fd()))

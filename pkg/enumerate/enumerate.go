@@ -1,4 +1,5 @@
-// Package enumerate lists the solutions of a board, in a fixed order, one at a time. To count solutions, use a kernel.
+// Package enumerate lists the solutions of a board, in a fixed order, one at a time. To count
+// solutions, use a kernel.
 package enumerate
 
 import (
@@ -9,13 +10,15 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Boards yields every solution of a valid board in lexicographic order. A solution is the column of the queen on each row.
-// Boards holds one solution at a time, and searches only as far as its consumer asks.
+// Boards yields every solution of a valid board in lexicographic order. A solution is the column of
+// the queen on each row. Boards holds one solution at a time, and searches only as far as its
+// consumer asks.
 //
-// The yielded slice is reused. The consumer must not change it, and must clone it to keep it beyond the next solution.
+// The yielded slice is reused. The consumer must not change it, and must clone it to keep it beyond
+// the next solution.
 //
-// Two solutions may be hours apart, so the sequence also ends when ctx ends, within milliseconds. If ctx.Err() is nil after
-// the last solution, the sequence is complete.
+// Two solutions may be hours apart, so the sequence also ends when ctx ends, within milliseconds.
+// If ctx.Err() is nil after the last solution, the sequence is complete.
 func Boards(ctx context.Context, b queens.Board) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		s := search{ctx: ctx, board: b, columns: make([]int, b.N), yield: yield}
@@ -33,8 +36,8 @@ type search struct {
 	yield   func([]int) bool
 }
 
-// from yields the completions of a prefix, in lexicographic order. It returns false if the consumer wants no more, or ctx has
-// ended.
+// from yields the completions of a prefix, in lexicographic order. It returns false if the consumer
+// wants no more, or ctx has ended.
 func (s *search) from(p queens.Prefix) bool {
 	if p.Row == s.board.N {
 		return s.yield(s.columns)

@@ -25,7 +25,8 @@ func TestBoardsOfFullBoards(t *testing.T) {
 	}
 }
 
-// Boards yields exactly the solutions of the full board whose queens stand on allowed squares, in the same order.
+// Boards yields exactly the solutions of the full board whose queens stand on allowed squares, in
+// the same order.
 func TestBoardsUnderAllowMasks(t *testing.T) {
 	var total int
 	for seed := range uint64(200) {
@@ -87,7 +88,8 @@ func TestBoardsStopWithTheConsumer(t *testing.T) {
 	}
 }
 
-// The search ends with its context, whether it finds many solutions or none. Each of these searches would take years.
+// The search ends with its context, whether it finds many solutions or none. Each of these searches
+// would take years.
 func TestBoardsStopWithTheContext(t *testing.T) {
 	barren := queens.FullBoard(32)
 	barren.Allow[31] = 0

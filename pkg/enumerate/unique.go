@@ -8,14 +8,16 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Unique yields one solution of each equivalence class under the eight symmetries of the square, and how many distinct images
-// this solution has: 8, 4 or 2, or 1 for n = 1. The board is the full board of side n, 1 to [queens.MaxN]. Unique yields the
-// lexicographically least solution of each class, in lexicographic order. It yields and ends as [Boards] does.
+// Unique yields one solution of each equivalence class under the eight symmetries of the square,
+// and how many distinct images this solution has: 8, 4 or 2, or 1 for n = 1. The board is the full
+// board of side n, 1 to [queens.MaxN]. Unique yields the lexicographically least solution of each
+// class, in lexicographic order. It yields and ends as [Boards] does.
 //
-// Each of the four sides of a board has a queen, at some distance from the nearer corner. A symmetry permutes the sides and
-// keeps the distances. For each side, one symmetry makes it the top side with its queen in the left half. So the top queen of
-// the least solution of a class stands on column a, the least of the four distances. For each a, it is enough to search the
-// board on which no side has a queen nearer to a corner.
+// Each of the four sides of a board has a queen, at some distance from the nearer corner. A
+// symmetry permutes the sides and keeps the distances. For each side, one symmetry makes it the top
+// side with its queen in the left half. So the top queen of the least solution of a class stands on
+// column a, the least of the four distances. For each a, it is enough to search the board on which
+// no side has a queen nearer to a corner.
 func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	return func(yield func([]int, int) bool) {
 		orbit := newOrbit(n)
@@ -30,8 +32,8 @@ func Unique(ctx context.Context, n int) iter.Seq2[[]int, int] {
 	}
 }
 
-// boundedBoard returns the board with the top queen on column a. The other sides allow no square whose distance is less
-// than a.
+// boundedBoard returns the board with the top queen on column a. The other sides allow no square
+// whose distance is less than a.
 func boundedBoard(n, a int) queens.Board {
 	board := queens.FullBoard(n)
 	last := n - 1
@@ -52,8 +54,8 @@ func newOrbit(n int) *orbit {
 	return &orbit{turned: make([]int, n), next: make([]int, n), mirrored: make([]int, n)}
 }
 
-// images returns the number of distinct images of a solution, and whether the solution is lexicographically the least of
-// them. If it is not, the number is 0.
+// images returns the number of distinct images of a solution, and whether the solution is
+// lexicographically the least of them. If it is not, the number is 0.
 func (o *orbit) images(columns []int) (images int, first bool) {
 	last, same := len(columns)-1, 0
 	copy(o.turned, columns)

@@ -17,7 +17,8 @@ import (
 // https://oeis.org/A002562.
 var fundamental = []int{1, 0, 0, 1, 2, 1, 6, 12, 46, 92, 341, 1787, 9233}
 
-// Unique yields the published number of solutions. The numbers of their images add up to the published total.
+// Unique yields the published number of solutions. The numbers of their images add up to the
+// published total.
 func TestUniqueIsPublished(t *testing.T) {
 	for i, want := range fundamental {
 		n, families, images := i+1, 0, int64(0)
@@ -31,8 +32,8 @@ func TestUniqueIsPublished(t *testing.T) {
 	}
 }
 
-// The test makes the equivalence classes of all solutions. Unique yields the first solution of each class, in order, and the
-// number of its images.
+// The test makes the equivalence classes of all solutions. Unique yields the first solution of each
+// class, in order, and the number of its images.
 func TestUniqueByBruteForce(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		var want, got []string

@@ -65,7 +65,8 @@ var aside = Range{0.03, 0.06, 0.1}
 // ctx ends, Run returns context.Cause(ctx).
 func Run(ctx context.Context, job Job) (*Estimate, error) {
 	if job.Threads < 1 || job.Cores < 1 {
-		return nil, fmt.Errorf("a sample on %d threads for %d threads: both must be at least 1", job.Cores, job.Threads)
+		return nil, fmt.Errorf("a sample on %d threads for %d threads: both must be at least 1",
+			job.Cores, job.Threads)
 	}
 	classes, err := symmetry.Classes(job.N, queens.Full)
 	if err != nil {
@@ -86,7 +87,8 @@ func Run(ctx context.Context, job Job) (*Estimate, error) {
 		N: job.N, Kernel: job.Kernel.Name, Nodes: s.nodes, Tasks: s.tasks, Threads: job.Threads,
 		CoreSeconds: Range{core / spread, core, core * spread},
 	}
-	low, mid, high := e.wall(core/spread, job.Threads), e.wall(core, job.Threads), e.wall(core*spread, job.Threads)
+	low, mid, high := e.wall(core/spread, job.Threads), e.wall(core, job.Threads),
+		e.wall(core*spread, job.Threads)
 	e.Seconds = Range{aside.Low + low, aside.Mid + mid, aside.High + high}
 	for _, threads := range job.Fleets {
 		e.Fleets = append(e.Fleets, Fleet{threads, aside.Mid + e.wall(core, threads)})

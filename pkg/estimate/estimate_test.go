@@ -19,8 +19,11 @@ import (
 
 // sleeper returns a kernel that counts nothing, and sleeps for the cost of each prefix. With fake
 // time, a search takes exactly that long.
-func sleeper(t *testing.T, cost func(b *queens.Board, p queens.Prefix) time.Duration) kernel.Kernel {
-	fake := &kerneltest.Fake{Count: func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
+func sleeper(
+	t *testing.T, cost func(b *queens.Board, p queens.Prefix) time.Duration,
+) kernel.Kernel {
+	fake := &kerneltest.Fake{Count: func(ctx context.Context, b *queens.Board,
+		prefixes []queens.Prefix, _ *atomic.Uint64) (uint64, error) {
 		var all time.Duration
 		for _, p := range prefixes {
 			all += cost(b, p)
@@ -74,17 +77,21 @@ func TestTimeOfAKnownKernel(t *testing.T) {
 				return each[*b] * time.Duration(below(b, p, rows))
 			})
 			start := time.Now()
-			e, err := estimate.Run(t.Context(), estimate.Job{N: c.n, Kernel: k, Threads: c.threads, Cores: c.threads})
+			e, err := estimate.Run(t.Context(),
+				estimate.Job{N: c.n, Kernel: k, Threads: c.threads, Cores: c.threads})
 			if err != nil {
 				t.Fatal(err)
 			}
 			core, s := e.CoreSeconds, truth.Seconds()
-			t.Logf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s, after %v", c.n, core.Mid, core.Low, core.High, s, time.Since(start))
+			t.Logf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s, after %v", c.n, core.Mid, core.Low,
+				core.High, s, time.Since(start))
 			if s < core.Low || s > core.High || core.High > 2*core.Mid {
-				t.Errorf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s", c.n, core.Mid, core.Low, core.High, s)
+				t.Errorf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s", c.n, core.Mid, core.Low,
+					core.High, s)
 			}
 			if e.Seconds.Mid < core.Mid/float64(c.threads) {
-				t.Errorf("n = %d: %.4g s on %d threads, which search for %.4g s", c.n, e.Seconds.Mid, c.threads, core.Mid)
+				t.Errorf("n = %d: %.4g s on %d threads, which search for %.4g s", c.n, e.Seconds.Mid, c.threads,
+					core.Mid)
 			}
 			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("n = %d: the sample took %v", c.n, took)
@@ -107,7 +114,8 @@ func TestTimeOfKnownDevices(t *testing.T) {
 			truth += each[class.Board] * time.Duration(below(&class.Board, queens.Prefix{}, rows))
 		}
 		synctest.Test(t, func(t *testing.T) {
-			fake := &kerneltest.Fake{CountTasks: func(_ context.Context, tasks []queens.Task, _ *atomic.Uint64, _ []uint64) (int, error) {
+			fake := &kerneltest.Fake{CountTasks: func(_ context.Context, tasks []queens.Task,
+				_ *atomic.Uint64, _ []uint64) (int, error) {
 				took := 100 * time.Millisecond
 				for i := range tasks {
 					for _, p := range tasks[i].Prefixes {
@@ -125,9 +133,11 @@ func TestTimeOfKnownDevices(t *testing.T) {
 				t.Fatal(err)
 			}
 			core, s := e.CoreSeconds, truth.Seconds()
-			t.Logf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s, after %v", c.n, core.Mid, core.Low, core.High, s, time.Since(start))
+			t.Logf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s, after %v", c.n, core.Mid, core.Low,
+				core.High, s, time.Since(start))
 			if s < core.Low || s > core.High || core.High > 2*core.Mid {
-				t.Errorf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s", c.n, core.Mid, core.Low, core.High, s)
+				t.Errorf("n = %d: %.4g s (%.4g to %.4g), the truth is %.4g s", c.n, core.Mid, core.Low,
+					core.High, s)
 			}
 			if len(e.Fleets) != 3 || e.Fleets[1].Threads != 8 || e.Fleets[2].Seconds > e.Fleets[1].Seconds {
 				t.Errorf("n = %d: the fleets are %+v", c.n, e.Fleets)
@@ -146,7 +156,8 @@ func TestNodesAndFleets(t *testing.T) {
 			exact += float64(below(&class.Board, queens.Prefix{}, depth+1))
 		}
 	}
-	e, err := estimate.Run(t.Context(), estimate.Job{N: n, Kernel: kernel.Reference(), Threads: 1, Cores: 1, Fleets: []int{16, 64, 1024}})
+	e, err := estimate.Run(t.Context(),
+		estimate.Job{N: n, Kernel: kernel.Reference(), Threads: 1, Cores: 1, Fleets: []int{16, 64, 1024}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +167,8 @@ func TestNodesAndFleets(t *testing.T) {
 	before := e.Seconds.Mid
 	for _, f := range e.Fleets {
 		if task := e.CoreSeconds.Mid / e.Tasks; f.Seconds > before || f.Seconds < task {
-			t.Errorf("%d threads: %.4g s, fewer took %.4g s, and a task takes %.4g s", f.Threads, f.Seconds, before, task)
+			t.Errorf("%d threads: %.4g s, fewer took %.4g s, and a task takes %.4g s", f.Threads, f.Seconds,
+				before, task)
 		}
 		before = f.Seconds
 	}
@@ -174,14 +186,16 @@ func TestEstimateEnds(t *testing.T) {
 				cancel(enough)
 			}
 			defer time.AfterFunc(after, func() { cancel(enough) }).Stop()
-			_, err := estimate.Run(ctx, estimate.Job{N: 18, Kernel: sleeper(t, endless), Threads: 3, Cores: 3})
+			_, err := estimate.Run(ctx,
+				estimate.Job{N: 18, Kernel: sleeper(t, endless), Threads: 3, Cores: 3})
 			if !errors.Is(err, enough) {
 				t.Errorf("canceled after %v: error %v", after, err)
 			}
 		})
 	}
 	broken := &kerneltest.Fake{New: func() error { return enough }}
-	if _, err := estimate.Run(t.Context(), estimate.Job{N: 8, Kernel: broken.Kernel(t), Threads: 1, Cores: 1}); !errors.Is(err, enough) {
+	if _, err := estimate.Run(t.Context(),
+		estimate.Job{N: 8, Kernel: broken.Kernel(t), Threads: 1, Cores: 1}); !errors.Is(err, enough) {
 		t.Errorf("a kernel without a counter: error %v", err)
 	}
 }
@@ -190,12 +204,14 @@ func TestEstimateEnds(t *testing.T) {
 // an error.
 func TestEdges(t *testing.T) {
 	for _, n := range []int{1, 2, 3} {
-		e, err := estimate.Run(t.Context(), estimate.Job{N: n, Kernel: kernel.Reference(), Threads: 2, Cores: 2})
+		e, err := estimate.Run(t.Context(),
+			estimate.Job{N: n, Kernel: kernel.Reference(), Threads: 2, Cores: 2})
 		if err != nil || math.IsNaN(e.CoreSeconds.Mid) || e.CoreSeconds.High > 1 {
 			t.Errorf("n = %d: %+v, error %v", n, e, err)
 		}
 	}
-	for _, job := range []estimate.Job{{N: 0, Threads: 1, Cores: 1}, {N: 33, Threads: 1, Cores: 1}, {N: 8, Cores: 1}, {N: 8, Threads: 1}} {
+	for _, job := range []estimate.Job{{N: 0, Threads: 1, Cores: 1}, {N: 33, Threads: 1, Cores: 1},
+		{N: 8, Cores: 1}, {N: 8, Threads: 1}} {
 		job.Kernel = kernel.Reference()
 		if _, err := estimate.Run(t.Context(), job); err == nil {
 			t.Errorf("%+v has an estimate", job)

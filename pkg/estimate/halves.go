@@ -31,24 +31,27 @@ type HalvesEstimate struct {
 	Sample      int           `json:"sample"`       // row sets that were counted
 	CoreSeconds Range         `json:"core_seconds"` // time of the searches, summed over all threads
 	Threads     int           `json:"threads"`
-	Seconds     Range         `json:"seconds"`      // time of the whole command on that number of threads
-	Memory      uint64        `json:"memory_bytes"` // of those threads together
-	Fleets      []Fleet       `json:"fleets"`       // time of the whole command on other numbers of threads
+	// time of the whole command on that number of threads
+	Seconds Range  `json:"seconds"`
+	Memory  uint64 `json:"memory_bytes"` // of those threads together
+	// time of the whole command on other numbers of threads
+	Fleets []Fleet `json:"fleets"`
 }
 
-// largestMeasured is the greatest side of a board of which row sets are counted: one takes about 10 ms.
+// largestMeasured is the greatest side of a board of which row sets are counted: one takes about 10
+// ms.
 const largestMeasured = 20
 
-// The time of a row set grows by about grows with each side. Measured from n = 20 to 26, it was between
-// growsLeast and growsMost.
+// The time of a row set grows by about grows with each side. Measured from n = 20 to 26, it was
+// between growsLeast and growsMost.
 const growsLeast, grows, growsMost = 3.0, 3.5, 4.0
 
 // halvesFleets are the numbers of threads for which an estimate gives the time.
 var halvesFleets = []int{64, 1024}
 
-// Halves makes the estimate. It counts row sets for about two seconds. Row sets of a large board take
-// too long: then those of a smaller board of the same parity are counted, and the range is wide. If ctx
-// ends, Halves returns context.Cause(ctx).
+// Halves makes the estimate. It counts row sets for about two seconds. Row sets of a large board
+// take too long: then those of a smaller board of the same parity are counted, and the range is
+// wide. If ctx ends, Halves returns context.Cause(ctx).
 func Halves(ctx context.Context, job HalvesJob) (*HalvesEstimate, error) {
 	e := &HalvesEstimate{
 		N: job.N, Method: queens.Halves, Kernel: count.HalvesPrefix + job.Kernel.Name,
@@ -80,9 +83,11 @@ func Halves(ctx context.Context, job HalvesJob) (*HalvesEstimate, error) {
 	return e, nil
 }
 
-// measure counts row sets. It returns the mean time of one in seconds, and its relative standard error.
-// Row sets with consecutive numbers are a fair sample.
-func (e *HalvesEstimate) measure(ctx context.Context, job HalvesJob) (mean, deviation float64, err error) {
+// measure counts row sets. It returns the mean time of one in seconds, and its relative standard
+// error. Row sets with consecutive numbers are a fair sample.
+func (e *HalvesEstimate) measure(
+	ctx context.Context, job HalvesJob,
+) (mean, deviation float64, err error) {
 	by := count.Kernels{Prefixes: kernel.Reference(), Halves: job.Kernel}
 	board, sets := queens.FullBoard(e.Measured), halves.Sets(e.Measured)
 	deadline := time.Now().Add(budget)
@@ -98,12 +103,13 @@ func (e *HalvesEstimate) measure(ctx context.Context, job HalvesJob) (mean, devi
 		}
 	}
 	var sum, squares float64
-	err = count.Each(ctx, by, job.Cores, new(atomic.Uint64), tasks, func(_ uint64, c queens.TaskCount) error {
-		seconds := c.Elapsed.Seconds()
-		sum, squares = sum+seconds, squares+seconds*seconds
-		e.Sample++
-		return nil
-	})
+	err = count.Each(ctx, by, job.Cores, new(atomic.Uint64), tasks,
+		func(_ uint64, c queens.TaskCount) error {
+			seconds := c.Elapsed.Seconds()
+			sum, squares = sum+seconds, squares+seconds*seconds
+			e.Sample++
+			return nil
+		})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// An estimate by halves has all row sets, ordered ranges, and memory for all threads. Beyond a side,
-// a smaller board of the same parity is measured.
+// An estimate by halves has all row sets, ordered ranges, and memory for all threads. Beyond a
+// side, a smaller board of the same parity is measured.
 func TestHalves(t *testing.T) {
 	for n, measured := range map[int]int{1: 1, 8: 8, 13: 13, 21: 19, 24: 20, 27: 19, 32: 20} {
 		k := halves.Available()[0]
@@ -19,7 +19,8 @@ func TestHalves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.N != n || e.Measured != measured || e.RowSets != halves.Sets(n) || e.Method != queens.Halves ||
+		if e.N != n || e.Measured != measured || e.RowSets != halves.Sets(n) ||
+			e.Method != queens.Halves ||
 			e.Kernel != count.HalvesPrefix+k.Name || e.Memory != 3*halves.Memory(n) || len(e.Fleets) != 2 {
 			t.Errorf("n = %d: %+v", n, e)
 		}

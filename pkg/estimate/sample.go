@@ -54,8 +54,9 @@ type stratum struct {
 // long. A run has consecutive prefixes, because a kernel shares work among them. Runs are evenly
 // spread over the estimated work of all classes, and over each class.
 //
-// References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics of Computation 29 (1975),
-// 121-136; [Cochran] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley 1977, chapter 6, on estimates of a ratio.
+// References: [Knuth] D. E. Knuth, "Estimating the efficiency of backtrack programs", Mathematics
+// of Computation 29 (1975), 121-136; [Cochran] W. G. Cochran, "Sampling Techniques", 3rd ed., Wiley
+// 1977, chapter 6, on estimates of a ratio.
 type sampler struct {
 	strata       []stratum
 	nodes, tasks float64 // sums over all classes
@@ -132,19 +133,23 @@ func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 
 // measure counts runs on the given number of threads. It returns the time of a node in seconds, and
 // the relative standard error of this time.
-func (s *sampler) measure(ctx context.Context, k kernel.Kernel, threads int) (perNode, deviation float64, err error) {
+func (s *sampler) measure(
+	ctx context.Context, k kernel.Kernel, threads int,
+) (perNode, deviation float64, err error) {
 	type observation struct{ seconds, nodes, stands float64 }
 	var all []observation
 	var seconds, nodes float64
 	runs := s.runs(time.Now().Add(budget), uint64(minRuns*threads))
-	err = count.Each(ctx, count.Kernels{Prefixes: k}, threads, new(atomic.Uint64), runs, func(number uint64, counted queens.TaskCount) error {
-		c, prefixes := s.run(number)
-		o := observation{seconds: counted.Elapsed.Seconds(), stands: c.profile[c.plan.Depth] / float64(len(prefixes)) / c.share}
-		o.nodes = c.estimateNodes(prefixes, rand.NewPCG(1, number))
-		seconds, nodes = seconds+o.seconds*o.stands, nodes+o.nodes*o.stands
-		all = append(all, o)
-		return nil
-	})
+	err = count.Each(ctx, count.Kernels{Prefixes: k}, threads, new(atomic.Uint64), runs,
+		func(number uint64, counted queens.TaskCount) error {
+			c, prefixes := s.run(number)
+			o := observation{seconds: counted.Elapsed.Seconds(),
+				stands: c.profile[c.plan.Depth] / float64(len(prefixes)) / c.share}
+			o.nodes = c.estimateNodes(prefixes, rand.NewPCG(1, number))
+			seconds, nodes = seconds+o.seconds*o.stands, nodes+o.nodes*o.stands
+			all = append(all, o)
+			return nil
+		})
 	if err != nil || seconds == 0 {
 		return 0, 0, err
 	}

@@ -55,7 +55,8 @@ func TestLargeSets(t *testing.T) {
 	}
 }
 
-// The numbers are scattered: in any range of numbers, each row is in many row sets and missing in many.
+// The numbers are scattered: in any range of numbers, each row is in many row sets and missing in
+// many.
 func TestSetsAreScattered(t *testing.T) {
 	const n, many = 24, 1000
 	for first := uint64(0); first+many < Sets(n); first += Sets(n) / 17 {

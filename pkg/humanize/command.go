@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Command returns what to type, in any folder, to start the program "coordinator" or "worker" of this
-// build with these words. A program that was found on the PATH is named as it was called. Otherwise the
-// command has the path of the program; the other program is expected beside it.
+// Command returns what to type, in any folder, to start the program "coordinator" or "worker" of
+// this build with these words. A program that was found on the PATH is named as it was called.
+// Otherwise the command has the path of the program; the other program is expected beside it.
 func Command(program string, words ...string) string {
 	folder, _ := os.Getwd() // without it, the path stays as it was called
 	exists := func(path string) bool {

@@ -24,8 +24,8 @@ func Duration(d time.Duration) string {
 	return Clock(d.Round(time.Hour))
 }
 
-// Seconds formats a number of seconds: <0.1s, 1.6s, 4m12s, 3h20m, 12d4h, 3.1 years, 15.0 million years. The number may be too
-// large for a [time.Duration].
+// Seconds formats a number of seconds: <0.1s, 1.6s, 4m12s, 3h20m, 12d4h, 3.1 years, 15.0 million
+// years. The number may be too large for a [time.Duration].
 func Seconds(seconds float64) string {
 	const julianYear = 365.25 * 24 * 3600
 	switch {
@@ -36,12 +36,13 @@ func Seconds(seconds float64) string {
 	case seconds < julianYear:
 		return Duration(time.Duration(math.Round(seconds)) * time.Second)
 	}
-	years, unit := scale(seconds/julianYear, " years", " thousand years", " million years", " billion years")
+	years, unit := scale(seconds/julianYear, " years", " thousand years", " million years",
+		" billion years")
 	return threeDigits(years, 1) + unit
 }
 
-// Clock formats an elapsed time, rounded down to one or two units: 19s, 4m12s, 3h, 12d4h, 100y. It formats a negative
-// duration as 0s.
+// Clock formats an elapsed time, rounded down to one or two units: 19s, 4m12s, 3h, 12d4h, 100y. It
+// formats a negative duration as 0s.
 func Clock(d time.Duration) string {
 	switch d = max(0, d); {
 	case d < time.Minute:
@@ -58,8 +59,11 @@ func Clock(d time.Duration) string {
 	return fmt.Sprintf("%dy", d/year)
 }
 
-// twoUnits formats a duration in a large and a small unit. It leaves out the small unit if its number is 0.
-func twoUnits(d, large time.Duration, largeName string, small time.Duration, smallName string) string {
+// twoUnits formats a duration in a large and a small unit. It leaves out the small unit if its
+// number is 0.
+func twoUnits(
+	d, large time.Duration, largeName string, small time.Duration, smallName string,
+) string {
 	text := fmt.Sprintf("%d%s", d/large, largeName)
 	if rest := d % large / small; rest > 0 {
 		text += fmt.Sprintf("%d%s", rest, smallName)
@@ -67,9 +71,10 @@ func twoUnits(d, large time.Duration, largeName string, small time.Duration, sma
 	return text
 }
 
-// Remaining formats the range of the time that a run will still take: 4m10s to 5m. It rounds both ends outwards to multiples
-// of a step, so that the text covers the range. Up to 30 years, the step is about a thirtieth of the time or more, so that
-// the text rarely changes when the forecast moves by one percent. It formats negative times as 0.
+// Remaining formats the range of the time that a run will still take: 4m10s to 5m. It rounds both
+// ends outwards to multiples of a step, so that the text covers the range. Up to 30 years, the step
+// is about a thirtieth of the time or more, so that the text rarely changes when the forecast moves
+// by one percent. It formats negative times as 0.
 func Remaining(least, most time.Duration) string {
 	low, high := max(0, least), max(0, least, most)
 	low = low.Truncate(step(low))

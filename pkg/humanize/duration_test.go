@@ -81,8 +81,10 @@ func TestSeconds(t *testing.T) {
 func TestDuration(t *testing.T) {
 	const h = time.Hour
 	for want, d := range map[string]time.Duration{
-		"0s": 0, "1.23s": 1234 * time.Millisecond, "10s": 9999 * time.Millisecond, "1h": h - time.Second/4, "19s": 19400 * time.Millisecond,
-		"4m12s": 252 * time.Second, "4m": 4 * time.Minute, "3h20m": 3*h + 20*time.Minute, "3h": 3 * h, "12d4h": 292 * h,
+		"0s": 0, "1.23s": 1234 * time.Millisecond, "10s": 9999 * time.Millisecond,
+		"1h": h - time.Second/4, "19s": 19400 * time.Millisecond,
+		"4m12s": 252 * time.Second, "4m": 4 * time.Minute, "3h20m": 3*h + 20*time.Minute, "3h": 3 * h,
+		"12d4h": 292 * h,
 	} {
 		if got := Duration(d); got != want {
 			t.Errorf("Duration(%d) = %q, want %q", d, got, want)
@@ -92,7 +94,8 @@ func TestDuration(t *testing.T) {
 
 func TestClock(t *testing.T) {
 	for want, d := range map[string]time.Duration{
-		"0s": -time.Second, "9s": 9999 * time.Millisecond, "4m12s": 252 * time.Second, "4m": 4 * time.Minute,
+		"0s": -time.Second, "9s": 9999 * time.Millisecond, "4m12s": 252 * time.Second,
+		"4m": 4 * time.Minute,
 		"3h": 3 * time.Hour, "12d4h": 292 * time.Hour, "100d": 100*day + time.Hour, "100y": 100 * year,
 	} {
 		if got := Clock(d); got != want {

@@ -1,5 +1,6 @@
-// Package humanize formats numbers, shares, sizes, durations and ranges for people. Its texts are short rather than exact.
-// They are not meant to be parsed: programs read the JSON of package report, which has plain numbers.
+// Package humanize formats numbers, shares, sizes, durations and ranges for people. Its texts are
+// short rather than exact. They are not meant to be parsed: programs read the JSON of package
+// report, which has plain numbers.
 package humanize
 
 import (
@@ -12,8 +13,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// LogField is the name of a log field. People read the text of this field in place of the message and the other fields. With
-// --log-level debug they also see the other fields.
+// LogField is the name of a log field. People read the text of this field in place of the message
+// and the other fields. With --log-level debug they also see the other fields.
 const LogField = "text"
 
 // Big formats an exact number with thousands separators: 4,968,057,848. It formats nil as
@@ -48,8 +49,8 @@ func Plural[T int | uint64](number T, noun string) string {
 	return Int(number) + " " + noun
 }
 
-// Approx formats a number that is at least 0. It rounds numbers up to 999999 to a whole number, and larger ones to three
-// digits, such as 3.93e10.
+// Approx formats a number that is at least 0. It rounds numbers up to 999999 to a whole number, and
+// larger ones to three digits, such as 3.93e10.
 func Approx(x float64) string {
 	if x < 999999.5 {
 		return fmt.Sprintf("%.0f", x)
@@ -70,8 +71,8 @@ func Rate(perSecond float64) string {
 	return threeDigits(number, 2) + " " + prefix + "/s"
 }
 
-// scale divides x by 1000 until it has at most three digits before the point. It moves to the next unit with each division,
-// and stops at the last unit.
+// scale divides x by 1000 until it has at most three digits before the point. It moves to the next
+// unit with each division, and stops at the last unit.
 func scale(x float64, units ...string) (scaled float64, unit string) {
 	for ; x >= 999.5 && len(units) > 1; units = units[1:] {
 		x /= 1000
@@ -79,8 +80,8 @@ func scale(x float64, units ...string) (scaled float64, unit string) {
 	return x, units[0]
 }
 
-// threeDigits formats a number below 1000 with up to three digits, at most maxDecimals of them after the point: 2.06, 20.6,
-// 206.
+// threeDigits formats a number below 1000 with up to three digits, at most maxDecimals of them
+// after the point: 2.06, 20.6, 206.
 func threeDigits(x float64, maxDecimals int) string {
 	decimals := 0
 	switch {
@@ -104,7 +105,8 @@ func Bytes(size uint64) string {
 // Percentage converts a share to percent, rounded down to a tenth. No share below 1 gives 100.
 func Percentage(share float64) float64 { return math.Floor(share*1000) / 10 }
 
-// Percent formats a share with one decimal, rounded down. It returns 100.0% if and only if done is true.
+// Percent formats a share with one decimal, rounded down. It returns 100.0% if and only if done is
+// true.
 func Percent(share float64, done bool) string {
 	percentage := 0.0
 	switch {

@@ -26,8 +26,10 @@ func TestRate(t *testing.T) {
 		rate float64
 		want string
 	}{
-		{0, "0 /s"}, {-1, "0 /s"}, {math.NaN(), "0 /s"}, {0.25, "0.25 /s"}, {9.999, "10.0 /s"}, {99.96, "100 /s"}, {950.4, "950 /s"},
-		{999.6, "1.00 k/s"}, {2064, "2.06 k/s"}, {206435540, "206 M/s"}, {12.34e9, "12.3 G/s"}, {1e12, "1.00 T/s"},
+		{0, "0 /s"}, {-1, "0 /s"}, {math.NaN(), "0 /s"}, {0.25, "0.25 /s"}, {9.999, "10.0 /s"},
+		{99.96, "100 /s"}, {950.4, "950 /s"},
+		{999.6, "1.00 k/s"}, {2064, "2.06 k/s"}, {206435540, "206 M/s"}, {12.34e9, "12.3 G/s"},
+		{1e12, "1.00 T/s"},
 		{5e15, "5.00 P/s"}, {5e18, "5.00 E/s"}, {1e300, "> 1000 E/s"}, {math.Inf(1), "> 1000 E/s"},
 	} {
 		if got := Rate(tt.rate); got != tt.want {
@@ -59,7 +61,8 @@ func TestBytes(t *testing.T) {
 }
 
 func TestPlural(t *testing.T) {
-	for number, want := range map[int]string{0: "0 workers", 1: "1 worker", 2: "2 workers", 1234: "1,234 workers"} {
+	for number, want := range map[int]string{0: "0 workers", 1: "1 worker", 2: "2 workers",
+		1234: "1,234 workers"} {
 		if got := Plural(number, "worker"); got != want {
 			t.Errorf("Plural(%d) = %q, want %q", number, got, want)
 		}
@@ -74,7 +77,8 @@ func TestPercent(t *testing.T) {
 		want  string
 	}{
 		{0, false, "0.0%"}, {-1, false, "0.0%"}, {math.NaN(), false, "0.0%"}, {0.2649, false, "26.4%"},
-		{0.99999, false, "99.9%"}, {7, false, "99.9%"}, {math.Inf(1), false, "99.9%"}, {1, true, "100.0%"}, {0.5, true, "100.0%"},
+		{0.99999, false, "99.9%"}, {7, false, "99.9%"}, {math.Inf(1), false, "99.9%"},
+		{1, true, "100.0%"}, {0.5, true, "100.0%"},
 	} {
 		if got := Percent(c.share, c.done); got != c.want {
 			t.Errorf("Percent(%v, %v) = %q, want %q", c.share, c.done, got, c.want)

@@ -33,7 +33,8 @@ var ErrNotInvited = errors.New("no such user is invited")
 
 // ValidateInvited returns an error unless a user of this name can be invited.
 func ValidateInvited(user string) error {
-	taken := []string{queens.CoordinatorUser, queens.WorkerUser, queens.WatcherUser, strings.TrimSuffix(FileName, tokenEnding)}
+	taken := []string{queens.CoordinatorUser, queens.WorkerUser, queens.WatcherUser,
+		strings.TrimSuffix(FileName, tokenEnding)}
 	if slices.Contains(taken, user) {
 		return fmt.Errorf("the name %s has a meaning of its own: choose another", user)
 	}
@@ -52,7 +53,8 @@ func Invite(dir, user string) (path string, err error) {
 		return "", err
 	}
 	if wasRemoved(dir, user) {
-		return "", fmt.Errorf("the user %s was removed, and nobody gets this name again: choose another", user)
+		return "", fmt.Errorf("the user %s was removed, and nobody gets this name again: choose another",
+			user)
 	}
 	path = fileOf(dir, user)
 	t.User, t.Password = user, rand.Text()
@@ -74,7 +76,8 @@ func Remove(dir, user string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %s", ErrNotInvited, user)
 	}
-	err := durable.Write(filepath.Join(dir, user+removedEnding), nil) // first: whatever dies now, the name stays removed
+	// first: whatever dies now, the name stays removed
+	err := durable.Write(filepath.Join(dir, user+removedEnding), nil)
 	if err == nil {
 		err = os.Remove(path)
 	}
@@ -118,7 +121,8 @@ func ReadPasswords(dir string) (Passwords, error) {
 		case failed != nil:
 			err = errors.Join(err, failed)
 		case fileOf(dir, t.User) != path:
-			err = errors.Join(err, fmt.Errorf("%s is a token of the user %s: give each token file its name", path, t.User))
+			err = errors.Join(err,
+				fmt.Errorf("%s is a token of the user %s: give each token file its name", path, t.User))
 		case !wasRemoved(dir, t.User):
 			passwords[t.User] = t.Password
 		}

@@ -16,10 +16,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Parse refuses a cut file, and any text that Text never returns, except with Windows line ends. No error has the password.
+// Parse refuses a cut file, and any text that Text never returns, except with Windows line ends. No
+// error has the password.
 func TestParseToken(t *testing.T) {
 	want := join.Token{
-		Servers: []string{"192.0.2.1:4222", "[2001:db8::1]:4222"}, User: "worker", Password: "s3cr3t", Certificate: []byte("DER"),
+		Servers: []string{"192.0.2.1:4222", "[2001:db8::1]:4222"}, User: "worker", Password: "s3cr3t",
+		Certificate: []byte("DER"),
 	}
 	text := want.Text()
 	got, err := join.Parse(text)
@@ -38,14 +40,16 @@ func TestParseToken(t *testing.T) {
 			t.Errorf("byte %d changed to a line feed: read as %+v", i, got)
 		}
 	}
-	if got, err := join.Parse(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))); err != nil || got.Password != want.Password {
+	if got, err := join.Parse(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n"))); err != nil ||
+		got.Password != want.Password {
 		t.Errorf("with the line ends of Windows: %+v, %v", got, err)
 	}
 	if want.TLS().VerifyConnection(tls.ConnectionState{}) == nil {
 		t.Error("a server without a certificate is accepted")
 	}
 	plain := join.Token{Servers: []string{"127.0.0.1:4222"}, User: "worker", Password: "p"}
-	if got, err := join.Parse(plain.Text()); err != nil || got.TLS() != nil || got.URLs() != "nats://127.0.0.1:4222" {
+	if got, err := join.Parse(plain.Text()); err != nil || got.TLS() != nil ||
+		got.URLs() != "nats://127.0.0.1:4222" {
 		t.Errorf("a token without certificate: %+v, %v", got, err)
 	}
 	if got := want.URLs(); got != "tls://192.0.2.1:4222,tls://[2001:db8::1]:4222" {
@@ -54,7 +58,8 @@ func TestParseToken(t *testing.T) {
 }
 
 func FuzzParseToken(f *testing.F) {
-	f.Add([]byte("# nqueens token: it lets its holder connect. Keep it secret.\nservers a\nuser b\npassword c\nend\n"))
+	f.Add([]byte("# nqueens token: it lets its holder connect. Keep it secret.\nservers a\nuser " +
+		"b\npassword c\nend\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if got, err := join.Parse(text); err == nil {
 			if again, err := join.Parse(got.Text()); err != nil || again.Password != got.Password {
@@ -64,8 +69,9 @@ func FuzzParseToken(f *testing.F) {
 	})
 }
 
-// The embedded server's password and certificate are made only once. Its addresses are written at each start. The token file
-// is the only file in its folder, and only its owner can read it. There is TLS on all addresses but loopback.
+// The embedded server's password and certificate are made only once. Its addresses are written at
+// each start. The token file is the only file in its folder, and only its owner can read it. There
+// is TLS on all addresses but loopback.
 func TestListening(t *testing.T) {
 	data := t.TempDir()
 	first, config, path, err := listening(data, "0.0.0.0:4222", "192.0.2.1:4222")
@@ -85,7 +91,8 @@ func TestListening(t *testing.T) {
 		t.Errorf("beside the token are %v, %v", files, err)
 	}
 	local, config, _, err := listening(data, "127.0.0.1:4222", "127.0.0.1:4222")
-	isSame = local.Password == first.Password && slices.Equal(local.Servers, []string{"127.0.0.1:4222"})
+	isSame = local.Password == first.Password &&
+		slices.Equal(local.Servers, []string{"127.0.0.1:4222"})
 	if err != nil || config != nil || local.Certificate != nil || !isSame {
 		t.Errorf("loopback: %+v, TLS %v, %v", local, config, err)
 	}
@@ -106,7 +113,8 @@ func TestNothingIsReplaced(t *testing.T) {
 	if _, there := join.Own(data); there {
 		t.Error("a token is there before it is made")
 	}
-	if _, config, path, err := listening(data, "localhost:4222", "localhost:4222"); err != nil || config != nil {
+	if _, config, path, err := listening(data, "localhost:4222", "localhost:4222"); err != nil ||
+		config != nil {
 		t.Errorf("localhost: TLS %v, %v", config, err)
 	} else if own, there := join.Own(data); !there || own != path {
 		t.Errorf("the token is %s, not %s: %v", own, path, there)
@@ -115,7 +123,8 @@ func TestNothingIsReplaced(t *testing.T) {
 		t.Error("a listen address without a host is accepted")
 	}
 	for file, damage := range map[string]string{
-		filepath.Join("server", "server.pem"): "0.0.0.0:4222", filepath.Join("join", join.FileName): "127.0.0.1:4222",
+		filepath.Join("server", "server.pem"): "0.0.0.0:4222",
+		filepath.Join("join", join.FileName):  "127.0.0.1:4222",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(data, file)), 0o700); err != nil {
 			t.Fatal(err)
@@ -150,20 +159,24 @@ func TestNothingIsReplaced(t *testing.T) {
 }
 
 // listening makes the token of an embedded server, and publishes it.
-func listening(data, listen, address string) (t join.Token, config *tls.Config, path string, err error) {
+func listening(
+	data, listen, address string,
+) (t join.Token, config *tls.Config, path string, err error) {
 	if t, config, err = join.Listening(data, listen); err == nil {
 		path, err = t.Publish(data, []string{address})
 	}
 	return t, config, path, err
 }
 
-// A second call of Keys keeps all secrets and changes only the addresses. If renew is set, all secrets are new.
+// A second call of Keys keeps all secrets and changes only the addresses. If renew is set, all
+// secrets are new.
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	load := func() (tokens map[string]join.Token) {
 		tokens = make(map[string]join.Token)
 		for user, file := range map[string]string{
-			queens.CoordinatorUser: "coordinator.token", queens.WorkerUser: "join.token", queens.WatcherUser: "watcher.token",
+			queens.CoordinatorUser: "coordinator.token", queens.WorkerUser: "join.token",
+			queens.WatcherUser: "watcher.token",
 		} {
 			token, err := join.Load(filepath.Join(dir, file))
 			if err != nil || token.User != user {
@@ -184,7 +197,8 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	before := load()
-	if servers := before[queens.WorkerUser].Servers; !slices.Equal(servers, []string{"[2001:db8::1]:4222"}) {
+	if servers := before[queens.WorkerUser].Servers; !slices.Equal(servers,
+		[]string{"[2001:db8::1]:4222"}) {
 		t.Errorf("servers %v", servers)
 	}
 	if _, err := join.Keys(dir, []string{"192.0.2.1"}, true); err != nil {
@@ -196,10 +210,12 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for user := range before {
-		if before[user].Password == after[user].Password || bytes.Equal(before[user].Certificate, after[user].Certificate) {
+		if before[user].Password == after[user].Password ||
+			bytes.Equal(before[user].Certificate, after[user].Certificate) {
 			t.Errorf("%s has the old secrets after a renewal", user)
 		}
-		if !bytes.Contains(conf, []byte(after[user].Password)) || bytes.Contains(conf, []byte(before[user].Password)) {
+		if !bytes.Contains(conf, []byte(after[user].Password)) ||
+			bytes.Contains(conf, []byte(before[user].Password)) {
 			t.Errorf("users.conf does not have the password of %s", user)
 		}
 	}
@@ -253,7 +269,8 @@ func TestInvite(t *testing.T) {
 	if err := token.Save(path); err != nil { // someone puts a copy back
 		t.Error(err)
 	}
-	for _, name := range []string{"", "worker", "coordinator", "watcher", "join", "a.b", "A", "-a", "a b", strings.Repeat("a", 64)} {
+	for _, name := range []string{"", "worker", "coordinator", "watcher", "join", "a.b", "A", "-a",
+		"a b", strings.Repeat("a", 64)} {
 		if _, err := join.Invite(dir, name); err == nil {
 			t.Errorf("user %q is invited", name)
 		}
@@ -266,11 +283,13 @@ func TestInvite(t *testing.T) {
 	}
 	bob := join.Invitation{User: "bob", Path: filepath.Join(dir, "bob.token")}
 	list, err := join.Invitations(dir)
-	if want := []join.Invitation{{User: "alice", Removed: true}, bob}; err != nil || !slices.Equal(list, want) {
+	if want := []join.Invitation{{User: "alice", Removed: true}, bob}; err != nil ||
+		!slices.Equal(list, want) {
 		t.Errorf("invited are %v, %v", list, err)
 	}
 	passwords, err := join.ReadPasswords(dir)
-	if _, there := passwords["alice"]; err != nil || there || len(passwords) != 2 || passwords["worker"] != worker.Password {
+	if _, there := passwords["alice"]; err != nil || there || len(passwords) != 2 ||
+		passwords["worker"] != worker.Password {
 		t.Errorf("%d users, error %v", len(passwords), err)
 	}
 }
@@ -282,13 +301,15 @@ func TestDamagedInvitation(t *testing.T) {
 	worker := join.Token{Servers: []string{"192.0.2.1:4222"}, User: queens.WorkerUser, Password: "p"}
 	other := join.Token{Servers: []string{"192.0.2.1:4222"}, User: "carol", Password: "q"}
 	damaged := filepath.Join(dir, "alice.token")
-	err := errors.Join(worker.Save(filepath.Join(dir, join.FileName)), other.Save(filepath.Join(dir, "bob.token")),
+	err := errors.Join(worker.Save(filepath.Join(dir, join.FileName)),
+		other.Save(filepath.Join(dir, "bob.token")),
 		os.WriteFile(damaged, []byte("damaged"), 0o600))
 	if err != nil {
 		t.Fatal(err)
 	}
 	passwords, err := join.ReadPasswords(dir)
-	if len(passwords) != 1 || passwords[queens.WorkerUser] != "p" || err == nil || !strings.Contains(err.Error(), damaged) {
+	if len(passwords) != 1 || passwords[queens.WorkerUser] != "p" || err == nil ||
+		!strings.Contains(err.Error(), damaged) {
 		t.Errorf("%v, %v", passwords, err)
 	}
 }

@@ -88,7 +88,8 @@ func WriteUsers(dir string) error {
 	return durable.Write(filepath.Join(dir, usersFile), []byte(usersHead+passwords.Authorization()))
 }
 
-const usersHead = `# The users of this server: a token file is for one of them. coordinator keys and coordinator invite write this file.
+const usersHead = `# The users of this server: a token file is for one of them.
+# coordinator keys and coordinator invite write this file.
 # After a change, run: nats-server --signal reload
 `
 

@@ -25,7 +25,8 @@ func Permissions(user string) Subjects {
 	case queens.WatcherUser:
 		return Subjects{Publish: []string{asks}, Subscribe: []string{"nq.run", hears}}
 	}
-	return Subjects{Publish: []string{"nq.work.*." + user + ".*.*", asks}, Subscribe: []string{"nq.run", hears}}
+	return Subjects{Publish: []string{"nq.work.*." + user + ".*.*", asks},
+		Subscribe: []string{"nq.run", hears}}
 }
 
 // Passwords has the passwords of the users of a server.
@@ -37,7 +38,8 @@ func (p Passwords) Authorization() string {
 	var lines strings.Builder
 	for _, user := range slices.Sorted(maps.Keys(p)) {
 		may := Permissions(user)
-		fmt.Fprintf(&lines, "  { user: %q, password: %q, permissions: { publish: [%s], subscribe: [%s] } }\n",
+		fmt.Fprintf(&lines, "  { user: %q, password: %q, permissions: { publish: [%s], subscribe: [%s] "+
+			"} }\n",
 			user, p[user], quoted(may.Publish), quoted(may.Subscribe))
 	}
 	return "authorization { users: [\n" + lines.String() + "] }\n"

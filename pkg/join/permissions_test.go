@@ -64,32 +64,39 @@ func TestPermissions(t *testing.T) {
 		{queens.WorkerUser, "join.token", map[string]bool{
 			"nq.work.n8-a.worker.machine.process": can, "nq.status.n8-a.worker": can,
 			"nq.work.n8-a.alice.machine.process": cannot, "nq.work.n8-a.coordinator.machine.process": cannot,
-			"nq.status.n8-a.alice": cannot, "nq.work.n8-a.worker.machine": cannot, "nq.work.n8-a.worker.a.b.c": cannot,
-			"nq.run": cannot, "_INBOX.coordinator.x": cannot, "_INBOX.worker.x": cannot, "_INBOX.alice.x": cannot,
+			"nq.status.n8-a.alice": cannot, "nq.work.n8-a.worker.machine": cannot,
+			"nq.work.n8-a.worker.a.b.c": cannot,
+			"nq.run":                    cannot, "_INBOX.coordinator.x": cannot, "_INBOX.worker.x": cannot,
+			"_INBOX.alice.x":       cannot,
 			"$SYS.REQ.SERVER.PING": cannot, "$JS.API.INFO": cannot, "other": cannot,
 		}, map[string]bool{
 			"nq.run": can, "_INBOX.worker.>": can,
 			"nq.work.>": cannot, "nq.work.n8-a.worker.machine.process": cannot, "nq.status.*.worker": cannot,
-			"_INBOX.coordinator.>": cannot, "_INBOX.>": cannot, "_INBOX.alice.>": cannot, "_INBOX.*.x": cannot,
-			">": cannot, "$SYS.>": cannot, "$JS.>": cannot,
+			"_INBOX.coordinator.>": cannot, "_INBOX.>": cannot, "_INBOX.alice.>": cannot,
+			"_INBOX.*.x": cannot,
+			">":          cannot, "$SYS.>": cannot, "$JS.>": cannot,
 		}},
 		{"alice", "alice.token", map[string]bool{
 			"nq.work.n8-a.alice.machine.process": can, "nq.status.n8-a.alice": can,
 			"nq.work.n8-a.bob.machine.process": cannot, "nq.work.n8-a.worker.machine.process": cannot,
-			"nq.status.n8-a.worker": cannot, "_INBOX.bob.x": cannot, "_INBOX.alice.x": cannot, "nq.run": cannot,
+			"nq.status.n8-a.worker": cannot, "_INBOX.bob.x": cannot, "_INBOX.alice.x": cannot,
+			"nq.run": cannot,
 		}, map[string]bool{
 			"nq.run": can, "_INBOX.alice.>": can,
-			"_INBOX.worker.>": cannot, "_INBOX.bob.>": cannot, "_INBOX.>": cannot, "nq.work.*.alice.*.*": cannot,
+			"_INBOX.worker.>": cannot, "_INBOX.bob.>": cannot, "_INBOX.>": cannot,
+			"nq.work.*.alice.*.*": cannot,
 		}},
 		{queens.WatcherUser, "watcher.token", map[string]bool{
 			"nq.status.n8-a.watcher": can,
-			"nq.status.n8-a.alice":   cannot, "nq.work.n8-a.watcher.machine.process": cannot, "nq.run": cannot,
+			"nq.status.n8-a.alice":   cannot, "nq.work.n8-a.watcher.machine.process": cannot,
+			"nq.run": cannot,
 		}, map[string]bool{
 			"nq.run": can, "_INBOX.watcher.>": can, "nq.work.>": cannot, "_INBOX.worker.>": cannot,
 		}},
 		{queens.CoordinatorUser, "coordinator.token", map[string]bool{
 			"nq.run": can, "_INBOX.worker.x": can, "_INBOX.alice.x": can, "nq.status.n8-a.coordinator": can,
-			"nq.work.n8-a.coordinator.machine.process": cannot, "$JS.API.INFO": cannot, "$SYS.REQ.SERVER.PING": cannot,
+			"nq.work.n8-a.coordinator.machine.process": cannot, "$JS.API.INFO": cannot,
+			"$SYS.REQ.SERVER.PING": cannot,
 		}, map[string]bool{
 			"nq.run": can, "nq.work.n8-a.*.*.*": can, "nq.status.n8-a.*": can, "_INBOX.coordinator.>": can,
 			"_INBOX.worker.>": cannot, "$SYS.>": cannot,
@@ -99,9 +106,11 @@ func TestPermissions(t *testing.T) {
 		if token.User != user.name {
 			t.Errorf("%s is of the user %s", user.file, token.User)
 		}
-		for kind, subjects := range map[string]map[string]bool{"publish": user.publish, "subscribe": user.subscribing} {
+		for kind, subjects := range map[string]map[string]bool{"publish": user.publish,
+			"subscribe": user.subscribing} {
 			for subject, want := range subjects {
-				if got := allowed(t, address, user.name, token.Password, token.TLS(), kind, subject); got != want {
+				if got := allowed(t, address, user.name, token.Password, token.TLS(), kind, subject); got !=
+					want {
 					t.Errorf("%s may %s %s: %v, want %v", user.name, kind, subject, got, want)
 				}
 			}
@@ -115,9 +124,11 @@ func TestGeneratedPermissions(t *testing.T) {
 	for _, user := range []string{queens.CoordinatorUser, queens.WorkerUser, queens.WatcherUser} {
 		may := join.Permissions(user)
 		code := func(subjects []string) string { return "`" + strings.Join(subjects, "`, `") + "`" }
-		table += "| " + code([]string{user}) + " | " + code(may.Publish) + " | " + code(may.Subscribe) + " |\n"
+		table += "| " + code([]string{user}) + " | " + code(may.Publish) + " | " + code(may.Subscribe) +
+			" |\n"
 	}
-	testkit.Generated(t, "permissions", table+"\nAny other user has the permissions of `worker`, with its own name in place of that.\n")
+	testkit.Generated(t, "permissions",
+		table+"\nAny other user has the permissions of `worker`, with its own name in place of that.\n")
 }
 
 func tokenOf(t *testing.T, dir, file string) join.Token {
@@ -129,8 +140,11 @@ func tokenOf(t *testing.T, dir, file string) join.Token {
 	return token
 }
 
-// allowed tries to publish or to subscribe on a new connection, and reports whether the server permits it.
-func allowed(t *testing.T, address, user, password string, certificate *tls.Config, kind, subject string) bool {
+// allowed tries to publish or to subscribe on a new connection, and reports whether the server
+// permits it.
+func allowed(
+	t *testing.T, address, user, password string, certificate *tls.Config, kind, subject string,
+) bool {
 	t.Helper()
 	violations := make(chan error, 8)
 	c, err := nats.Connect("tls://"+address, nats.UserInfo(user, password), nats.Secure(certificate),
@@ -161,7 +175,8 @@ func allowed(t *testing.T, address, user, password string, certificate *tls.Conf
 	}
 }
 
-// A token that is wrong or old, or of another server, gives ErrNoConnection with one plain sentence.
+// A token that is wrong or old, or of another server, gives ErrNoConnection with one plain
+// sentence.
 func TestWrongTokens(t *testing.T) {
 	dir, address := startKeys(t)
 	connect := func(change func(token *join.Token)) error {
@@ -192,7 +207,8 @@ func TestWrongTokens(t *testing.T) {
 		"another certificate": func(token *join.Token) { token.Certificate = []byte("another") },
 		"no certificate":      func(token *join.Token) { token.Certificate = nil },
 	} {
-		if err := connect(change); !errors.Is(err, queens.ErrNoConnection) || strings.Contains(err.Error(), "\n") {
+		if err := connect(change); !errors.Is(err, queens.ErrNoConnection) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -19,11 +19,13 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Listening returns what the embedded server of a data folder needs to accept workers from other machines: a password and a
-// certificate. The first call makes them, and later calls read them. A server that listens on loopback uses no TLS.
+// Listening returns what the embedded server of a data folder needs to accept workers from other
+// machines: a password and a certificate. The first call makes them, and later calls read them. A
+// server that listens on loopback uses no TLS.
 func Listening(data, listen string) (t Token, config *tls.Config, err error) {
 	path, _ := Own(data)
-	if t, err = loadOrMake(path, queens.WorkerUser, false); err != nil { // a damaged token stays: workers elsewhere may have a good copy
+	// a damaged token stays: workers elsewhere may have a good copy
+	if t, err = loadOrMake(path, queens.WorkerUser, false); err != nil {
 		return t, nil, err
 	}
 	host, _, err := net.SplitHostPort(listen)
@@ -65,10 +67,12 @@ func (t *Token) Publish(data string, addresses []string) (path string, err error
 	return path, err
 }
 
-// certificateFile is the name of the file with the server's certificate and private key. Clients never read that file.
+// certificateFile is the name of the file with the server's certificate and private key. Clients
+// never read that file.
 const certificateFile = "server.pem"
 
-// certificate returns the certificate and private key of a folder. It makes them if there are none, or if renew is set.
+// certificate returns the certificate and private key of a folder. It makes them if there are none,
+// or if renew is set.
 func certificate(dir string, renew bool) (tls.Certificate, error) {
 	path := filepath.Join(dir, certificateFile)
 	pair, err := tls.LoadX509KeyPair(path, path)
@@ -78,13 +82,14 @@ func certificate(dir string, renew bool) (tls.Certificate, error) {
 		}
 	}
 	if err != nil {
-		return pair, fmt.Errorf("the server's certificate %s: %w: without that file, a new one is made", path, err)
+		return pair, fmt.Errorf("the server's certificate %s: %w: without that file, a new one is made",
+			path, err)
 	}
 	return pair, nil
 }
 
-// makeCertificate writes a new certificate and its private key. Clients pin the certificate, so its names and dates do not
-// matter.
+// makeCertificate writes a new certificate and its private key. Clients pin the certificate, so its
+// names and dates do not matter.
 func makeCertificate(path string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -93,7 +98,8 @@ func makeCertificate(path string) error {
 	template := x509.Certificate{
 		DNSNames:  []string{"nqueens"},
 		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().AddDate(30, 0, 0),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
 	if err != nil {

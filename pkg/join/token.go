@@ -1,6 +1,6 @@
-// Package join reads and writes the files with which processes authenticate to a NATS server. A token file has the
-// addresses of the server, a user, a password and a pinned certificate. The package also writes the configuration of the
-// server. All these files are secrets.
+// Package join reads and writes the files with which processes authenticate to a NATS server. A
+// token file has the addresses of the server, a user, a password and a pinned certificate. The
+// package also writes the configuration of the server. All these files are secrets.
 package join
 
 import (
@@ -31,8 +31,10 @@ type Token struct {
 	Certificate []byte // of the server, DER; nil for a server without TLS
 }
 
-// form is the first part of a token file. The certificate follows, if there is one, and then a last line.
-const form = "# nqueens token: it lets its holder connect. Keep it secret.\nservers %s\nuser %s\npassword %s\n"
+// form is the first part of a token file. The certificate follows, if there is one, and then a last
+// line.
+const form = "# nqueens token: it lets its holder connect. Keep it secret.\nservers %s\nuser " +
+	"%s\npassword %s\n"
 
 // Text returns the content of a token file.
 func (t *Token) Text() []byte {
@@ -43,8 +45,8 @@ func (t *Token) Text() []byte {
 	return append(text, "end\n"...)
 }
 
-// Parse parses the content of a token file. It accepts exactly what [Token.Text] returns, and the same with the line ends of
-// Windows. The error does not quote the content.
+// Parse parses the content of a token file. It accepts exactly what [Token.Text] returns, and the
+// same with the line ends of Windows. The error does not quote the content.
 func Parse(text []byte) (t Token, err error) {
 	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
 	var servers string
@@ -71,7 +73,8 @@ func Load(path string) (t Token, err error) {
 	return t, nil
 }
 
-// loadOrMake reads a token file. If there is none, or if renew is set, it returns a token with a new password.
+// loadOrMake reads a token file. If there is none, or if renew is set, it returns a token with a
+// new password.
 func loadOrMake(path, user string, renew bool) (Token, error) {
 	t, err := Load(path)
 	if renew || errors.Is(err, fs.ErrNotExist) {
@@ -88,7 +91,8 @@ func (t *Token) Save(path string) error {
 	return durable.Write(path, t.Text())
 }
 
-// Own returns the path of the token file of the embedded server, in the folder of the runs, and whether the file exists.
+// Own returns the path of the token file of the embedded server, in the folder of the runs, and
+// whether the file exists.
 func Own(data string) (path string, there bool) {
 	path = filepath.Join(data, "join", FileName)
 	_, err := os.Stat(path)
@@ -104,8 +108,8 @@ func (t *Token) URLs() string {
 	return scheme + strings.Join(t.Servers, ","+scheme)
 }
 
-// TLS returns the configuration of a client that accepts only the pinned certificate, whatever names are in it. For a token
-// without a certificate, TLS returns nil.
+// TLS returns the configuration of a client that accepts only the pinned certificate, whatever
+// names are in it. For a token without a certificate, TLS returns nil.
 func (t *Token) TLS() *tls.Config {
 	if t.Certificate == nil {
 		return nil
@@ -114,10 +118,12 @@ func (t *Token) TLS() *tls.Config {
 		MinVersion:         tls.VersionTLS13,
 		InsecureSkipVerify: true, //nolint:gosec // the certificate itself is compared
 		VerifyConnection: func(state tls.ConnectionState) error {
-			if len(state.PeerCertificates) == 0 || !bytes.Equal(state.PeerCertificates[0].Raw, t.Certificate) {
+			if len(state.PeerCertificates) == 0 ||
+				!bytes.Equal(state.PeerCertificates[0].Raw, t.Certificate) {
 				return &tls.CertificateVerificationError{
 					UnverifiedCertificates: state.PeerCertificates,
-					Err:                    errors.New("the token has another certificate: copy the server's token file again"),
+					Err: errors.New(
+						"the token has another certificate: copy the server's token file again"),
 				}
 			}
 			return nil

@@ -36,8 +36,8 @@ func count(t testing.TB, c Counter, b *queens.Board, ps []queens.Prefix) uint64 
 	return got
 }
 
-// randomBoard returns a board of side n that does not allow random squares. A large board allows so few squares that its search
-// is short.
+// randomBoard returns a board of side n that does not allow random squares. A large board allows so
+// few squares that its search is short.
 func randomBoard(rng *rand.Rand, n int) queens.Board {
 	b := queens.FullBoard(n)
 	keep := min(1, 9/float64(n)) + 0.15*rng.Float64()
@@ -57,7 +57,8 @@ func randomBoard(rng *rand.Rand, n int) queens.Board {
 	return b
 }
 
-// wildPrefix returns a valid prefix of random masks. Perhaps no queens attack exactly these squares.
+// wildPrefix returns a valid prefix of random masks. Perhaps no queens attack exactly these
+// squares.
 func wildPrefix(rng *rand.Rand, b *queens.Board, row int) queens.Prefix {
 	p := queens.Prefix{Row: row}
 	for _, c := range rng.Perm(b.N)[:row] {
@@ -68,8 +69,8 @@ func wildPrefix(rng *rand.Rand, b *queens.Board, row int) queens.Prefix {
 	return p
 }
 
-// Every vector kernel counts the same as the reference kernel on random boards, batch after batch with the same counter. Some
-// prefixes have real queens, the others come from wildPrefix.
+// Every vector kernel counts the same as the reference kernel on random boards, batch after batch
+// with the same counter. Some prefixes have real queens, the others come from wildPrefix.
 func TestKernelsAgreeWithGeneric(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")
@@ -88,7 +89,8 @@ func TestKernelsAgreeWithGeneric(t *testing.T) {
 			want := count(t, reference, &b, batch)
 			for i, k := range kernels {
 				if got := count(t, counters[i], &b, batch); got != want {
-					t.Fatalf("%s, board of side %d, %x, prefixes %x: %d, want %d", k.Name, b.N, b.Allow[:b.N], batch, got, want)
+					t.Fatalf("%s, board of side %d, %x, prefixes %x: %d, want %d", k.Name, b.N, b.Allow[:b.N],
+						batch, got, want)
 				}
 			}
 			solutions += want
@@ -99,7 +101,8 @@ func TestKernelsAgreeWithGeneric(t *testing.T) {
 	}
 }
 
-// randomBatch returns valid prefixes of mixed depths. On a large board they are so deep that the search is short.
+// randomBatch returns valid prefixes of mixed depths. On a large board they are so deep that the
+// search is short.
 func randomBatch(rng *rand.Rand, b *queens.Board, size int) []queens.Prefix {
 	low := rng.IntN(b.N + 1)
 	if b.N > 12 {
@@ -117,7 +120,8 @@ func randomBatch(rng *rand.Rand, b *queens.Board, size int) []queens.Prefix {
 	return batch
 }
 
-// Batches of about as many prefixes as a queue's buffers can hold, and larger ones, are counted right.
+// Batches of about as many prefixes as a queue's buffers can hold, and larger ones, are counted
+// right.
 func TestBatchesLargerThanTheBuffers(t *testing.T) {
 	for _, k := range laneKernels() {
 		rng := rand.New(rand.NewPCG(3, 4))
@@ -137,7 +141,8 @@ func TestBatchesLargerThanTheBuffers(t *testing.T) {
 	}
 }
 
-// While kernels run on every core, the garbage collector can still run, and all searches end when their context ends.
+// While kernels run on every core, the garbage collector can still run, and all searches end when
+// their context ends.
 func TestGarbageIsCollectedDuringSearches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")

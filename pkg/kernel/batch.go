@@ -27,7 +27,8 @@ type BatchCounter interface {
 	// different boards. It uses no other field of a task. It sets counts[i] for the first n tasks;
 	// counts must have an element for each task. If there is no error, n is the number of tasks.
 	// Everything else is as for Count.
-	CountTasks(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64) (n int, err error)
+	CountTasks(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64) (n int,
+		err error)
 }
 
 // CountTasks counts tasks. A [BatchCounter] counts all tasks at once; then the Elapsed of each task

@@ -8,16 +8,18 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// generic is the reference kernel: a portable depth-first search over bitmasks, written to be read. docs/symmetry.md explains
-// it step by step. One thing is added: on the last pollRows rows, a queen that leaves one of the next two rows without a free
-// square is dropped.
+// generic is the reference kernel: a portable depth-first search over bitmasks, written to be read.
+// docs/symmetry.md explains it step by step. One thing is added: on the last pollRows rows, a queen
+// that leaves one of the next two rows without a free square is dropped.
 //
 // References: [Richards] M. Richards, "Backtracking algorithms in MCPL using bit
 // patterns and recursion", University of Cambridge TR 433, 1997.
-var generic = Kernel{Name: "generic", New: func() (Counter, error) { return new(genericCounter), nil }}
+var generic = Kernel{Name: "generic", New: func() (Counter, error) {
+	return new(genericCounter), nil
+}}
 
-// The last pollRows rows are searched without a poll of the context. They are few enough to take well under a millisecond, and
-// so many that the time for polls is negligible.
+// The last pollRows rows are searched without a poll of the context. They are few enough to take
+// well under a millisecond, and so many that the time for polls is negligible.
 const pollRows = 10
 
 type genericCounter struct {
@@ -67,7 +69,8 @@ func (g *genericCounter) search(rows []Row, s State) uint64 {
 	return found
 }
 
-// CountRows counts the completions of a state of the first row: the ways to place a queen on each of the rows.
+// CountRows counts the completions of a state of the first row: the ways to place a queen on each
+// of the rows.
 func CountRows(rows []Row, s State) uint64 {
 	if len(rows) == 0 {
 		return 1

@@ -14,14 +14,16 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// Steps touch no memory outside their queues, which lie between inaccessible pages. The buffers are empty, full or partly
-// filled. Steps store no more states than there is room for.
+// Steps touch no memory outside their queues, which lie between inaccessible pages. The buffers are
+// empty, full or partly filled. Steps store no more states than there is room for.
 func TestGuardPages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("searches for seconds")
 	}
 	// Kernels with lanes of one width have the same functions, so they are left out.
-	kernels := slices.DeleteFunc(vectorKernels(), func(k Kernel) bool { return strings.Contains(k.Name, "-") })
+	kernels := slices.DeleteFunc(vectorKernels(), func(k Kernel) bool {
+		return strings.Contains(k.Name, "-")
+	})
 	for _, k := range testkit.Sample(t, 1, kernels) {
 		t.Run(k.Name, func(t *testing.T) {
 			c := newCounter(t, k).(*vectorCounter)
@@ -35,7 +37,8 @@ func TestGuardPages(t *testing.T) {
 	}
 }
 
-// stepBetweenGuardPages makes steps from each row of the full board of side n, and again if only every second row is open.
+// stepBetweenGuardPages makes steps from each row of the full board of side n, and again if only
+// every second row is open.
 func stepBetweenGuardPages[T word](t *testing.T, s *search[T], n int) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	from, to := betweenGuardPages[T](t), betweenGuardPages[T](t)
@@ -47,7 +50,8 @@ func stepBetweenGuardPages[T word](t *testing.T, s *search[T], n int) {
 		}
 		s.prepare(rows, b.Columns())
 		for row := range s.deepest + 1 {
-			for _, length := range []int{0, 1, 63, 64, 65, highWater, highWater + 1, highWater + laneCount, capacity - laneCount} {
+			for _, length := range []int{0, 1, 63, 64, 65, highWater, highWater + 1, highWater + laneCount,
+				capacity - laneCount} {
 				for _, m := range []int{0, highWater, highWater + 1} {
 					from.clear()
 					to.clear()
@@ -81,7 +85,8 @@ func stepBetweenGuardPages[T word](t *testing.T, s *search[T], n int) {
 func betweenGuardPages[T word](t *testing.T) *queue[T] {
 	page := syscall.Getpagesize()
 	size := (int(unsafe.Sizeof(queue[T]{})) + page - 1) / page * page
-	mem, err := syscall.Mmap(-1, 0, size+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := syscall.Mmap(-1, 0, size+2*page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,10 +16,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel of this machine passes the suite, also if it always counts in 16-bit or in 32-bit lanes.
-// NQUEENS_REQUIRE_KERNEL lists the kernels that this machine must have, separated by commas.
+// Every kernel of this machine passes the suite, also if it always counts in 16-bit or in 32-bit
+// lanes. NQUEENS_REQUIRE_KERNEL lists the kernels that this machine must have, separated by commas.
 func TestKernels(t *testing.T) {
-	for _, name := range strings.FieldsFunc(os.Getenv("NQUEENS_REQUIRE_KERNEL"), func(r rune) bool { return r == ',' }) {
+	for _, name := range strings.FieldsFunc(os.Getenv("NQUEENS_REQUIRE_KERNEL"), func(r rune) bool {
+		return r == ','
+	}) {
 		if !slices.Contains(names(), name) {
 			t.Errorf("NQUEENS_REQUIRE_KERNEL wants %q: this machine has %v", name, names())
 		}
@@ -40,7 +42,8 @@ func FuzzKernels(f *testing.F) {
 func TestAvailable(t *testing.T) {
 	all := names()
 	unique := slices.Compact(slices.Sorted(slices.Values(all)))
-	if len(unique) != len(all) || slices.Contains(all, kernel.Auto) || !slices.Contains(all, "generic") {
+	if len(unique) != len(all) || slices.Contains(all, kernel.Auto) ||
+		!slices.Contains(all, "generic") {
 		t.Errorf("the kernels are named %q", all)
 	}
 }
@@ -58,7 +61,8 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Differing returns the fastest kernel that is not named, and the reference kernel if all are named.
+// Differing returns the fastest kernel that is not named, and the reference kernel if all are
+// named.
 func TestDiffering(t *testing.T) {
 	all := names()
 	for i, name := range all {
@@ -80,7 +84,8 @@ func TestDiffering(t *testing.T) {
 
 // Names returns auto and the names of the kernels, in their order.
 func TestNames(t *testing.T) {
-	if got, want := kernel.Names(), append([]string{kernel.Auto}, names()...); !slices.Equal(got, want) {
+	if got, want := kernel.Names(), append([]string{kernel.Auto}, names()...); !slices.Equal(got,
+		want) {
 		t.Errorf("the names are %q, want %q", got, want)
 	}
 }
@@ -174,12 +179,15 @@ func names() []string {
 	return names
 }
 
-// WithCounter joins the errors of the function that it calls and of Close. It closes the counter once, even if use panics.
+// WithCounter joins the errors of the function that it calls and of Close. It closes the counter
+// once, even if use panics.
 func TestWithCounter(t *testing.T) {
 	errUse, errClose := errors.New("use"), errors.New("close")
 	fake := kerneltest.Fake{CloseError: errClose}
 	k := fake.Kernel(t)
-	if err := k.WithCounter(func(kernel.Counter) error { return errUse }); !errors.Is(err, errUse) || !errors.Is(err, errClose) {
+	if err := k.WithCounter(func(kernel.Counter) error {
+		return errUse
+	}); !errors.Is(err, errUse) || !errors.Is(err, errClose) {
 		t.Errorf("error %v, want %v and %v", err, errUse, errClose)
 	}
 	func() {

@@ -8,7 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// shiftCounts returns the operands of instructions that shift by a count: the number of rows, in either direction.
+// shiftCounts returns the operands of instructions that shift by a count: the number of rows, in
+// either direction.
 func shiftCounts[T word]() (shifts [queens.MaxN]shift) {
 	for rows := range shifts {
 		shifts[rows] = newShift[T](rows, rows)
@@ -16,9 +17,9 @@ func shiftCounts[T word]() (shifts [queens.MaxN]shift) {
 	return shifts
 }
 
-// factors returns the operands of multiplications that shift 16-bit words. If a word is multiplied by the left factor, the low
-// half of the product is the word shifted to the left. If it is multiplied by the right factor, the high half is the word
-// shifted to the right.
+// factors returns the operands of multiplications that shift 16-bit words. If a word is multiplied
+// by the left factor, the low half of the product is the word shifted to the left. If it is
+// multiplied by the right factor, the high half is the word shifted to the right.
 func factors() (shifts [queens.MaxN]shift) {
 	for rows := 1; rows < queens.MaxN; rows++ {
 		shifts[rows] = newShift[uint16](1<<rows, 1<<16>>rows)
@@ -26,8 +27,8 @@ func factors() (shifts [queens.MaxN]shift) {
 	return shifts
 }
 
-// instructionSets returns the instruction sets of this machine for which there is a kernel, the fastest first. Package cpu
-// reports a feature only if the operating system saves its registers.
+// instructionSets returns the instruction sets of this machine for which there is a kernel, the
+// fastest first. Package cpu reports a feature only if the operating system saves its registers.
 func instructionSets() (sets []lanes) {
 	x := &cpu.X86
 	avx2 := x.HasAVX2 && x.HasPOPCNT
@@ -43,8 +44,9 @@ func instructionSets() (sets []lanes) {
 	return sets
 }
 
-// compressPerm and expandPerm have a permutation for VPERMD for each mask m of lanes. compressPerm[m] moves the lanes in m to
-// the front. expandPerm[m] moves lanes from the front to the lanes in m. The other entries of a permutation don't matter.
+// compressPerm and expandPerm have a permutation for VPERMD for each mask m of lanes.
+// compressPerm[m] moves the lanes in m to the front. expandPerm[m] moves lanes from the front to
+// the lanes in m. The other entries of a permutation don't matter.
 var compressPerm, expandPerm [256][8]uint32
 
 func init() {

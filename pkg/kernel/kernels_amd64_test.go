@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The AVX2 functions use no register that only AVX-512 has. The assembler would accept one and emit AVX-512 code.
+// The AVX2 functions use no register that only AVX-512 has. The assembler would accept one and emit
+// AVX-512 code.
 func TestAVX2NeedsNoMore(t *testing.T) {
 	text, err := os.ReadFile("avx2_amd64.s")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// signedCounts returns the operands of USHL. It shifts each word to the left by a signed byte, so to the right if the byte is
-// negative.
+// signedCounts returns the operands of USHL. It shifts each word to the left by a signed byte, so
+// to the right if the byte is negative.
 func signedCounts[T word]() (shifts [queens.MaxN]shift) {
 	for rows := range shifts {
 		shifts[rows] = newShift[T](rows, -rows)
@@ -17,11 +17,12 @@ func signedCounts[T word]() (shifts [queens.MaxN]shift) {
 	return shifts
 }
 
-// instructionSets returns the instruction sets of this machine for which there is a kernel. Every arm64 machine has NEON.
+// instructionSets returns the instruction sets of this machine for which there is a kernel. Every
+// arm64 machine has NEON.
 func instructionSets() []lanes { return []lanes{{"neon", neonx16, neonx32}} }
 
-// laneWeights16 and laneWeights32 hold the bit that each lane has in a mask. laneCounts holds the number of lanes in each
-// mask.
+// laneWeights16 and laneWeights32 hold the bit that each lane has in a mask. laneCounts holds the
+// number of lanes in each mask.
 var (
 	laneWeights16 = [8]uint16{1, 2, 4, 8, 16, 32, 64, 128}
 	laneWeights32 = [4]uint32{1, 2, 4, 8}

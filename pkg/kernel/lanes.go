@@ -9,23 +9,25 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A vector holds twice as many states in 16-bit lanes as in 32-bit lanes, but a 16-bit lane has only 16 columns. On a wider
-// board, the search must first place the queens of the outer columns; see window.go. Placing them prunes little and divides the
-// search into many small ones, so 32-bit lanes are faster on wide boards.
+// A vector holds twice as many states in 16-bit lanes as in 32-bit lanes, but a 16-bit lane has
+// only 16 columns. On a wider board, the search must first place the queens of the outer columns;
+// see window.go. Placing them prunes little and divides the search into many small ones, so 32-bit
+// lanes are faster on wide boards.
 
-// maxOuter decides the width of lanes: a batch is counted in 16-bit lanes if at most this many outer columns need a queen.
-// docs/benchmarks.md has the measurements.
+// maxOuter decides the width of lanes: a batch is counted in 16-bit lanes if at most this many
+// outer columns need a queen. docs/benchmarks.md has the measurements.
 const maxOuter = 5
 
 // lanes has the steps of an instruction set, for lanes of either width.
 type lanes struct {
 	name   string                  // name of the kernel
 	narrow *instructionSet[uint16] // nil if the kernel always counts in 32-bit lanes
-	wide   *instructionSet[uint32] // nil if the kernel always counts in 16-bit lanes; only tests have such kernels
+	// nil if the kernel always counts in 16-bit lanes; only tests have such kernels
+	wide *instructionSet[uint32]
 }
 
-// kernel returns the kernel that counts with these steps. If there are steps for both widths, it chooses the width for each
-// batch.
+// kernel returns the kernel that counts with these steps. If there are steps for both widths, it
+// chooses the width for each batch.
 func (l lanes) kernel() Kernel {
 	return Kernel{Name: l.name, New: func() (Counter, error) {
 		c := new(vectorCounter)
@@ -77,8 +79,8 @@ func (c *vectorCounter) Count(
 
 func (*vectorCounter) Close() error { return nil }
 
-// isNarrow reports whether to count a batch in 16-bit lanes. p and states are its first problem, which decides for the whole
-// batch.
+// isNarrow reports whether to count a batch in 16-bit lanes. p and states are its first problem,
+// which decides for the whole batch.
 func (c *vectorCounter) isNarrow(p *Problem, states []State) bool {
 	return c.wide == nil || c.narrow != nil && c.outerColumns(p, states) <= maxOuter
 }
@@ -101,11 +103,12 @@ func (c *vectorCounter) searchBoard(p *Problem, states []State) bool {
 	if len(rows) < 3 {
 		return c.searchFew(rows, states, p.First())
 	}
-	return c.wide.count(rows, states, view{columns: c.board.Columns(), filled: p.filled, first: p.First()})
+	return c.wide.count(rows, states,
+		view{columns: c.board.Columns(), filled: p.filled, first: p.First()})
 }
 
-// searchFew counts the completions of states with at most two rows left, which are too few for a step. It returns false if
-// the context has ended.
+// searchFew counts the completions of states with at most two rows left, which are too few for a
+// step. It returns false if the context has ended.
 func (c *vectorCounter) searchFew(rows []Row, states []State, first int) bool {
 	for _, s := range states {
 		c.found += CountRows(rows, s.Below(first))

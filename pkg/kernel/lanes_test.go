@@ -10,7 +10,8 @@ func laneKernels() (kernels []Kernel) {
 	return append(kernels, Lanes()...)
 }
 
-// Lanes returns kernels that always count in lanes of one width, as their names say. Only tests use them.
+// Lanes returns kernels that always count in lanes of one width, as their names say. Only tests use
+// them.
 func Lanes() (kernels []Kernel) {
 	for _, l := range instructionSets() {
 		if l.narrow != nil {

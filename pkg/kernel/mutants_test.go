@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The self-test finds each mutant: a kernel with one wrong function, which loses a child or counts one completion too many in
-// each call.
+// The self-test finds each mutant: a kernel with one wrong function, which loses a child or counts
+// one completion too many in each call.
 func TestSelfTestFindsEachMutant(t *testing.T) {
 	for _, k := range vectorKernels() {
 		c := newCounter(t, k).(*vectorCounter)
@@ -36,7 +36,8 @@ func TestSelfTestFindsEachMutant(t *testing.T) {
 				}
 				return c, nil
 			}}
-			if err := SelfTest(t.Context(), mutant); err == nil || !strings.Contains(err.Error(), "kernel mutant counts") {
+			if err := SelfTest(t.Context(), mutant); err == nil ||
+				!strings.Contains(err.Error(), "kernel mutant counts") {
 				t.Errorf("%s passes with a wrong %s: error %v", k.Name, name, err)
 			}
 		}

@@ -10,8 +10,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A plain search of the problems of a batch finds as many completions as a kernel. The boards are full, or have one row with
-// a single square; the prefixes have several depths.
+// A plain search of the problems of a batch finds as many completions as a kernel. The boards are
+// full, or have one row with a single square; the prefixes have several depths.
 func TestProblems(t *testing.T) {
 	reference := kerneltest.NewCounter(t, kernel.Reference())
 	problems := new(kernel.Problems)
@@ -57,7 +57,8 @@ func completions(rows []kernel.Row, s kernel.State) (found uint64) {
 	for ; free != 0; free &= free - 1 {
 		queen := free & -free
 		found += completions(rows[1:], kernel.State{
-			Cols: s.Cols | queen, Left: (s.Left | queen) << rows[0].Gap, Right: (s.Right | queen) >> rows[0].Gap,
+			Cols: s.Cols | queen, Left: (s.Left | queen) << rows[0].Gap,
+			Right: (s.Right | queen) >> rows[0].Gap,
 		})
 	}
 	return found

@@ -6,11 +6,11 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Every kernel, also that of package opencl, searches problems. A problem is the rest of a search below prefixes of one depth,
-// after each row with a single allowed square has got its queen.
+// Every kernel, also that of package opencl, searches problems. A problem is the rest of a search
+// below prefixes of one depth, after each row with a single allowed square has got its queen.
 
-// State is the state of a search: the columns attacked in one row, as in [queens.Prefix]. Left may have bits beyond the
-// board; no [Row] allows a square there.
+// State is the state of a search: the columns attacked in one row, as in [queens.Prefix]. Left may
+// have bits beyond the board; no [Row] allows a square there.
 type State struct{ Cols, Left, Right uint32 }
 
 // Below returns the state moved down by 0 to 31 rows, without new queens.
@@ -18,21 +18,24 @@ func (s State) Below(rows int) State {
 	return State{s.Cols, s.Left << (rows & 31), s.Right >> (rows & 31)}
 }
 
-// Problem is the rest of a search below prefixes of one depth: the rows that still need a queen, and the squares that these
-// rows allow.
+// Problem is the rest of a search below prefixes of one depth: the rows that still need a queen,
+// and the squares that these rows allow.
 type Problem struct {
-	allow  [queens.MaxN]uint32 // for each open row, the allowed squares that the queens of filled do not attack
-	open   uint32              // the rows that need a queen, one bit each
-	Depth  int                 // the row of the states, which is the number of rows of the prefixes
-	filled uint32              // columns of the queens that were placed on rows from Depth on
+	// for each open row, the allowed squares that the queens of filled do not attack
+	allow  [queens.MaxN]uint32
+	open   uint32 // the rows that need a queen, one bit each
+	Depth  int    // the row of the states, which is the number of rows of the prefixes
+	filled uint32 // columns of the queens that were placed on rows from Depth on
 }
 
-// newProblem returns a problem for prefixes of the given depth. All rows of b below the prefixes are open.
+// newProblem returns a problem for prefixes of the given depth. All rows of b below the prefixes
+// are open.
 func newProblem(b *queens.Board, depth int) Problem {
 	return Problem{allow: b.Allow, open: uint32(1<<uint(b.N) - 1<<uint(depth)), Depth: depth}
 }
 
-// place puts a queen on an open row. It reports whether every other open row keeps an allowed square.
+// place puts a queen on an open row. It reports whether every other open row keeps an allowed
+// square.
 func (p *Problem) place(row int, square uint32) bool {
 	p.open &^= 1 << row
 	p.filled |= square
@@ -46,8 +49,9 @@ func (p *Problem) place(row int, square uint32) bool {
 	return solvable
 }
 
-// placeForced puts queens on the open rows that allow a single square, until no such row is left. It moves the states that
-// attack none of these queens to the front, and returns them. It returns none if an open row allows no square.
+// placeForced puts queens on the open rows that allow a single square, until no such row is left.
+// It moves the states that attack none of these queens to the front, and returns them. It returns
+// none if an open row allows no square.
 func (p *Problem) placeForced(states []State) []State {
 	for again := true; again; {
 		again = false
@@ -67,13 +71,17 @@ func (p *Problem) placeForced(states []State) []State {
 	return states
 }
 
-// compatible moves the states that do not attack the given square of a row to the front. It returns how many they are.
+// compatible moves the states that do not attack the given square of a row to the front. It returns
+// how many they are.
 func (p *Problem) compatible(states []State, row int, square uint32) int {
 	left, right := square>>((row-p.Depth)&31), square<<((row-p.Depth)&31)
-	return partition(states, func(s State) bool { return s.Cols&square|s.Left&left|s.Right&right == 0 })
+	return partition(states, func(s State) bool {
+		return s.Cols&square|s.Left&left|s.Right&right == 0
+	})
 }
 
-// partition reorders the states so that those that meet the condition come first, and returns their number.
+// partition reorders the states so that those that meet the condition come first, and returns their
+// number.
 func partition(states []State, condition func(State) bool) int {
 	n := 0
 	for i, s := range states {
@@ -108,11 +116,12 @@ func (p *Problem) Rows(to []Row) []Row {
 // Filled returns the columns of the queens on rows with a single allowed square.
 func (p *Problem) Filled() uint32 { return p.filled }
 
-// First returns the number of rows from the states' row to the first open row. If no row is open, the number means nothing.
+// First returns the number of rows from the states' row to the first open row. If no row is open,
+// the number means nothing.
 func (p *Problem) First() int { return bits.TrailingZeros32(p.open) - p.Depth }
 
-// Problems splits a batch of prefixes into problems. All prefixes of a problem have the same depth. In a problem, each row with
-// a single allowed square has got its queen.
+// Problems splits a batch of prefixes into problems. All prefixes of a problem have the same depth.
+// In a problem, each row with a single allowed square has got its queen.
 type Problems struct {
 	board    *queens.Board
 	prefixes []queens.Prefix
@@ -129,8 +138,8 @@ func (q *Problems) Start(b *queens.Board, prefixes []queens.Prefix) {
 	}
 }
 
-// Take returns the next problem and its states, at most [queens.MaxBatch]. The states are valid until the next call. After the
-// last problem it returns no states.
+// Take returns the next problem and its states, at most [queens.MaxBatch]. The states are valid
+// until the next call. After the last problem it returns no states.
 func (q *Problems) Take() (Problem, []State) {
 	for q.depths != 0 {
 		depth := bits.TrailingZeros64(q.depths)

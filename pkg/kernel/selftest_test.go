@@ -32,7 +32,8 @@ func TestCheckOfAWrongKernel(t *testing.T) {
 			continue
 		}
 		for _, part := range []string{
-			"kernel wrong", fmt.Sprintf("n = %d,", n), fmt.Sprintf(" %v:", known), fmt.Sprintf(" %d ", known.Uint64()+1),
+			"kernel wrong", fmt.Sprintf("n = %d,", n), fmt.Sprintf(" %v:", known),
+			fmt.Sprintf(" %d ", known.Uint64()+1),
 		} {
 			if !strings.Contains(err.Error(), part) {
 				t.Errorf("%v: does not say %q", err, part)
@@ -80,7 +81,9 @@ type wrongCounter struct {
 	n int
 }
 
-func (w wrongCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+func (w wrongCounter) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (uint64, error) {
 	found, err := w.Counter.Count(ctx, b, prefixes, pulse)
 	if err == nil && b.N == w.n {
 		found++
@@ -92,7 +95,8 @@ func (w wrongCounter) Count(ctx context.Context, b *queens.Board, prefixes []que
 func TestCheckWithoutACounter(t *testing.T) {
 	reason := errors.New("no such device")
 	none := kerneltest.Fake{New: func() error { return reason }}
-	if err := kernel.SelfTest(t.Context(), none.Kernel(t)); !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
+	if err := kernel.SelfTest(t.Context(), none.Kernel(t)); !errors.Is(err, reason) ||
+		!strings.Contains(err.Error(), "kernel fake") {
 		t.Errorf("New fails: error %v, want kernel fake and %v", err, reason)
 	}
 	generic, err := kernel.Choose("generic")
@@ -100,7 +104,8 @@ func TestCheckWithoutACounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	unclosed := kerneltest.Fake{CloseError: reason, Count: kerneltest.NewCounter(t, generic).Count}
-	if err = kernel.SelfTest(t.Context(), unclosed.Kernel(t)); !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
+	if err = kernel.SelfTest(t.Context(), unclosed.Kernel(t)); !errors.Is(err, reason) ||
+		!strings.Contains(err.Error(), "kernel fake") {
 		t.Errorf("Close fails: error %v, want kernel fake and %v", err, reason)
 	}
 }

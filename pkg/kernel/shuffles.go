@@ -4,9 +4,9 @@ package kernel
 
 import "math/bits"
 
-// compressPerm16 and expandPerm16 have a shuffle of 16 bytes for each mask m of eight 16-bit lanes. compressPerm16[m] moves the
-// lanes in m to the front. expandPerm16[m] moves lanes from the front to the lanes in m. The other entries of a shuffle don't
-// matter.
+// compressPerm16 and expandPerm16 have a shuffle of 16 bytes for each mask m of eight 16-bit lanes.
+// compressPerm16[m] moves the lanes in m to the front. expandPerm16[m] moves lanes from the front
+// to the lanes in m. The other entries of a shuffle don't matter.
 var compressPerm16, expandPerm16 [256][8][2]uint8
 
 func init() {

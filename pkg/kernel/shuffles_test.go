@@ -13,8 +13,10 @@ func TestShufflesOfLanes(t *testing.T) {
 				continue
 			}
 			compressed, expanded := compressPerm16[m][rank], expandPerm16[m][lane]
-			if compressed != [2]uint8{uint8(2 * lane), uint8(2*lane + 1)} || expanded != [2]uint8{uint8(2 * rank), uint8(2*rank + 1)} {
-				t.Errorf("lanes %08b: lane %d is compressed from bytes %v and expanded from bytes %v", m, lane, compressed, expanded)
+			if compressed != [2]uint8{uint8(2 * lane), uint8(2*lane + 1)} ||
+				expanded != [2]uint8{uint8(2 * rank), uint8(2*rank + 1)} {
+				t.Errorf("lanes %08b: lane %d is compressed from bytes %v and expanded from bytes %v", m, lane,
+					compressed, expanded)
 			}
 			rank++
 		}

@@ -10,20 +10,24 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The vector kernels search depth first, but with many states at once. Each row has a queue of states that need a queen in that
-// row. A step takes states from the queue of one row into the lanes of vectors, and appends their children to the queue of the
-// next row. A lane that has tried all squares of its state takes the next state, so few lanes are idle before the end of a
-// flush. The search steps from the deepest queue that holds at least minBatch states, which bounds the length of the queues. If
-// no queue holds that many, it flushes the topmost queue that has states: it steps until none is left there.
+// The vector kernels search depth first, but with many states at once. Each row has a queue of
+// states that need a queen in that row. A step takes states from the queue of one row into the
+// lanes of vectors, and appends their children to the queue of the next row. A lane that has tried
+// all squares of its state takes the next state, so few lanes are idle before the end of a flush.
+// The search steps from the deepest queue that holds at least minBatch states, which bounds the
+// length of the queues. If no queue holds that many, it flushes the topmost queue that has states:
+// it steps until none is left there.
 
 const (
 	// laneCount is the greatest number of states that a queue keeps in lanes between two steps.
 	laneCount = 128
-	// capacity is the number of states for which each buffer of a queue has room. It is chosen so that the three buffers of a
-	// queue begin at different offsets modulo 4096 bytes, and the queues in use fit into the L2 cache.
+	// capacity is the number of states for which each buffer of a queue has room. It is chosen so that
+	// the three buffers of a queue begin at different offsets modulo 4096 bytes, and the queues in use
+	// fit into the L2 cache.
 	capacity = 4064
-	// highWater is the greatest length of a queue to which a step appends another round of children. A round makes at most
-	// laneCount children, and a flush writes up to laneCount idle states behind the last state.
+	// highWater is the greatest length of a queue to which a step appends another round of children. A
+	// round makes at most laneCount children, and a flush writes up to laneCount idle states behind
+	// the last state.
 	highWater = capacity - 2*laneCount
 	// minBatch is the least number of states for which a step is worth its fixed cost.
 	minBatch = 512
@@ -34,11 +38,12 @@ type word interface{ uint16 | uint32 }
 
 // queue holds the states that need a queen in one row.
 type queue[T word] struct {
-	// lanes holds the vectors with which the next step begins. Each lane has a state (cols, left, right), and in free the free
-	// squares that are still to be tried. An idle lane has no free square, and all its columns are taken.
+	// lanes holds the vectors with which the next step begins. Each lane has a state (cols, left,
+	// right), and in free the free squares that are still to be tried. An idle lane has no free
+	// square, and all its columns are taken.
 	lanes struct{ cols, left, right, free [laneCount]T }
-	// The first n entries of the buffers are states as in [queens.Prefix]. Each has at least one free square. left may have
-	// bits beyond the board.
+	// The first n entries of the buffers are states as in [queens.Prefix]. Each has at least one free
+	// square. left may have bits beyond the board.
 	cols, left, right [capacity]T
 	n                 int
 	_                 [56]byte // fills the last cache line
@@ -58,11 +63,12 @@ type rowMasks struct {
 	nextRows [5]uint32 // squares allowed in the rows after it
 	last     uint32    // squares allowed in the last row
 	columns  uint32    // all columns of the board that the lanes hold
-	// shifts[0] moves diagonals from the row to the next, shifts[i] for i from 1 to 4 from the next row to the i-th after it,
-	// and shifts[5] from the next row to the last.
+	// shifts[0] moves diagonals from the row to the next, shifts[i] for i from 1 to 4 from the next
+	// row to the i-th after it, and shifts[5] from the next row to the last.
 	shifts [6]shift
 	_      [48]byte // fills the cache line
-	// vectors has each of these words in all lanes, for the steps of instruction sets that have a function spread.
+	// vectors has each of these words in all lanes, for the steps of instruction sets that have a
+	// function spread.
 	vectors [20][8]uint64
 }
 
@@ -77,25 +83,28 @@ func newShift[T word](left, right int) shift {
 // repeat returns a 32-bit word in which each lane has the mask or operand x.
 func repeat[T word](x uint32) uint32 { return uint32(T(x)) * (math.MaxUint32 / uint32(^T(0))) }
 
-// step is a function in assembly. It takes states from one queue and appends their children to the next, except children that
-// its tests drop (see docs/kernels.md). It ends when the next queue holds more than highWater states. Before that, a flush ends
-// only when no state is left, and any other step when too few are left to refill every lane. It returns 0. The step for a row
-// with two rows below appends nothing and returns the number of completions.
+// step is a function in assembly. It takes states from one queue and appends their children to the
+// next, except children that its tests drop (see docs/kernels.md). It ends when the next queue
+// holds more than highWater states. Before that, a flush ends only when no state is left, and any
+// other step when too few are left to refill every lane. It returns 0. The step for a row with two
+// rows below appends nothing and returns the number of completions.
 //
-// A step takes at most about 0.1 ms: the states of a queue and its lanes have at most 32 squares each, and every round of the
-// loop tries one square in each lane.
+// A step takes at most about 0.1 ms: the states of a queue and its lanes have at most 32 squares
+// each, and every round of the loop tries one square in each lane.
 type step[T word] func(from, to *queue[T], masks *rowMasks, flush bool) uint64
 
-// instructionSet has the functions of an instruction set for lanes of type T, and their constants. For AVX2 and AVX-512,
-// internal/asm generates both (run scripts/generate); for NEON they are written by hand.
+// instructionSet has the functions of an instruction set for lanes of type T, and their constants.
+// For AVX2 and AVX-512, internal/asm generates both (run scripts/generate); for NEON they are
+// written by hand.
 type instructionSet[T word] struct {
-	// steps[i] are the steps for a row with i rows below it, from i = 2 on. The last element is also for rows with more rows
-	// below.
+	// steps[i] are the steps for a row with i rows below it, from i = 2 on. The last element is also
+	// for rows with more rows below.
 	steps []steps[T]
 	// shifts[i] moves diagonals i rows down. shifts[0] is not used.
 	shifts [queens.MaxN]shift
-	// spread is a function in assembly that sets the vectors of a number of rowMasks, at least one. It writes the part of each
-	// vector that the steps read. It is nil if the steps broadcast the words themselves.
+	// spread is a function in assembly that sets the vectors of a number of rowMasks, at least one. It
+	// writes the part of each vector that the steps read. It is nil if the steps broadcast the words
+	// themselves.
 	spread func(masks *rowMasks, rows int)
 }
 
@@ -114,12 +123,13 @@ type call struct {
 	ticks uint   // ticks so far
 }
 
-// pollInterval is the number of ticks between two polls of the context. Each step, each queen placed in an outer column, each
-// residue and each call of searchFew is a tick, so a tick takes at most about 0.1 ms.
+// pollInterval is the number of ticks between two polls of the context. Each step, each queen
+// placed in an outer column, each residue and each call of searchFew is a tick, so a tick takes at
+// most about 0.1 ms.
 const pollInterval = 64
 
-// tick is called for each small part of the search. In every pollInterval-th call it increments the pulse, and returns false if
-// the context has ended.
+// tick is called for each small part of the search. In every pollInterval-th call it increments the
+// pulse, and returns false if the context has ended.
 func (c *call) tick() bool {
 	if c.ticks++; c.ticks%pollInterval != 0 {
 		return true
@@ -163,9 +173,9 @@ type view struct {
 	first   int    // the number of rows from the row of the states down to the first open row
 }
 
-// count adds the number of completions of the states to found. There must be at least three rows. Bit 0 of their Allow is the
-// first column of the view, and the view must have every column that needs a queen. count returns false if the context has
-// ended; then the search must be cleared.
+// count adds the number of completions of the states to found. There must be at least three rows.
+// Bit 0 of their Allow is the first column of the view, and the view must have every column that
+// needs a queen. count returns false if the context has ended; then the search must be cleared.
 func (s *search[T]) count(rows []Row, states []State, v view) bool {
 	s.prepare(rows, v.columns)
 	top, allow := &s.queues[0], T(rows[0].Allow)
@@ -193,7 +203,8 @@ func (s *search[T]) prepare(rows []Row, columns uint32) {
 	for i := s.deepest; i >= 0; i-- {
 		m, steps := &s.masks[i], &s.steps[min(last-i, len(s.steps)-1)]
 		toLast += rows[i+1].Gap
-		m.row, m.last, m.columns = repeat[T](rows[i].Allow), repeat[T](rows[last].Allow), repeat[T](columns)
+		m.row, m.last, m.columns = repeat[T](rows[i].Allow), repeat[T](rows[last].Allow),
+			repeat[T](columns)
 		m.shifts[5] = s.shifts[toLast]
 		for j, next := range rows[i+1:][:steps.ahead] {
 			m.nextRows[j] = repeat[T](next.Allow)
@@ -224,8 +235,9 @@ func hasGaps(rows []Row) bool {
 	return false
 }
 
-// process always steps from the deepest queue with at least minBatch states, until row top and all rows below it have queues
-// with fewer. Rows below the given row must already have queues with fewer. process returns false if the context ended first.
+// process always steps from the deepest queue with at least minBatch states, until row top and all
+// rows below it have queues with fewer. Rows below the given row must already have queues with
+// fewer. process returns false if the context ended first.
 func (s *search[T]) process(top, row int) bool {
 	for row >= top {
 		if s.queues[row].n < minBatch {
@@ -240,8 +252,8 @@ func (s *search[T]) process(top, row int) bool {
 	return true
 }
 
-// drain steps until every queue is empty. Only the first queue may have minBatch states or more at the start. drain returns
-// false if the context ended first.
+// drain steps until every queue is empty. Only the first queue may have minBatch states or more at
+// the start. drain returns false if the context ended first.
 func (s *search[T]) drain() bool {
 	for top, grown := 0, 0; top <= s.deepest; {
 		if !s.process(top, grown) || !s.step(top, true) {

@@ -12,15 +12,16 @@ import (
 
 // A counter takes far less memory than the 32 MiB that a thread may use.
 func TestCounterIsSmall(t *testing.T) {
-	size := unsafe.Sizeof(vectorCounter{}) + windowColumns*unsafe.Sizeof(queue[uint16]{}) + queens.MaxN*unsafe.Sizeof(queue[uint32]{})
+	size := unsafe.Sizeof(vectorCounter{}) + windowColumns*unsafe.Sizeof(queue[uint16]{}) +
+		queens.MaxN*unsafe.Sizeof(queue[uint32]{})
 	if size > 3<<20 {
 		t.Errorf("a counter takes %d bytes", size)
 	}
 }
 
-// BenchmarkLongestStep measures the longest possible step. Its queue is as long as it can be, the states have as many free
-// squares as possible, and no child survives, so the step does not stop early. A step can't be interrupted, so it must take
-// far less than a millisecond.
+// BenchmarkLongestStep measures the longest possible step. Its queue is as long as it can be, the
+// states have as many free squares as possible, and no child survives, so the step does not stop
+// early. A step can't be interrupted, so it must take far less than a millisecond.
 func BenchmarkLongestStep(b *testing.B) {
 	for _, k := range laneKernels() {
 		b.Run(k.Name, func(b *testing.B) {
@@ -83,7 +84,8 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// A vector kernel calls its assembly. A right count does not show that, because a search in plain Go would count right too.
+// A vector kernel calls its assembly. A right count does not show that, because a search in plain
+// Go would count right too.
 func TestAssemblyIsEntered(t *testing.T) {
 	for _, k := range laneKernels() {
 		for _, n := range []int{10, 20, 28} {
@@ -125,7 +127,8 @@ func countingCalls[T word](set *instructionSet[T], calls *int) *instructionSet[T
 	return &wrapped
 }
 
-// A search ticks for each residue, also for one that needs no step. Each prefix of this batch has its own residue.
+// A search ticks for each residue, also for one that needs no step. Each prefix of this batch has
+// its own residue.
 func TestPollsWithManyResidues(t *testing.T) {
 	b := queens.FullBoard(32)
 	b.Allow[20] = 3 << 16 // all prefixes attack these squares
@@ -149,7 +152,8 @@ func TestPollsWithManyResidues(t *testing.T) {
 	}
 }
 
-// A kernel counts in 16-bit lanes if at most maxOuter outer columns need a queen, else in 32-bit lanes.
+// A kernel counts in 16-bit lanes if at most maxOuter outer columns need a queen, else in 32-bit
+// lanes.
 func TestChosenLanes(t *testing.T) {
 	for _, k := range vectorKernels() {
 		c := newCounter(t, k).(*vectorCounter)
@@ -157,7 +161,8 @@ func TestChosenLanes(t *testing.T) {
 			continue
 		}
 		widest := windowColumns + maxOuter
-		for n, narrow := range map[int]bool{8: true, 16: true, 17: true, widest: true, widest + 1: false, 28: false} {
+		for n, narrow := range map[int]bool{8: true, 16: true, 17: true, widest: true, widest + 1: false,
+			28: false} {
 			b := queens.FullBoard(n)
 			c.Start(&b, []queens.Prefix{{}})
 			if p, states := c.Take(); c.isNarrow(&p, states) != narrow {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// largeHeader returns the header of a run with the given number of tasks. Its manifest describes no real count.
+// largeHeader returns the header of a run with the given number of tasks. Its manifest describes no
+// real count.
 func largeHeader(b *testing.B, tasks uint64) *Header {
 	h := newHeader(b, 1)
 	h.Manifest.Tasks = tasks
@@ -35,7 +36,8 @@ func writeLarge(b *testing.B, path string, h *Header) {
 	log, _ := encode(b, h)
 	kernels := []string{"/avx512", "/avx2"}
 	for task := uint64(0); task < h.Manifest.Tasks; task += 4 {
-		r := result("6f1c2a34b5d647e89fa0b1c2d3e4f506"+kernels[task/4%2], task, 1<<20+rand.Uint64N(1<<20), 1<<21, 1<<20, 1<<21)
+		r := result("6f1c2a34b5d647e89fa0b1c2d3e4f506"+kernels[task/4%2], task, 1<<20+rand.Uint64N(1<<20),
+			1<<21, 1<<20, 1<<21)
 		var err error
 		if log, err = AppendFrame(log, 2, r); err != nil {
 			b.Fatal(err)
@@ -49,8 +51,8 @@ func writeLarge(b *testing.B, path string, h *Header) {
 	}
 }
 
-// BenchmarkRecord folds and writes results of 16 tasks in large groups, as a coordinator with a slow disk does. The log is in
-// the folder of temporary files.
+// BenchmarkRecord folds and writes results of 16 tasks in large groups, as a coordinator with a
+// slow disk does. The log is in the folder of temporary files.
 func BenchmarkRecord(b *testing.B) {
 	const tasks = 1 << 22
 	path := filepath.Join(b.TempDir(), "n7-a", File)

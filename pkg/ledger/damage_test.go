@@ -45,7 +45,8 @@ func withDisputes(t testing.TB, h *Header, records []Record) (written []Record, 
 	return written, s
 }
 
-// encode returns the log of some records, each in a write of its own, and the offsets at which their frames end.
+// encode returns the log of some records, each in a write of its own, and the offsets at which
+// their frames end.
 func encode(t testing.TB, records ...Record) (log []byte, ends []int) {
 	t.Helper()
 	for i, r := range records {
@@ -69,7 +70,8 @@ func foldBytes(log []byte) (*State, Notes, error) {
 
 // describe returns all that a state says.
 func describe(s *State) string {
-	text := fmt.Sprintf("%+v %v %d %d %d %q %+v", s.totals, s.Bans(), s.Results(), s.Recounts(), s.Starts(), s.Ended(), s.Mark())
+	text := fmt.Sprintf("%+v %v %d %d %d %q %+v", s.totals, s.Bans(), s.Results(), s.Recounts(),
+		s.Starts(), s.Ended(), s.Mark())
 	for task := range s.Header().Manifest.Tasks {
 		text += fmt.Sprintf(" %+v %v", s.Task(task), s.Counts(task))
 	}
@@ -84,7 +86,8 @@ func total(s *State) string {
 	return s.Solutions().String()
 }
 
-// A log that is cut anywhere has the state of its whole frames. A log that is cut within its header is refused.
+// A log that is cut anywhere has the state of its whole frames. A log that is cut within its header
+// is refused.
 func TestCutAtEveryByte(t *testing.T) {
 	records := smallRun(t)
 	log, ends := encode(t, records...)
@@ -112,8 +115,9 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// A damaged byte of a head or a tail changes nothing. A damaged byte in the payload of a result or a mark leaves it out, and one
-// of any other payload is an error with the offset of the frame. All this holds with or without a torn write at the end.
+// A damaged byte of a head or a tail changes nothing. A damaged byte in the payload of a result or
+// a mark leaves it out, and one of any other payload is an error with the offset of the frame. All
+// this holds with or without a torn write at the end.
 func TestFlipEveryByte(t *testing.T) {
 	records := smallRun(t)
 	log, ends := encode(t, records...)
@@ -136,12 +140,14 @@ func TestFlipEveryByte(t *testing.T) {
 				canBeLeftOut := r.kind() == resultKind || r.kind() == markKind
 				switch {
 				case !isLabel && !canBeLeftOut:
-					if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("offset %d:", begin)) {
+					if !errors.Is(err, ErrDamaged) ||
+						!strings.Contains(err.Error(), fmt.Sprintf("offset %d:", begin)) {
 						t.Fatalf("byte %d of %T: %v", i, r, err)
 					}
 				case err != nil || int(notes.Torn) != len(rest):
 					t.Fatalf("byte %d of %T: %+v, %v", i, r, notes, err)
-				case isLabel && (!slices.Equal(notes.Mended, []int64{begin}) || describe(s) != describe(original)):
+				case isLabel && (!slices.Equal(notes.Mended, []int64{begin}) ||
+					describe(s) != describe(original)):
 					t.Fatalf("byte %d of a label changes the state: %+v", i, notes)
 				case !isLabel && !slices.Equal(notes.Dropped, []int64{begin}):
 					t.Fatalf("byte %d of %T: %+v", i, r, notes)
@@ -160,7 +166,8 @@ func frameOf(t *testing.T, r Record) []byte {
 	return log
 }
 
-// The header and the last mark are read in spite of a damaged byte in the head or the tail of any frame.
+// The header and the last mark are read in spite of a damaged byte in the head or the tail of any
+// frame.
 func TestReadLastDamaged(t *testing.T) {
 	log, ends := encode(t, smallRun(t)...)
 	for number, end := range ends {
@@ -186,8 +193,8 @@ func TestReadLastTorn(t *testing.T) {
 	}
 }
 
-// A frame that can't be read is damage if a frame of a later write is there, and the rest of a torn write if none is. A missing
-// write is damage, too.
+// A frame that can't be read is damage if a frame of a later write is there, and the rest of a torn
+// write if none is. A missing write is damage, too.
 func TestTornOrDamaged(t *testing.T) {
 	var log []byte
 	var ends []int
@@ -195,7 +202,8 @@ func TestTornOrDamaged(t *testing.T) {
 	for _, f := range []struct {
 		write  uint32
 		record Record
-	}{{1, h}, {2, result("a", 0, 1)}, {2, result("a", 1, 1)}, {3, result("a", 2, 1)}, {3, result("a", 3, 1)}, {3, result("a", 4, 1)}} {
+	}{{1, h}, {2, result("a", 0, 1)}, {2, result("a", 1, 1)}, {3, result("a", 2, 1)},
+		{3, result("a", 3, 1)}, {3, result("a", 4, 1)}} {
 		var err error
 		if log, err = AppendFrame(log, f.write, f.record); err != nil {
 			t.Fatal(err)
@@ -232,10 +240,12 @@ func TestTornOrDamaged(t *testing.T) {
 // Damage at the end that is longer than the largest write is an error, not a torn write.
 func TestMuchDamageIsNotTorn(t *testing.T) {
 	log, _ := encode(t, smallRun(t)...)
-	if _, notes, err := foldBytes(append(bytes.Clone(log), make([]byte, maxWrite)...)); err != nil || notes.Torn != maxWrite {
+	if _, notes, err := foldBytes(append(bytes.Clone(log), make([]byte, maxWrite)...)); err != nil ||
+		notes.Torn != maxWrite {
 		t.Error(notes, err)
 	}
-	if _, _, err := foldBytes(append(bytes.Clone(log), make([]byte, maxWrite+1)...)); !errors.Is(err, errTorn) {
+	if _, _, err := foldBytes(append(bytes.Clone(log), make([]byte, maxWrite+1)...)); !errors.Is(err,
+		errTorn) {
 		t.Error(err)
 	}
 }
@@ -245,7 +255,8 @@ func TestDamageBeforeTheEnd(t *testing.T) {
 	log, ends := encode(t, smallRun(t)...)
 	damaged := bytes.Clone(log)
 	clear(damaged[ends[3]:ends[5]])
-	if _, _, err := foldBytes(damaged); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("offset %d:", ends[3])) {
+	if _, _, err := foldBytes(damaged); !errors.Is(err, ErrDamaged) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("offset %d:", ends[3])) {
 		t.Error(err)
 	}
 }
@@ -277,7 +288,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Whatever follows the header, reading ends without a panic, and what is read can be written and read again.
+// Whatever follows the header, reading ends without a panic, and what is read can be written and
+// read again.
 func FuzzLog(f *testing.F) {
 	records := smallRun(f)
 	header, _ := encode(f, records[0])
@@ -310,7 +322,8 @@ func FuzzLog(f *testing.F) {
 		if again.state != whole || again.kind != kind(k) {
 			t.Fatal("the frame is not whole")
 		}
-		if second, err := newDecoder().decode(&again); err != nil || fmt.Sprintf("%+v", second) != fmt.Sprintf("%+v", r) {
+		if second, err := newDecoder().decode(&again); err != nil ||
+			fmt.Sprintf("%+v", second) != fmt.Sprintf("%+v", r) {
 			t.Fatalf("%+v, then %+v, %v", r, second, err)
 		}
 	})

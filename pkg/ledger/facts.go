@@ -8,8 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// facts hold the counts and recounts of all tasks, in any order, and the bans. A task takes 16 bytes, and each count
-// after its first takes 16 more.
+// facts hold the counts and recounts of all tasks, in any order, and the bans. A task takes 16
+// bytes, and each count after its first takes 16 more.
 type facts struct {
 	redundancy int
 	first      []fact   // the first count of each task; source 0 if there is none
@@ -39,8 +39,9 @@ type source struct {
 	deeper  bool // see [Recount]
 }
 
-// isLike reports whether two sources that find the same count prove no more than one of them alone. That holds for two
-// recounts by the same search, which may repeat an error, and for workers of the same witness.
+// isLike reports whether two sources that find the same count prove no more than one of them alone.
+// That holds for two recounts by the same search, which may repeat an error, and for workers of the
+// same witness.
 func (s source) isLike(t source) bool {
 	if s.recount {
 		return t.recount && s.kernel == t.kernel && s.deeper == t.deeper
@@ -55,8 +56,9 @@ type machine struct {
 
 func newFacts(h *Header) facts {
 	return facts{
-		redundancy: h.Redundancy, first: make([]fact, h.Manifest.Tasks), more: make([]fact, 1), sources: make([]source, 1),
-		ids: make(map[source]uint32), machines: make(map[queens.Machine]*machine),
+		redundancy: h.Redundancy, first: make([]fact, h.Manifest.Tasks), more: make([]fact, 1),
+		sources: make([]source, 1),
+		ids:     make(map[source]uint32), machines: make(map[queens.Machine]*machine),
 		records: make(map[queens.Machine]queens.Ban),
 	}
 }
@@ -98,11 +100,14 @@ func (f *facts) add(task uint64, source uint32, count uint64) bool {
 
 // Outcome is what the records of a task say.
 type Outcome struct {
-	Count        uint64 // valid if Done or Agree > 0
-	Agree        int    // witnesses, not banned, that agree on Count; 0 if counts that are not void differ without a verdict
-	Done         bool
-	Verdict      bool
-	NeedsRecount bool // there is no verdict, but machines that are not banned differ, or there is a recount
+	Count uint64 // valid if Done or Agree > 0
+	// witnesses, not banned, that agree on Count; 0 if counts that are not void differ without a
+	// verdict
+	Agree   int
+	Done    bool
+	Verdict bool
+	// there is no verdict, but machines that are not banned differ, or there is a recount
+	NeedsRecount bool
 	Differed     bool // counts or recounts differ, void ones included
 }
 
@@ -115,15 +120,18 @@ func (f *facts) Task(task uint64) (o Outcome) {
 	if first.source == 0 {
 		return o
 	}
-	if by := f.sources[first.source]; first.next == 0 && !by.recount { // nearly all tasks at redundancy 1
+	// nearly all tasks at redundancy 1
+	if by := f.sources[first.source]; first.next == 0 && !by.recount {
 		if !by.void {
 			o.Count, o.Agree, o.Done = first.count, 1, f.redundancy == 1
 		}
 		return o
 	}
-	var recounted, agreed side    // the side with the most recounts, and the last side that is not void
-	var recounts, twice, left int // sides with a recount, sides with several, and sides that are not void
-	against := false              // two witnesses agree on a count that no recount has
+	// the side with the most recounts, and the last side that is not void
+	var recounted, agreed side
+	// sides with a recount, sides with several, and sides that are not void
+	var recounts, twice, left int
+	against := false // two witnesses agree on a count that no recount has
 	sides := f.sides(make([]side, 0, 4), task)
 	for _, s := range sides {
 		if s.recounts > 0 {
@@ -153,8 +161,8 @@ func (f *facts) Task(task uint64) (o Outcome) {
 	return o
 }
 
-// differs reports whether a count differs from a recount of the task, or from the count of a machine that is not banned. Such a
-// task stays one in which counts differ, whatever else is added.
+// differs reports whether a count differs from a recount of the task, or from the count of a
+// machine that is not banned. Such a task stays one in which counts differ, whatever else is added.
 func (f *facts) differs(task, count uint64) bool {
 	for c := &f.first[task]; c.source != 0; c = &f.more[c.next] {
 		if by := f.sources[c.source]; c.count != count && (by.recount || !by.void) {
@@ -164,7 +172,8 @@ func (f *facts) differs(task, count uint64) bool {
 	return false
 }
 
-// workerCounts returns the counts of a task by workers, in the order of their records, those of banned machines included.
+// workerCounts returns the counts of a task by workers, in the order of their records, those of
+// banned machines included.
 func (f *facts) workerCounts(task uint64) (counts []WorkerCount) {
 	for c := &f.first[task]; c.source != 0; c = &f.more[c.next] {
 		if by := f.sources[c.source]; !by.recount {
@@ -220,7 +229,8 @@ func (f *facts) judge() (changed bool) {
 		o := f.Task(task)
 		for c := &f.first[task]; o.Verdict && c.source != 0; c = &f.more[c.next] {
 			if c.count != o.Count {
-				keepFirst(f.bans, queens.Ban{Machine: f.sources[c.source].Machine, Task: task, Count: c.count, Recount: o.Count})
+				keepFirst(f.bans, queens.Ban{Machine: f.sources[c.source].Machine, Task: task, Count: c.count,
+					Recount: o.Count})
 			}
 		}
 	}

@@ -1,26 +1,31 @@
 package ledger
 
-// The fold says what follows from the records of a log. It depends on the set of records. Repeating a record changes only the
-// number of results. A [Dispute] repeats what results say. The order changes only which mark is the last one, whether it
-// ends the log, and which machine [State.Counter] returns.
+// The fold says what follows from the records of a log. It depends on the set of records. Repeating
+// a record changes only the number of results. A [Dispute] repeats what results say. The order
+// changes only which mark is the last one, whether it ends the log, and which machine
+// [State.Counter] returns.
 //
 //	done(task) = it has a verdict, or R witnesses or more agree on it and no count differs
 //
-// (R is the redundancy. The coordinator decides how many counts it asks for: R, and one more for a spot check.)
+// (R is the redundancy. The coordinator decides how many counts it asks for: R, and one more for a
+// spot check.)
 //
-//  1. A count that differs opens a dispute, even if its task is done, unless the task has a verdict. A task in dispute is
-//     not done. (TestRule1)
-//  2. A verdict is a count that the coordinator's recounts have established. It depends only on the records of its task,
-//     including the records of banned machines. A recount that equals no count, or that contradicts two or more witnesses
-//     that agree, needs an equal second recount by another search: by another kernel, or from prefixes with one row more.
-//     If recounts differ, the verdict is the only number that two different searches found. If there is no such number,
+//  1. A count that differs opens a dispute, even if its task is done, unless the task has a
+//     verdict. A task in dispute is not done. (TestRule1)
+//  2. A verdict is a count that the coordinator's recounts have established. It depends only on the
+//     records of its task, including the records of banned machines. A recount that equals no
+//     count, or that contradicts two or more witnesses that agree, needs an equal second recount by
+//     another search: by another kernel, or from prefixes with one row more. If recounts differ,
+//     the verdict is the only number that two different searches found. If there is no such number,
 //     there is no verdict, and the recounts ban nobody. (TestRule2)
-//  3. A machine is banned if one of its counts or recounts contradicts a verdict, or if a ban record says so. An invited user
-//     is banned, with all its machines, if three of its machines are. Counts of what is banned are void: they make no task
-//     done, and open no dispute. (TestRule3)
-//  4. A run has ended if the last record of its log is a mark that says so. If the mark says complete, every task must be
-//     done too. (TestRule4)
-//  5. A task is checked if it is done and two witnesses agree on it, or it has a verdict. (TestRule5)
+//  3. A machine is banned if one of its counts or recounts contradicts a verdict, or if a ban
+//     record says so. An invited user is banned, with all its machines, if three of its machines
+//     are. Counts of what is banned are void: they make no task done, and open no dispute.
+//     (TestRule3)
+//  4. A run has ended if the last record of its log is a mark that says so. If the mark says
+//     complete, every task must be done too. (TestRule4)
+//  5. A task is checked if it is done and two witnesses agree on it, or it has a verdict.
+//     (TestRule5)
 //
 // [queens.Machine.Witness] says which witness a machine belongs to. A coordinator's recounts are on
 // a machine of the user [queens.CoordinatorUser]. Two processes, or two kernels, of a machine count
@@ -30,7 +35,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// State is what follows from the records of a log. Any number of goroutines may read it while no record is applied.
+// State is what follows from the records of a log. Any number of goroutines may read it while no
+// record is applied.
 type State struct {
 	facts
 	header *Header
@@ -55,9 +61,11 @@ type totals struct {
 
 // Change says what a record changed.
 type Change struct {
-	Disputes []Record     // disputes that must be written before the record, so that no damage removes a dissent
-	Tasks    []uint64     // tasks with a new count or recount; valid until the next record
-	Banned   []queens.Ban // new bans, sorted by machine. If there are any, or a ban has ended, any task may have changed
+	// disputes that must be written before the record, so that no damage removes a dissent
+	Disputes []Record
+	Tasks    []uint64 // tasks with a new count or recount; valid until the next record
+	// new bans, sorted by machine. If there are any, or a ban has ended, any task may have changed
+	Banned []queens.Ban
 }
 
 // NewState returns the state of a log that has a header only.
@@ -68,7 +76,8 @@ func NewState(h *Header) *State {
 	}
 }
 
-// Apply applies a record. A record that can't belong to this log is an error, and leaves the state as it was.
+// Apply applies a record. A record that can't belong to this log is an error, and leaves the state
+// as it was.
 func (s *State) Apply(r Record) (Change, error) {
 	if err := validate(r, s.header.Manifest.Tasks); err != nil {
 		return Change{}, err
@@ -86,8 +95,8 @@ func (s *State) Apply(r Record) (Change, error) {
 	return c, nil
 }
 
-// disputes returns a [Dispute] for each task in which a new count or recount differs from a recount, or from the count of a
-// machine that is not banned.
+// disputes returns a [Dispute] for each task in which a new count or recount differs from a
+// recount, or from the count of a machine that is not banned.
 func (s *State) disputes(r Record) (disputes []Record) {
 	switch r := r.(type) {
 	case *Result:
@@ -105,7 +114,8 @@ func (s *State) disputes(r Record) (disputes []Record) {
 	return disputes
 }
 
-// apply applies a valid record. If the set of void counts changes, apply only marks the totals as stale.
+// apply applies a valid record. If the set of void counts changes, apply only marks the totals as
+// stale.
 func (s *State) apply(r Record) {
 	s.changed = s.changed[:0]
 	switch r := r.(type) {

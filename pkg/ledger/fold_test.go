@@ -24,7 +24,8 @@ func newHeader(t testing.TB, redundancy int) *Header {
 	if err != nil || m.Tasks < 7 || len(m.Classes) != 2 {
 		t.Fatal(m.Tasks, err)
 	}
-	return &Header{Format: Format, Run: "n7-a", Manifest: m, Redundancy: redundancy, SpotCheck: 0.01, Created: time.UnixMilli(1e12).UTC()}
+	return &Header{Format: Format, Run: "n7-a", Manifest: m, Redundancy: redundancy, SpotCheck: 0.01,
+		Created: time.UnixMilli(1e12).UTC()}
 }
 
 // result returns a result by "user/machine/kernel", by "machine/kernel", or by "machine" with
@@ -35,8 +36,9 @@ func result(by string, first uint64, counts ...uint64) *Result {
 		machine, kernel = by[:slash], by[slash+1:]
 	}
 	return &Result{
-		Machine: testkit.Machine(machine), Process: "p1", Kernel: kernel, Range: queens.Range{First: first, Tasks: uint64(len(counts))},
-		Hash: 0x123456789abcdef0, Counts: counts, Searched: time.Second, At: time.UnixMilli(1e12).UTC(),
+		Machine: testkit.Machine(machine), Process: "p1", Kernel: kernel,
+		Range: queens.Range{First: first, Tasks: uint64(len(counts))},
+		Hash:  0x123456789abcdef0, Counts: counts, Searched: time.Second, At: time.UnixMilli(1e12).UTC(),
 	}
 }
 
@@ -81,12 +83,14 @@ func TestRule1(t *testing.T) {
 }
 
 func TestRule2(t *testing.T) {
-	a5, b5, b6, b9, c9 := result("a", 1, 5), result("b", 1, 5), result("b", 1, 6), result("b", 1, 9), result("c", 1, 9)
+	a5, b5, b6, b9, c9 := result("a", 1, 5), result("b", 1, 5), result("b", 1, 6), result("b", 1, 9),
+		result("c", 1, 9)
 	avx2, generic := recounted(1, 9, "avx2"), recounted(1, 9, "generic")
 	deeper, other := recounted(1, 9, "generic"), recounted(1, 9, "generic")
 	deeper.Deeper = true
 	other.Machine = "d"
-	wrong, wrongToo, worse := recounted(1, 5, "generic"), recounted(1, 5, "avx2"), recounted(1, 5, "generic")
+	wrong, wrongToo, worse := recounted(1, 5, "generic"), recounted(1, 5, "avx2"),
+		recounted(1, 5, "generic")
 	worse.Machine = "d"
 	for _, c := range []struct {
 		about   string
@@ -104,16 +108,20 @@ func TestRule2(t *testing.T) {
 		{"two machines against two recounts", []Record{a5, b5, avx2, generic}, true, false, "[a b]"},
 		{"two unequal recounts", []Record{a5, b9, avx2, wrong}, false, true, "[]"},
 		{"the same search on another machine", []Record{a5, b6, generic, other}, false, true, "[]"},
-		{"two of three recounts", []Record{a5, b9, wrong, avx2, other}, true, false, "[coordinator/home a]"},
+		{"two of three recounts", []Record{a5, b9, wrong, avx2, other}, true, false,
+			"[coordinator/home a]"},
 		{"two against two recounts", []Record{a5, wrongToo, worse, deeper, other}, false, true, "[]"},
 		{"no count", []Record{avx2}, false, true, "[]"},
 		{"no count, two recounts", []Record{avx2, generic}, true, false, "[]"},
-		{"a recount that equals the count of a banned machine", []Record{ban("b"), a5, b9, avx2}, true, false, "[a b]"},
-		{"banned machines that agree", []Record{ban("a"), ban("b"), a5, b5, c9, avx2}, false, true, "[a b]"},
+		{"a recount that equals the count of a banned machine", []Record{ban("b"), a5, b9, avx2}, true,
+			false, "[a b]"},
+		{"banned machines that agree", []Record{ban("a"), ban("b"), a5, b5, c9, avx2}, false, true,
+			"[a b]"},
 	} {
 		s := stateOf(t, newHeader(t, 1), c.records...)
 		o := s.Task(1)
-		if o.Verdict != c.verdict || o.Verdict && o.Count != 9 || o.NeedsRecount != c.needed || fmt.Sprint(banned(s)) != c.banned {
+		if o.Verdict != c.verdict || o.Verdict && o.Count != 9 || o.NeedsRecount != c.needed ||
+			fmt.Sprint(banned(s)) != c.banned {
 			t.Errorf("%s: %+v, banned %v", c.about, o, banned(s))
 		}
 	}
@@ -131,13 +139,15 @@ func TestRule3(t *testing.T) {
 	h := newHeader(t, 1)
 	s := stateOf(t, h, result("a", 0, 1, 2, 3), result("b", 1, 7))
 	c, err := s.Apply(recounted(1, 7, "avx2"))
-	if err != nil || !slices.Equal(c.Banned, s.Bans()) || len(c.Banned) != 1 || !slices.Equal(c.Tasks, []uint64{1}) {
+	if err != nil || !slices.Equal(c.Banned, s.Bans()) || len(c.Banned) != 1 ||
+		!slices.Equal(c.Tasks, []uint64{1}) {
 		t.Fatalf("%+v %v", c, err)
 	}
 	if s.NumberDone() != 1 || s.Task(0).Done || s.Task(2).Done || !s.Task(1).Done {
 		t.Error("counts of a banned machine are not void")
 	}
-	if want := []queens.Ban{{Machine: testkit.Machine("a"), Task: 1, Count: 2, Recount: 7}}; !slices.Equal(s.Bans(), want) {
+	if want := []queens.Ban{{Machine: testkit.Machine("a"), Task: 1, Count: 2,
+		Recount: 7}}; !slices.Equal(s.Bans(), want) {
 		t.Error(s.Bans())
 	}
 	if _, err := s.Apply(result("a", 4, 4)); err != nil || s.Task(4).Done {
@@ -146,7 +156,8 @@ func TestRule3(t *testing.T) {
 	if _, err := s.Apply(result("b", 4, 5)); err != nil || !s.Task(4).Done {
 		t.Error("a void count opens a dispute")
 	}
-	if s := stateOf(t, h, result("a", 0, 1), ban("a")); s.Task(0).Done || !s.Banned(testkit.Machine("a")) {
+	if s := stateOf(t, h, result("a", 0, 1), ban("a")); s.Task(0).Done ||
+		!s.Banned(testkit.Machine("a")) {
 		t.Error("a ban record bans nobody")
 	}
 }
@@ -175,38 +186,47 @@ func TestRule4(t *testing.T) {
 }
 
 func TestRule5(t *testing.T) {
-	s := stateOf(t, newHeader(t, 1), result("a", 0, 1, 2, 3, 4), result("b", 1, 2), result("b", 2, 9), recounted(3, 4, "avx2"))
-	want := queens.Confirmation{Tasks: s.header.Manifest.Tasks, Checked: 2, Redundancy: 1, Verdicts: 1, Machines: 2, Witnesses: 2}
+	s := stateOf(t, newHeader(t, 1), result("a", 0, 1, 2, 3, 4), result("b", 1, 2), result("b", 2, 9),
+		recounted(3, 4, "avx2"))
+	want := queens.Confirmation{Tasks: s.header.Manifest.Tasks, Checked: 2, Redundancy: 1, Verdicts: 1,
+		Machines: 2, Witnesses: 2}
 	if got := s.Confirmation(nil); s.Checked() != 2 || got != want {
 		t.Errorf("%+v", got)
 	}
-	s = stateOf(t, s.header, result("a", 0, 1, 2), result("b", 0, 1), ban("b")) // a void count confirms nothing
-	want = queens.Confirmation{Tasks: s.header.Manifest.Tasks, Redundancy: 1, Machines: 1, Witnesses: 1, Banned: 1}
+	// a void count confirms nothing
+	s = stateOf(t, s.header, result("a", 0, 1, 2), result("b", 0, 1), ban("b"))
+	want = queens.Confirmation{Tasks: s.header.Manifest.Tasks, Redundancy: 1, Machines: 1,
+		Witnesses: 1, Banned: 1}
 	if got := s.Confirmation(nil); got != want {
 		t.Errorf("%+v", got)
 	}
 }
 
-// A ban names the first task whose verdict the machine contradicts. Of several ban records, the one with the lowest task is
-// kept.
+// A ban names the first task whose verdict the machine contradicts. Of several ban records, the one
+// with the lowest task is kept.
 func TestFirstBan(t *testing.T) {
 	verdicts := []Record{recounted(2, 7, "avx2"), recounted(1, 7, "avx2"), recounted(3, 7, "avx2")}
-	s := stateOf(t, newHeader(t, 1), append(verdicts, result("a", 1, 6, 5, 4), result("b", 1, 7, 7, 7), result("a", 1, 4))...)
-	if want := []queens.Ban{{Machine: testkit.Machine("a"), Task: 1, Count: 4, Recount: 7}}; !slices.Equal(s.Bans(), want) {
+	s := stateOf(t, newHeader(t, 1),
+		append(verdicts, result("a", 1, 6, 5, 4), result("b", 1, 7, 7, 7), result("a", 1, 4))...)
+	if want := []queens.Ban{{Machine: testkit.Machine("a"), Task: 1, Count: 4,
+		Recount: 7}}; !slices.Equal(s.Bans(), want) {
 		t.Errorf("%+v, want %+v", s.Bans(), want)
 	}
 	first, later := ban("a"), ban("a")
 	later.Task = 2
 	for _, records := range [][]Record{{first, later}, {later, first}} {
-		if s := stateOf(t, newHeader(t, 1), records...); !slices.Equal(s.Bans(), []queens.Ban{first.Ban}) {
+		if s := stateOf(t, newHeader(t, 1), records...); !slices.Equal(s.Bans(),
+			[]queens.Ban{first.Ban}) {
 			t.Errorf("%+v, want %+v", s.Bans(), first.Ban)
 		}
 	}
 }
 
-// A repeated count changes no task. Starts returns the number of the last start, in whatever order starts are read.
+// A repeated count changes no task. Starts returns the number of the last start, in whatever order
+// starts are read.
 func TestChange(t *testing.T) {
-	s := stateOf(t, newHeader(t, 1), &Start{Number: 2}, &Start{Number: 1}, result("a", 0, 1), mark(queens.Running))
+	s := stateOf(t, newHeader(t, 1), &Start{Number: 2}, &Start{Number: 1}, result("a", 0, 1),
+		mark(queens.Running))
 	c, err := s.Apply(result("a", 0, 1, 2))
 	if err != nil || !slices.Equal(c.Tasks, []uint64{1}) || s.Starts() != 2 || s.NumberDone() != 2 {
 		t.Errorf("%+v (error %v) after start %d with %d tasks done", c, err, s.Starts(), s.NumberDone())
@@ -274,7 +294,8 @@ func TestProvenWitnesses(t *testing.T) {
 // makes all its counts void. Machines of the same name of other users are not banned, and many bans
 // of join.token's machines ban no other one.
 func TestUserBan(t *testing.T) {
-	counts := []Record{result("alice/good/generic", 1, 5), result("bob/x/generic", 2, 5), result("worker/good/generic", 3, 5)}
+	counts := []Record{result("alice/good/generic", 1, 5), result("bob/x/generic", 2, 5),
+		result("worker/good/generic", 3, 5)}
 	s := stateOf(t, newHeader(t, 1), counts...)
 	for i, name := range []string{"x", "y", "z"} {
 		if s.Banned(testkit.Machine("alice/good")) || !s.Task(1).Done {
@@ -286,7 +307,8 @@ func TestUserBan(t *testing.T) {
 			}
 		}
 	}
-	if !s.UserBanned("alice") || !s.Banned(testkit.Machine("alice/new")) || s.Task(1).Done || s.NumberDone() != 2 {
+	if !s.UserBanned("alice") || !s.Banned(testkit.Machine("alice/new")) || s.Task(1).Done ||
+		s.NumberDone() != 2 {
 		t.Errorf("alice is not banned after three bans: %v, %d tasks are done", s.Bans(), s.NumberDone())
 	}
 	for _, m := range []string{"bob/x", "good", "coordinator/good"} {
@@ -294,7 +316,8 @@ func TestUserBan(t *testing.T) {
 			t.Errorf("machine %s is banned", m)
 		}
 	}
-	if change, err := s.Apply(result("alice/late/generic", 4, 5)); err != nil || s.Task(4).Done || len(change.Banned) > 0 {
+	if change, err := s.Apply(result("alice/late/generic", 4, 5)); err != nil || s.Task(4).Done ||
+		len(change.Banned) > 0 {
 		t.Errorf("a later count of a banned user: %+v, %v", s.Task(4), err)
 	}
 }
@@ -302,7 +325,8 @@ func TestUserBan(t *testing.T) {
 // A void count of one machine of a user hides no count of another machine of it, in whatever order
 // they are recorded.
 func TestVoidCountOfAWitness(t *testing.T) {
-	records := []Record{result("alice/x/generic", 1, 5), result("alice/y/generic", 1, 5), result("b", 1, 5), ban("alice/x")}
+	records := []Record{result("alice/x/generic", 1, 5), result("alice/y/generic", 1, 5),
+		result("b", 1, 5), ban("alice/x")}
 	for i := range records {
 		turned := append(slices.Clone(records[i:]), records[:i]...)
 		if s := stateOf(t, newHeader(t, 2), turned...); !s.Task(1).Done || s.Task(1).Agree != 2 {
@@ -311,8 +335,8 @@ func TestVoidCountOfAWitness(t *testing.T) {
 	}
 }
 
-// A count or recount that differs comes with a dispute, which has all counts of the task by workers, and gives the same state.
-// Void counts are no dissent.
+// A count or recount that differs comes with a dispute, which has all counts of the task by
+// workers, and gives the same state. Void counts are no dissent.
 func TestDisputes(t *testing.T) {
 	for _, c := range []struct {
 		about   string
@@ -321,16 +345,20 @@ func TestDisputes(t *testing.T) {
 	}{
 		{"the first count", []Record{result("a", 1, 5)}, ""},
 		{"an equal count", []Record{result("a", 1, 5), result("b", 1, 5)}, ""},
-		{"another count", []Record{result("a", 0, 4, 5, 6), result("b", 0, 4, 7, 8)}, "1: a5 b7; 2: a6 b8; "},
+		{"another count", []Record{result("a", 0, 4, 5, 6), result("b", 0, 4, 7, 8)},
+			"1: a5 b7; 2: a6 b8; "},
 		{"the same machine", []Record{result("a", 1, 5), result("a", 1, 7)}, "1: a5 a7; "},
-		{"a third count", []Record{result("a", 1, 5), result("b", 1, 7), result("c", 1, 5)}, "1: a5 b7 c5; "},
+		{"a third count", []Record{result("a", 1, 5), result("b", 1, 7), result("c", 1, 5)},
+			"1: a5 b7 c5; "},
 		{"an equal recount", []Record{result("a", 1, 5), recounted(1, 5, "avx2")}, ""},
 		{"another recount", []Record{result("a", 1, 5), recounted(1, 7, "avx2")}, "1: a5; "},
-		{"a recount of a dispute", []Record{result("a", 1, 5), result("b", 1, 7), recounted(1, 7, "avx2")}, "1: a5 b7; "},
+		{"a recount of a dispute",
+			[]Record{result("a", 1, 5), result("b", 1, 7), recounted(1, 7, "avx2")}, "1: a5 b7; "},
 		{"two recounts", []Record{recounted(1, 5, "avx2"), recounted(1, 7, "generic")}, ""},
 		{"after a recount", []Record{recounted(1, 5, "avx2"), result("a", 1, 7)}, "1: a7; "},
 		{"a void count", []Record{ban("a"), result("a", 1, 5), result("b", 1, 7)}, ""},
-		{"a void count in a dispute", []Record{ban("a"), result("a", 1, 5), result("b", 1, 7), result("c", 1, 5)}, "1: a5 b7 c5; "},
+		{"a void count in a dispute",
+			[]Record{ban("a"), result("a", 1, 5), result("b", 1, 7), result("c", 1, 5)}, "1: a5 b7 c5; "},
 	} {
 		s := NewState(newHeader(t, 1))
 		var last Change
@@ -367,7 +395,8 @@ func TestForeignRecords(t *testing.T) {
 	s, late := NewState(h), mark(queens.Running)
 	late.Done = tasks + 1
 	for _, r := range []Record{
-		result("a", tasks, 1), result("a", tasks-1, 1, 1), result("a b", 1, 1), recounted(tasks, 1, "avx2"),
+		result("a", tasks, 1), result("a", tasks-1, 1, 1), result("a b", 1, 1),
+		recounted(tasks, 1, "avx2"),
 		&Ban{Ban: queens.Ban{Machine: testkit.Machine("a"), Task: tasks}}, late,
 	} {
 		if _, err := s.Apply(r); err == nil {

@@ -13,7 +13,8 @@ import (
 //	kind and length   4 bytes, little endian: kind<<24 | length of the payload
 //	write             number of the write to which the frame belongs, from 1, modulo 2^32
 //	payload           CRC-32C of the payload
-//	checksum          CRC-32C of these 12 bytes; a tail has its complement, so that no tail is taken for a head
+//	checksum          CRC-32C of these 12 bytes; a tail has its complement, so that no tail is
+//	                  taken for a head
 //
 // A write is the frames that are written together, before one sync. The next write begins when the
 // sync has ended. So if a frame of a later write is there, the writes before it were on disk.

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// If a writer is killed at any moment, the log has every result that it reported as written, and the next writer can add more.
+// If a writer is killed at any moment, the log has every result that it reported as written, and
+// the next writer can add more.
 func TestKilledWriter(t *testing.T) {
 	const variable = "LEDGER_TEST_PATH"
 	if path := os.Getenv(variable); path != "" {

@@ -17,9 +17,10 @@ import (
 
 // Holder is the process that holds the lock of a run's folder, as the lock file says.
 type Holder struct {
-	PID    int    `json:"pid"`
-	Host   string `json:"host"`
-	Server string `json:"server,omitempty"` // address of the run's NATS server; empty if no other process can connect to it
+	PID  int    `json:"pid"`
+	Host string `json:"host"`
+	// address of the run's NATS server; empty if no other process can connect to it
+	Server string `json:"server,omitempty"`
 	// Flags are those with which the run goes on: what the ledger does not keep. They stay in the file
 	// when nobody holds the lock.
 	Flags []string `json:"flags,omitempty"`
@@ -41,7 +42,8 @@ func (e *LockedError) Error() string {
 
 const (
 	lockFile = "lock"
-	// lockWait is how long a writer waits for the lock: processes that list runs hold the lock for a moment.
+	// lockWait is how long a writer waits for the lock: processes that list runs hold the lock for a
+	// moment.
 	lockWait = 300 * time.Millisecond
 	lockPoll = 10 * time.Millisecond
 	// maxHolder is the greatest number of bytes that are read from a lock file.
@@ -54,8 +56,9 @@ type FolderLock struct {
 	flags []string // see [Holder]
 }
 
-// Lock locks the folder of a run. A process needs the lock to write the log or to remove the run. Lock waits up to 300 ms for
-// it. The error wraps a [LockedError] if another process holds the lock.
+// Lock locks the folder of a run. A process needs the lock to write the log or to remove the run.
+// Lock waits up to 300 ms for it. The error wraps a [LockedError] if another process holds the
+// lock.
 func Lock(folder string) (*FolderLock, error) {
 	for wait := lockWait; ; wait -= lockPoll {
 		file, err := openLock(folder, os.O_RDWR|os.O_CREATE, true)
@@ -71,8 +74,8 @@ func Lock(folder string) (*FolderLock, error) {
 	}
 }
 
-// Held returns an error that wraps a [LockedError] if a process holds the lock of a folder, and nil if none holds it. Any
-// other error says why Held can't tell.
+// Held returns an error that wraps a [LockedError] if a process holds the lock of a folder, and nil
+// if none holds it. Any other error says why Held can't tell.
 func Held(folder string) error {
 	file, err := openLock(folder, os.O_RDONLY, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -104,8 +107,9 @@ func openLock(folder string, flags int, exclusive bool) (*os.File, error) {
 	return file, nil
 }
 
-// ownFile returns an error if there is something other than a regular file at a path. A folder that came from elsewhere may
-// have a link at the path, and a process that writes through the link would overwrite another file.
+// ownFile returns an error if there is something other than a regular file at a path. A folder that
+// came from elsewhere may have a link at the path, and a process that writes through the link would
+// overwrite another file.
 func ownFile(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -114,8 +118,9 @@ func ownFile(path string) error {
 	return nil
 }
 
-// publish writes into the lock file that this process holds the lock, the server's address, and the flags.
-// It ignores errors: no count depends on this file, and writing the log reveals a failing disk.
+// publish writes into the lock file that this process holds the lock, the server's address, and the
+// flags. It ignores errors: no count depends on this file, and writing the log reveals a failing
+// disk.
 func (l *FolderLock) publish(server string, flags []string) {
 	l.flags = flags
 	host, _ := os.Hostname()
@@ -135,8 +140,8 @@ func (l *FolderLock) Release() error {
 	return l.file.Close()
 }
 
-// LastFlags returns the flags with which the last coordinator of a run would go on: see [Holder]. They come
-// from a file that anybody may have written. Without them it returns nil.
+// LastFlags returns the flags with which the last coordinator of a run would go on: see [Holder].
+// They come from a file that anybody may have written. Without them it returns nil.
 func LastFlags(folder string) []string {
 	path := filepath.Join(folder, lockFile)
 	if ownFile(path) != nil {
@@ -150,7 +155,8 @@ func LastFlags(folder string) []string {
 	return readHolder(file).Flags
 }
 
-// readHolder reads the holder from a lock file. What the file says is valid only while a process holds the lock.
+// readHolder reads the holder from a lock file. What the file says is valid only while a process
+// holds the lock.
 func readHolder(file *os.File) (h Holder) {
 	if json.NewDecoder(io.NewSectionReader(file, 0, maxHolder)).Decode(&h) != nil {
 		return Holder{}

@@ -25,7 +25,8 @@ var (
 	// ErrFailed says that a write failed: nothing more is written.
 	ErrFailed = errors.New("the ledger can't be written any more")
 	// ErrGone says that the log was cut, or that it or its lock file is no longer at its path.
-	ErrGone = errors.New("the ledger was deleted or replaced while it was written, or its folder is hidden")
+	ErrGone = errors.New(
+		"the ledger was deleted or replaced while it was written, or its folder is hidden")
 )
 
 // Log is a log that is open for writing. Only one goroutine at a time may call Write or Close.

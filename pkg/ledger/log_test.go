@@ -95,15 +95,18 @@ func TestFailedDisk(t *testing.T) {
 	}
 }
 
-// Each write is synced once, and a write without records not at all. Before the first write, all that was read is synced.
+// Each write is synced once, and a write without records not at all. Before the first write, all
+// that was read is synced.
 func TestSyncs(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: append(header, 1, 2, 3)}
 	l := newLog(t, m)
-	if err := l.begin(&Notes{Size: int64(len(header)), Write: 1, Torn: 3}); err != nil || m.syncs != 1 || len(m.written) != len(header) {
+	if err := l.begin(&Notes{Size: int64(len(header)), Write: 1, Torn: 3}); err != nil ||
+		m.syncs != 1 || len(m.written) != len(header) {
 		t.Fatal(err, m.syncs, len(m.written))
 	}
-	for i, records := range [][]Record{{result("a", 0, 1), result("a", 1, 1)}, {}, {result("a", 2, 1)}, nil} {
+	for i, records := range [][]Record{{result("a", 0, 1), result("a", 1, 1)}, {}, {result("a", 2, 1)},
+		nil} {
 		if err := l.Write(records...); err != nil || m.syncs != 2+i/2 {
 			t.Errorf("after write %d: %d syncs, %v", i, m.syncs, err)
 		}
@@ -188,7 +191,8 @@ func TestCreateWriteRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	last, err := ReadLast(path)
-	if err != nil || last.State != queens.Complete || last.Mark.Total.String() != total(s) || last.Header.Run != "n7-a" {
+	if err != nil || last.State != queens.Complete || last.Mark.Total.String() != total(s) ||
+		last.Header.Run != "n7-a" {
 		t.Errorf("%+v %v", last, err)
 	}
 	if err := l.Close(); err != nil {
@@ -240,10 +244,12 @@ func TestLock(t *testing.T) {
 	host, _ := os.Hostname()
 	want := Holder{os.Getpid(), host, "tls://10.0.0.1:4222", []string{"--http", ":8080"}}
 	var locked *LockedError
-	if !errors.As(err, &locked) || !reflect.DeepEqual(locked.Holder, want) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+	if !errors.As(err, &locked) || !reflect.DeepEqual(locked.Holder, want) ||
+		!strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Fatal(err)
 	}
-	if err := Held(filepath.Dir(path)); !errors.As(err, &locked) || !reflect.DeepEqual(locked.Holder, want) {
+	if err := Held(filepath.Dir(path)); !errors.As(err, &locked) ||
+		!reflect.DeepEqual(locked.Holder, want) {
 		t.Error(err)
 	}
 	if err := l.Close(); err != nil {
@@ -259,8 +265,8 @@ func TestLock(t *testing.T) {
 	_ = l.Close()
 }
 
-// A run's folder that came from elsewhere can't make the program overwrite other files: a link in place of the lock or the
-// log is refused.
+// A run's folder that came from elsewhere can't make the program overwrite other files: a link in
+// place of the lock or the log is refused.
 func TestLinks(t *testing.T) {
 	for _, name := range []string{lockFile, File} {
 		path, l := newRun(t)
@@ -270,7 +276,8 @@ func TestLinks(t *testing.T) {
 		link, precious := filepath.Join(filepath.Dir(path), name), filepath.Join(t.TempDir(), "precious")
 		before, err := os.ReadFile(path)
 		if err == nil {
-			err = errors.Join(os.WriteFile(precious, before, 0o600), os.Remove(link), os.Symlink(precious, link))
+			err = errors.Join(os.WriteFile(precious, before, 0o600), os.Remove(link),
+				os.Symlink(precious, link))
 		}
 		if err != nil {
 			t.Skip(err)
@@ -286,14 +293,19 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A log is not intact if its file or folder is deleted or replaced, if the file is cut, or if the lock is deleted.
+// A log is not intact if its file or folder is deleted or replaced, if the file is cut, or if the
+// lock is deleted.
 func TestIntact(t *testing.T) {
 	for about, do := range map[string]func(path string) error{
 		"deleted file":   os.Remove,
 		"deleted folder": func(path string) error { return os.RemoveAll(filepath.Dir(path)) },
-		"moved folder":   func(path string) error { return os.Rename(filepath.Dir(path), filepath.Dir(path)+"-old") },
-		"cut":            func(path string) error { return os.Truncate(path, 5) },
-		"deleted lock":   func(path string) error { return os.Remove(filepath.Join(filepath.Dir(path), lockFile)) },
+		"moved folder": func(path string) error {
+			return os.Rename(filepath.Dir(path), filepath.Dir(path)+"-old")
+		},
+		"cut": func(path string) error { return os.Truncate(path, 5) },
+		"deleted lock": func(path string) error {
+			return os.Remove(filepath.Join(filepath.Dir(path), lockFile))
+		},
 		"replaced file": func(path string) error {
 			data, err := os.ReadFile(path)
 			return errors.Join(err, os.Remove(path), os.WriteFile(path, data, 0o600))

@@ -33,7 +33,8 @@ type modelRecount struct {
 }
 
 func newModel(redundancy int, records []Record) *model {
-	m := &model{redundancy, make(map[uint64]map[modelCount]string), make(map[uint64]map[modelRecount]bool), make(map[string]bool)}
+	m := &model{redundancy, make(map[uint64]map[modelCount]string),
+		make(map[uint64]map[modelRecount]bool), make(map[string]bool)}
 	for _, r := range records {
 		switch r := r.(type) {
 		case *Result:
@@ -123,7 +124,8 @@ func (m *model) verdict(task uint64) (count uint64, ok bool) {
 func (m *model) banned(machine string) bool {
 	of := 0
 	for _, other := range modelMachines {
-		if user, _, named := strings.Cut(other, "/"); named && user != "coordinator" && strings.HasPrefix(machine, user+"/") {
+		if user, _, named := strings.Cut(other, "/"); named && user != "coordinator" &&
+			strings.HasPrefix(machine, user+"/") {
 			if m.wrong(other) {
 				of++
 			}
@@ -215,7 +217,8 @@ func (m *model) check(t *testing.T, s *State) {
 }
 
 // modelMachines are the machines of random records.
-var modelMachines = []string{"a", "b", "home", "coordinator/home", "coordinator/a", "alice/a", "alice/b", "alice/c", "alice/d", "bob/a"}
+var modelMachines = []string{"a", "b", "home", "coordinator/home", "coordinator/a", "alice/a",
+	"alice/b", "alice/c", "alice/d", "bob/a"}
 
 // randomRecords returns records that often contradict each other.
 func randomRecords(rng *rand.Rand) (records []Record) {
@@ -238,14 +241,15 @@ func randomRecords(rng *rand.Rand) (records []Record) {
 			}
 		default:
 			counts := []uint64{count(), count(), count()}
-			records = append(records, result(machine()+"/"+kernel(), rng.Uint64N(4), counts[:1+rng.IntN(3)]...))
+			records = append(records,
+				result(machine()+"/"+kernel(), rng.Uint64N(4), counts[:1+rng.IntN(3)]...))
 		}
 	}
 	return records
 }
 
-// A state of random records equals the model, in any order of the records, with repeated ones, and whether the totals are
-// derived once or after each record.
+// A state of random records equals the model, in any order of the records, with repeated ones, and
+// whether the totals are derived once or after each record.
 func TestFoldIsTheModel(t *testing.T) {
 	headers := []*Header{newHeader(t, 1), newHeader(t, 2), newHeader(t, 3)}
 	for seed := range uint64(1500) {
@@ -274,7 +278,8 @@ func TestFoldIsTheModel(t *testing.T) {
 				newModel(h.Redundancy, records[:i+1]).check(t, again)
 			}
 			for task, after := range outcomes(again) {
-				if after != before[task] && fmt.Sprint(again.Bans()) == bans && !slices.Contains(change.Tasks, uint64(task)) {
+				if after != before[task] && fmt.Sprint(again.Bans()) == bans &&
+					!slices.Contains(change.Tasks, uint64(task)) {
 					t.Fatalf("seed %d: %+v changes task %d, and nothing says so", seed, r, task)
 				}
 			}

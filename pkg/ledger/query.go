@@ -29,7 +29,8 @@ func (s *State) Counts(task uint64) (counts []Count) {
 		counts = append(counts, Count{by.Machine, by.kernel, by.recount, by.deeper, c.count, by.void})
 	}
 	slices.SortFunc(counts, func(a, b Count) int {
-		return cmp.Or(a.Machine.Compare(b.Machine), cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Count, b.Count))
+		return cmp.Or(a.Machine.Compare(b.Machine), cmp.Compare(a.Kernel, b.Kernel),
+			cmp.Compare(a.Count, b.Count))
 	})
 	return counts
 }
@@ -46,7 +47,8 @@ func (s *State) Counter(task uint64) queens.Machine {
 	return queens.Machine{}
 }
 
-// Unsettled returns the tasks that need a recount, in order. It looks at all tasks up to the last one that it returns.
+// Unsettled returns the tasks that need a recount, in order. It looks at all tasks up to the last
+// one that it returns.
 func (s *State) Unsettled() (tasks []uint64) {
 	for task := uint64(0); uint64(len(tasks)) < s.totals.unsettled; task++ {
 		if s.Task(task).NeedsRecount {
@@ -56,8 +58,8 @@ func (s *State) Unsettled() (tasks []uint64) {
 	return tasks
 }
 
-// Bans returns the bans, sorted by machine. A ban has the reason from its record, or else the first task in which the
-// machine contradicts a verdict.
+// Bans returns the bans, sorted by machine. A ban has the reason from its record, or else the first
+// task in which the machine contradicts a verdict.
 func (s *State) Bans() []queens.Ban { return slices.SortedFunc(maps.Values(s.bans), compareBans) }
 
 // NumberDone returns the number of tasks that are done.
@@ -78,7 +80,8 @@ func (s *State) Results() uint64 { return s.results }
 // Recounts returns the number of recounts, without repetitions.
 func (s *State) Recounts() uint64 { return uint64(len(s.recounted)) }
 
-// Workers returns the number of worker processes that have counted tasks, without the processes of banned machines.
+// Workers returns the number of worker processes that have counted tasks, without the processes of
+// banned machines.
 func (s *State) Workers() (n int) {
 	for p := range s.processes {
 		if !s.Banned(p.Machine) {
@@ -94,8 +97,9 @@ func (s *State) Starts() int { return s.starts }
 // Mark returns the last mark, or nil.
 func (s *State) Mark() *Mark { return s.last }
 
-// Ended returns the state of the mark that ends the log, if that is [queens.Complete] or [queens.Contradicted]. Otherwise the
-// run has not ended, and Ended returns "". A mark that says complete does not end the run while a task is not done.
+// Ended returns the state of the mark that ends the log, if that is [queens.Complete] or
+// [queens.Contradicted]. Otherwise the run has not ended, and Ended returns "". A mark that says
+// complete does not end the run while a task is not done.
 func (s *State) Ended() queens.State {
 	allDone := s.totals.done == s.header.Manifest.Tasks
 	if !s.isLast || !s.last.State.Ended() || s.last.State == queens.Complete && !allDone {

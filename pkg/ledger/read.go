@@ -15,11 +15,13 @@ import (
 
 // Notes say what a reader has found in a log besides records.
 type Notes struct {
-	Size    int64   // of the log without a torn write, in bytes; after an error, the offset of the bad frame
+	// of the log without a torn write, in bytes; after an error, the offset of the bad frame
+	Size    int64
 	Write   uint32  // number of the last write, modulo 2^32
 	Dropped []int64 // offsets of results and marks whose payload is damaged: they are left out
-	Mended  []int64 // offsets of frames whose head or tail is damaged: their records are read from the rest
-	Torn    int64   // bytes of a write at the end that was not written as a whole
+	// offsets of frames whose head or tail is damaged: their records are read from the rest
+	Mended []int64
+	Torn   int64 // bytes of a write at the end that was not written as a whole
 }
 
 // ErrDamaged says that a log can't be read because of damage. What is in [Notes] is not such
@@ -28,8 +30,9 @@ var ErrDamaged = errors.New("damaged")
 
 // Reasons for ErrDamaged.
 var (
-	errFrame  = errors.New("a frame has wrong checksums")
-	errTorn   = fmt.Errorf("more than %d bytes, the largest write, have wrong checksums at the end", maxWrite)
+	errFrame = errors.New("a frame has wrong checksums")
+	errTorn  = fmt.Errorf("more than %d bytes, the largest write, have wrong checksums at the end",
+		maxWrite)
 	errWrite  = errors.New("a write before this frame is missing")
 	errHeader = errors.New("it does not begin with one header")
 )
@@ -63,13 +66,15 @@ func Read(path string, each func(Record) error) (err error) {
 }
 
 // ErrMissing says that the folder of a run has no log.
-var ErrMissing = errors.New("its ledger is missing: copy the file " + File + " back, or remove the folder")
+var ErrMissing = errors.New("its ledger is missing: copy the file " + File +
+	" back, or remove the folder")
 
 // Missing returns why the folder of a run has no log. The error wraps [ErrFormat] if another
 // version of the program wrote one under another name, or else [ErrMissing].
 func Missing(folder string) error {
 	if _, err := os.Lstat(filepath.Join(folder, fileBefore)); err == nil {
-		return fmt.Errorf("the ledger of %s is the file %s, of format 1, and this program reads format %d: %w",
+		return fmt.Errorf("the ledger of %s is the file %s, of format 1, and this program reads format "+
+			"%d: %w",
 			folder, fileBefore, Format, ErrFormat)
 	}
 	return fmt.Errorf("the run in %s: %w", folder, ErrMissing)

@@ -1,6 +1,6 @@
-// Package ledger has the log of a run, the only file that keeps its counts, and the fold, which says what follows from the
-// log. A log is an append-only file of records: see frame.go for its form, log.go for writing, read.go for reading and damage,
-// fold.go for the rules.
+// Package ledger has the log of a run, the only file that keeps its counts, and the fold, which
+// says what follows from the log. A log is an append-only file of records: see frame.go for its
+// form, log.go for writing, read.go for reading and damage, fold.go for the rules.
 package ledger
 
 import (
@@ -17,7 +17,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Format is the version of the log that this program reads and writes. A change of a record or a frame needs another one.
+// Format is the version of the log that this program reads and writes. A change of a record or a
+// frame needs another one.
 const Format = 3
 
 // ErrFormat says that a log has another format: another version of the program wrote it.
@@ -47,16 +48,19 @@ func (*Recount) kind() kind { return recountKind }
 func (*Ban) kind() kind     { return banKind }
 func (*Mark) kind() kind    { return markKind }
 
-// Header is the first record of a log. N, placed queens, symmetry, depth and redundancy say what is counted, and how.
+// Header is the first record of a log. N, placed queens, symmetry, depth and redundancy say what is
+// counted, and how.
 type Header struct {
 	Format     int             `json:"format"`
 	Run        string          `json:"run"`
 	Manifest   queens.Manifest `json:"manifest"`
 	Redundancy int             `json:"redundancy"` // witnesses that must agree on each task, 1 or 2
-	SpotCheck  float64         `json:"spot_check"` // share of the tasks that one more witness counts, 0 to 1
-	Secret     Secret          `json:"secret"`     // key of tickets and spot checks; in no export
-	Created    time.Time       `json:"created"`
-	Depth      int             `json:"depth"` // the depth that was asked for; 0 if the splitter chose it
+	// share of the tasks that one more witness counts, 0 to 1
+	SpotCheck float64   `json:"spot_check"`
+	Secret    Secret    `json:"secret"` // key of tickets and spot checks; in no export
+	Created   time.Time `json:"created"`
+	// the depth that was asked for; 0 if the splitter chose it
+	Depth int `json:"depth"`
 }
 
 // Secret is the key of tickets and spot checks.
@@ -81,9 +85,10 @@ type Result struct {
 	At       time.Time     // whole milliseconds
 }
 
-// Dispute has the counts of a task by workers, when counts or recounts of the task differ. It is written before the record that
-// differs, and has the count of that record too. So every dissent is in two records, and damage to a dispute is an error: if a
-// result is damaged and left out, no dissent is lost.
+// Dispute has the counts of a task by workers, when counts or recounts of the task differ. It is
+// written before the record that differs, and has the count of that record too. So every dissent is
+// in two records, and damage to a dispute is an error: if a result is damaged and left out, no
+// dissent is lost.
 type Dispute struct {
 	Task   uint64        `json:"task"`
 	Counts []WorkerCount `json:"counts"`
@@ -118,8 +123,8 @@ const (
 	LostWorkers Why = "lost workers" // workers lost the task three times, or hold it for too long
 )
 
-// Ban says that a machine is banned. It is written with the record from which it follows, so that the ban stands even if the
-// machine's results are damaged later.
+// Ban says that a machine is banned. It is written with the record from which it follows, so that
+// the ban stands even if the machine's results are damaged later.
 type Ban struct {
 	queens.Ban
 	At time.Time `json:"at"`
@@ -127,9 +132,10 @@ type Ban struct {
 
 // Mark says how far the run is, and in which state. If a run has ended, its last mark says how.
 type Mark struct {
-	State     queens.State    `json:"state"`
-	At        time.Time       `json:"at"`
-	Wall      time.Duration   `json:"wall_ns"`   // time that coordinators have worked on the run, without pauses
+	State queens.State `json:"state"`
+	At    time.Time    `json:"at"`
+	// time that coordinators have worked on the run, without pauses
+	Wall      time.Duration   `json:"wall_ns"`
 	Done      uint64          `json:"done"`      // tasks
 	Work      float64         `json:"work"`      // part of the estimated work that is done, 0 to 1
 	Solutions *queens.Decimal `json:"solutions"` // found so far, weighted
@@ -163,13 +169,15 @@ func validate(r Record, tasks uint64) error {
 		if r.Why != Disputed && r.Why != SpotCheck && r.Why != LostWorkers {
 			return fmt.Errorf("a recount for the reason %.80q", r.Why)
 		}
-		return cmp.Or(oneTask(r.Task), queens.ValidateMachine(r.Machine), queens.ValidateName("a kernel", r.Kernel))
+		return cmp.Or(oneTask(r.Task), queens.ValidateMachine(r.Machine),
+			queens.ValidateName("a kernel", r.Kernel))
 	case *Ban:
 		return cmp.Or(oneTask(r.Task), r.Validate())
 	case *Mark:
 		switch {
 		case r.Solutions == nil, r.Wall < 0, !(r.Work >= 0 && r.Work <= 1), r.Done > tasks:
-			return errors.New("a mark without solutions, or with a negative time, impossible work or too many tasks")
+			return errors.New("a mark without solutions, or with a negative time, impossible work or too " +
+				"many tasks")
 		case (r.Total != nil) != (r.State == queens.Complete):
 			return fmt.Errorf("a mark of state %.80q, and a total: %v", r.State, r.Total != nil)
 		}
@@ -196,7 +204,8 @@ func (h *Header) validate() error {
 // third count would show nothing that a recount does not.
 const MaxRedundancy = 2
 
-// payloadOf encodes a valid record: a result in binary, and all other records, which are rare, in JSON.
+// payloadOf encodes a valid record: a result in binary, and all other records, which are rare, in
+// JSON.
 func payloadOf(r Record) ([]byte, error) {
 	if err := validate(r, math.MaxUint64); err != nil {
 		return nil, err
@@ -224,7 +233,8 @@ func (r *Result) encode() (b []byte, err error) {
 	return b, nil
 }
 
-// decoder decodes the records of a log. It keeps each name once. Each result overwrites the result before it.
+// decoder decodes the records of a log. It keeps each name once. Each result overwrites the result
+// before it.
 type decoder struct {
 	header  *Header // the last header
 	names   map[string]string
@@ -232,9 +242,11 @@ type decoder struct {
 	result  Result
 }
 
-// newDecoder returns a decoder of a log. Until it has decoded the header, records may name any task.
+// newDecoder returns a decoder of a log. Until it has decoded the header, records may name any
+// task.
 func newDecoder() *decoder {
-	return &decoder{header: &Header{Manifest: queens.Manifest{Tasks: math.MaxUint64}}, names: make(map[string]string)}
+	return &decoder{header: &Header{Manifest: queens.Manifest{Tasks: math.MaxUint64}},
+		names: make(map[string]string)}
 }
 
 // errRecord says that the payload of a whole frame is no record.
@@ -261,8 +273,8 @@ func (d *decoder) decode(f *frame) (r Record, err error) {
 	return r, err
 }
 
-// decodeJSON decodes a record, and accepts only what payloadOf would write. A header of another format may have other fields;
-// the error then wraps [ErrFormat].
+// decodeJSON decodes a record, and accepts only what payloadOf would write. A header of another
+// format may have other fields; the error then wraps [ErrFormat].
 func decodeJSON(payload []byte, r Record) error {
 	failed := json.Unmarshal(payload, r)
 	again, err := payloadOf(r)

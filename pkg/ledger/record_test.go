@@ -48,7 +48,9 @@ func TestInvalidRecords(t *testing.T) {
 		refused(name, ok, h)
 	}
 	header("a header", true, func(h *Header) {})
-	header("the greatest redundancy, all checked", true, func(h *Header) { h.Redundancy, h.SpotCheck = MaxRedundancy, 1 })
+	header("the greatest redundancy, all checked", true, func(h *Header) {
+		h.Redundancy, h.SpotCheck = MaxRedundancy, 1
+	})
 	header("no spot check", true, func(h *Header) { h.SpotCheck = 0 })
 	header("no redundancy", false, func(h *Header) { h.Redundancy = 0 })
 	header("redundancy 3", false, func(h *Header) { h.Redundancy = MaxRedundancy + 1 })
@@ -63,15 +65,21 @@ func TestInvalidRecords(t *testing.T) {
 	long := strings.Repeat("x", 129)
 	refused("a start", true, &Start{Number: 1, At: at})
 	refused("a long version", false, &Start{Number: 1, Version: long, At: at})
-	for why, ok := range map[Why]bool{Disputed: true, SpotCheck: true, LostWorkers: true, "": false, "fun": false} {
+	for why, ok := range map[Why]bool{Disputed: true, SpotCheck: true, LostWorkers: true, "": false,
+		"fun": false} {
 		refused("a recount for "+string(why), ok, &Recount{Machine: "home", Why: why, At: at})
 	}
-	refused("a recount by a long kernel", false, &Recount{Machine: "home", Why: Disputed, Kernel: long, At: at})
-	refused("a dispute", true, &Dispute{Counts: []WorkerCount{{testkit.Machine("a"), "avx2", math.MaxUint64}}, At: at})
+	refused("a recount by a long kernel", false,
+		&Recount{Machine: "home", Why: Disputed, Kernel: long, At: at})
+	refused("a dispute", true,
+		&Dispute{Counts: []WorkerCount{{testkit.Machine("a"), "avx2", math.MaxUint64}}, At: at})
 	refused("a dispute without counts", false, &Dispute{At: at})
-	refused("a dispute of nobody", false, &Dispute{Counts: []WorkerCount{{queens.Machine{}, "avx2", 1}}, At: at})
-	refused("a dispute by a long kernel", false, &Dispute{Counts: []WorkerCount{{testkit.Machine("a"), long, 1}}, At: at})
-	refused("a dispute of no task", false, &Dispute{Task: math.MaxUint64, Counts: []WorkerCount{{testkit.Machine("a"), "avx2", 1}}, At: at})
+	refused("a dispute of nobody", false,
+		&Dispute{Counts: []WorkerCount{{queens.Machine{}, "avx2", 1}}, At: at})
+	refused("a dispute by a long kernel", false,
+		&Dispute{Counts: []WorkerCount{{testkit.Machine("a"), long, 1}}, At: at})
+	refused("a dispute of no task", false,
+		&Dispute{Task: math.MaxUint64, Counts: []WorkerCount{{testkit.Machine("a"), "avx2", 1}}, At: at})
 	refused("a ban", true, &Ban{Ban: queens.Ban{Machine: testkit.Machine("a")}, At: at})
 	refused("a ban of nobody", false, &Ban{At: at})
 	changedMark := func(name string, s queens.State, ok bool, change func(m *Mark)) {
@@ -98,9 +106,13 @@ func TestInvalidRecords(t *testing.T) {
 		refused(name, ok, r)
 	}
 	changed("a result", true, func(r *Result) {})
-	changed("at the beginning of time", true, func(r *Result) { r.At, r.Searched = time.UnixMilli(0).UTC(), 0 })
+	changed("at the beginning of time", true, func(r *Result) {
+		r.At, r.Searched = time.UnixMilli(0).UTC(), 0
+	})
 	changed("the last tasks", true, func(r *Result) { r.First = math.MaxUint64 - 2 })
-	changed("the longest search", true, func(r *Result) { r.Searched = math.MaxInt64 / 1000 * time.Microsecond })
+	changed("the longest search", true, func(r *Result) {
+		r.Searched = math.MaxInt64 / 1000 * time.Microsecond
+	})
 	changed("beyond the last task", false, func(r *Result) { r.First = math.MaxUint64 - 1 })
 	changed("no tasks", false, func(r *Result) { r.Tasks, r.Counts = 0, nil })
 	changed("a count too few", false, func(r *Result) { r.Counts = r.Counts[:1] })
@@ -109,7 +121,8 @@ func TestInvalidRecords(t *testing.T) {
 	changed("a long name", false, func(r *Result) { r.Kernel = long })
 }
 
-// Payloads that are cut or have impossible numbers are not decoded, and neither is JSON that payloadOf would not write.
+// Payloads that are cut or have impossible numbers are not decoded, and neither is JSON that
+// payloadOf would not write.
 func TestInvalidPayloads(t *testing.T) {
 	refused := func(k kind, payload []byte) error {
 		_, err := decode(k, payload)
@@ -182,7 +195,8 @@ func TestLargestFrame(t *testing.T) {
 	if f := parseLast(append([]byte("before"), framed...)); f.state != whole || f.kind != resultKind {
 		t.Error("it is not read from the end")
 	}
-	if none, err := AppendFrame(nil, 1, result("a", 0, make([]uint64, most+1)...)); err == nil || len(none) > 0 {
+	if none, err := AppendFrame(nil, 1, result("a", 0, make([]uint64, most+1)...)); err == nil ||
+		len(none) > 0 {
 		t.Errorf("%d bytes are written, error %v", len(none), err)
 	}
 }

@@ -2,8 +2,8 @@ package ledger
 
 import "nqueens/pkg/queens"
 
-// Snapshot returns the facts of a run on which no coordinator works, without a total. The parameter workDone is the part of the
-// estimated work that is done, 0 to 1.
+// Snapshot returns the facts of a run on which no coordinator works, without a total. The parameter
+// workDone is the part of the estimated work that is done, 0 to 1.
 func (s *State) Snapshot(workDone float64) queens.Snapshot {
 	bans := s.Bans()
 	shot := s.header.snapshot()

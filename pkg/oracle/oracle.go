@@ -1,6 +1,6 @@
-// Package oracle counts and lists solutions by plain backtracking over arrays of flags, one for each column and diagonal.
-// Tests compare the rest of the program with it. It imports nothing else of the project, uses no bitmasks, and is too slow
-// for anything but tests.
+// Package oracle counts and lists solutions by plain backtracking over arrays of flags, one for
+// each column and diagonal. Tests compare the rest of the program with it. It imports nothing else
+// of the project, uses no bitmasks, and is too slow for anything but tests.
 package oracle
 
 import (
@@ -11,11 +11,12 @@ import (
 // Everywhere allows every square.
 func Everywhere(row, col int) bool { return true }
 
-// Count returns the number of ways to place one queen on each row from len(prefix) to n-1, on allowed squares, so that none
-// of these queens attacks another queen.
+// Count returns the number of ways to place one queen on each row from len(prefix) to n-1, on
+// allowed squares, so that none of these queens attacks another queen.
 //
-// prefix[row] is the column of the queen that already stands on that row; if it is negative, the row is empty. The queens
-// of the prefix may stand on squares that are not allowed, and may attack each other.
+// prefix[row] is the column of the queen that already stands on that row; if it is negative, the
+// row is empty. The queens of the prefix may stand on squares that are not allowed, and may attack
+// each other.
 func Count(n int, allowed func(row, col int) bool, prefix []int) uint64 {
 	s := newSearch(n, allowed)
 	for row, col := range prefix {
@@ -28,8 +29,8 @@ func Count(n int, allowed func(row, col int) bool, prefix []int) uint64 {
 	return found
 }
 
-// Boards returns every solution of the full board of side n, as the column of the queen on each row,
-// in lexicographic order. The caller owns each slice.
+// Boards returns every solution of the full board of side n, as the column of the queen on each
+// row, in lexicographic order. The caller owns each slice.
 func Boards(n int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		s := newSearch(n, Everywhere)
@@ -43,8 +44,8 @@ type search struct {
 	allowed func(row, col int) bool
 	columns []int // the column of the queen on each row; rows below the last placed queen are stale
 
-	// Whether a queen stands on a column, on a diagonal of equal row+col, and on a diagonal of equal row-col. The index of
-	// the last is row-col+n, which is not negative.
+	// Whether a queen stands on a column, on a diagonal of equal row+col, and on a diagonal of equal
+	// row-col. The index of the last is row-col+n, which is not negative.
 	column, sum, difference []bool
 }
 
@@ -55,8 +56,8 @@ func newSearch(n int, allowed func(row, col int) bool) *search {
 	}
 }
 
-// from places queens on the given row and the rows below it in every way, and calls visit for each way. It returns false as
-// soon as visit does.
+// from places queens on the given row and the rows below it in every way, and calls visit for each
+// way. It returns false as soon as visit does.
 func (s *search) from(row int, visit func() bool) bool {
 	if row == s.n {
 		return visit()

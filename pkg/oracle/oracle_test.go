@@ -10,7 +10,8 @@ import (
 	"nqueens/pkg/oracle"
 )
 
-// The oracle counts the published number of solutions. It lists as many, each once, in lexicographic order.
+// The oracle counts the published number of solutions. It lists as many, each once, in
+// lexicographic order.
 func TestPublishedTotals(t *testing.T) {
 	// The On-Line Encyclopedia of Integer Sequences, https://oeis.org/A000170.
 	for i, want := range []uint64{1, 0, 0, 2, 10, 4, 40, 92, 352, 724} {
@@ -45,8 +46,8 @@ func TestBoardsAreThePermutationsWithoutAttack(t *testing.T) {
 	}
 }
 
-// The oracle counts the completions of any prefix, for any allowed squares, even if the prefix has empty rows or queens that
-// attack each other.
+// The oracle counts the completions of any prefix, for any allowed squares, even if the prefix has
+// empty rows or queens that attack each other.
 func TestCountOfPrefixes(t *testing.T) {
 	var total uint64
 	for seed := range uint64(300) {
@@ -91,8 +92,8 @@ func ExampleCount() {
 	// Output: 92 4
 }
 
-// countPermutations counts like Count, but tries every permutation. It finds each placement once for each way to give columns
-// to the prefix's empty rows, so it divides by the number of ways.
+// countPermutations counts like Count, but tries every permutation. It finds each placement once
+// for each way to give columns to the prefix's empty rows, so it divides by the number of ways.
 func countPermutations(n int, allowed func(row, col int) bool, prefix []int) uint64 {
 	var found uint64
 	for columns := range permutations(n) {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// browsers remembers which browsers have asked for the page lately and have not seen the end of the run.
+// browsers remembers which browsers have asked for the page lately and have not seen the end of the
+// run.
 type browsers struct {
 	mu    sync.Mutex
 	asked map[string]time.Time // by address

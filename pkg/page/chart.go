@@ -10,8 +10,9 @@ import (
 	"nqueens/pkg/progress"
 )
 
-// chart shows the rate of a run over the time that coordinators have worked on it. It is as wide as the page. Horizontal
-// positions are percentages, so that labels have the same size on every screen.
+// chart shows the rate of a run over the time that coordinators have worked on it. It is as wide as
+// the page. Horizontal positions are percentages, so that labels have the same size on every
+// screen.
 type chart struct {
 	Path        string // outline of the area below the rate, on 1000 by 100 units
 	Rows        []mark // lines of the grid, from the bottom
@@ -58,15 +59,18 @@ func newChart(points []progress.Point) *chart {
 	path.WriteString("V100Z")
 	c := &chart{Path: path.String(), Rows: rows}
 	step := timeStep(end - begin)
-	for t := (begin + step - 1).Truncate(step); t <= end-step/4; t += step { // the last label is not at the edge
+	// the last label is not at the edge
+	for t := (begin + step - 1).Truncate(step); t <= end-step/4; t += step {
 		c.Ticks = append(c.Ticks, mark{fmt.Sprintf("%.2f%%", 100*x(t)), humanize.Clock(t)})
 	}
 	c.Description = fmt.Sprintf("Solutions per second from %s to %s of the run: at most %s, now %s.",
-		humanize.Clock(begin), humanize.Clock(end), humanize.Rate(most), humanize.Rate(rates[len(rates)-1]))
+		humanize.Clock(begin), humanize.Clock(end), humanize.Rate(most),
+		humanize.Rate(rates[len(rates)-1]))
 	return c
 }
 
-// grid returns lines at round rates, and the rate at the top. The last line is at the greatest rate or above it.
+// grid returns lines at round rates, and the rate at the top. The last line is at the greatest rate
+// or above it.
 func grid(most float64) (rows []mark, top float64) {
 	power := math.Pow(10, math.Floor(math.Log10(most/3)))
 	step := 10 * power
@@ -77,14 +81,16 @@ func grid(most float64) (rows []mark, top float64) {
 	}
 	steps := int(math.Ceil(most/step - 1e-9))
 	for i := 1; i <= steps; i++ {
-		rows = append(rows, mark{fmt.Sprintf("%.2f%%", 100-100*float64(i)/float64(steps)), humanize.Rate(step * float64(i))})
+		rows = append(rows, mark{fmt.Sprintf("%.2f%%", 100-100*float64(i)/float64(steps)),
+			humanize.Rate(step * float64(i))})
 	}
 	return rows, step * float64(steps)
 }
 
 // timeStep returns a round time between two marks. At most five such steps fit into the length.
 func timeStep(length time.Duration) time.Duration {
-	for _, seconds := range []int64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400,
+	for _, seconds := range []int64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200,
+		14400, 21600, 43200, 86400,
 		172800, 432000, 864000, 1728000, 4320000} {
 		if step := time.Duration(seconds) * time.Second; length <= 5*step {
 			return step

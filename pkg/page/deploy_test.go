@@ -26,11 +26,13 @@ func readDeployed(t *testing.T, name string) []byte {
 	return text
 }
 
-// The dashboard, the alerts and the autoscaler name only metrics that a coordinator or a worker has.
+// The dashboard, the alerts and the autoscaler name only metrics that a coordinator or a worker
+// has.
 func TestDeployedMetrics(t *testing.T) {
 	s := running()
 	exported := runMetrics(&s, "v1") + workerMetrics(Worker{})
-	dashboard, alerts := readDeployed(t, "grafana/nqueens.json"), readDeployed(t, "prometheus/alerts.yml")
+	dashboard, alerts := readDeployed(t, "grafana/nqueens.json"),
+		readDeployed(t, "prometheus/alerts.yml")
 	all := slices.Concat(dashboard, alerts, readDeployed(t, "autoscale.yaml"))
 	for _, name := range regexp.MustCompile(`nqueens_\w+`).FindAllString(string(all), -1) {
 		if !strings.Contains(exported, "# TYPE "+name+" ") {
@@ -57,8 +59,8 @@ func metricsTable(exported string) string {
 	return table
 }
 
-// Prometheus accepts the rules and the queries of the dashboard. Each alert fires when it should, and the metrics follow
-// the conventions.
+// Prometheus accepts the rules and the queries of the dashboard. Each alert fires when it should,
+// and the metrics follow the conventions.
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {
@@ -67,7 +69,8 @@ func TestPromtool(t *testing.T) {
 	var dashboard struct {
 		Panels []struct{ Targets []struct{ Expr string } }
 	}
-	if err := json.Unmarshal(readDeployed(t, "grafana/nqueens.json"), &dashboard); err != nil || len(dashboard.Panels) < 8 {
+	if err := json.Unmarshal(readDeployed(t, "grafana/nqueens.json"), &dashboard); err != nil ||
+		len(dashboard.Panels) < 8 {
 		t.Fatalf("the dashboard has %d panels (%v)", len(dashboard.Panels), err)
 	}
 	rules := "groups:\n- name: dashboard\n  rules:\n"
@@ -83,7 +86,8 @@ func TestPromtool(t *testing.T) {
 	s := running()
 	for _, c := range []struct{ stdin, command string }{
 		{"", "check rules " + panels}, {"", "check rules alerts.yml"}, {"", "test rules alerts_test.yml"},
-		{runMetrics(&s, "v1"), "check metrics"}, {workerMetrics(Worker{Machine: "a", Process: "b"}), "check metrics"},
+		{runMetrics(&s, "v1"), "check metrics"},
+		{workerMetrics(Worker{Machine: "a", Process: "b"}), "check metrics"},
 	} {
 		cmd := exec.CommandContext(t.Context(), promtool, strings.Fields(c.command)...)
 		cmd.Dir, cmd.Stdin = filepath.Join(deploy, "prometheus"), strings.NewReader(c.stdin)

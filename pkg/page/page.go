@@ -18,7 +18,8 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "page.html"))
 
-// Config says what a page shows. Its functions are called for requests, from any goroutine, and must return soon.
+// Config says what a page shows. Its functions are called for requests, from any goroutine, and
+// must return soon.
 type Config struct {
 	Address  string                  // host:port; port 0 selects a free one
 	Version  string                  // of the program
@@ -38,12 +39,18 @@ func Listen(cfg Config) (*Server, error) {
 	s := &Server{browsers: browsers{asked: map[string]time.Time{}}, linger: cfg.Linger}
 	routes := http.NewServeMux()
 	for path, name := range map[string]string{"/{$}": "page", "/fragment": "fragment"} {
-		routes.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) { s.draw(w, r, &cfg, name) })
+		routes.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			s.draw(w, r, &cfg, name)
+		})
 	}
 	for _, name := range []string{"style.css", "script.js"} {
-		routes.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
+		routes.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) {
+			http.ServeFileFS(w, r, files, name)
+		})
 	}
-	routes.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	routes.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})
 	routes.HandleFunc("GET /snapshot.json", func(w http.ResponseWriter, _ *http.Request) {
 		snapshot := cfg.Snapshot()
 		body, err := json.Marshal(snapshot)
@@ -68,8 +75,9 @@ func Listen(cfg Config) (*Server, error) {
 }
 
 const (
-	stuckAfter  = 30 * time.Second // /healthz fails if the snapshot is older
-	silentAfter = 4 * time.Second  // the page says that the coordinator is silent if the snapshot is older
+	stuckAfter = 30 * time.Second // /healthz fails if the snapshot is older
+	// the page says that the coordinator is silent if the snapshot is older
+	silentAfter = 4 * time.Second
 )
 
 // draw answers a request with the template of the given name.
@@ -91,6 +99,7 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, cfg *Config, name 
 // Write writes the page of a run as one file that needs no other file.
 func Write(w io.Writer, s *queens.Snapshot, history []progress.Point, version string) error {
 	style, _ := files.ReadFile("style.css") // it is embedded
-	v := &view{Snapshot: s, Chart: newChart(history), Version: version, Style: template.CSS(style), now: s.At}
+	v := &view{Snapshot: s, Chart: newChart(history), Version: version, Style: template.CSS(style),
+		now: s.At}
 	return templates.ExecuteTemplate(w, "page", v)
 }

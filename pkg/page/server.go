@@ -1,6 +1,7 @@
-// Package page serves a run to browsers, programs and Prometheus on one address: its page, its snapshot as JSON, metrics,
-// and the health of the process. The server draws the page. A browser with scripts fetches a part of it each second, and
-// one without scripts loads the page again. The package shows snapshots, and computes nothing about a run.
+// Package page serves a run to browsers, programs and Prometheus on one address: its page, its
+// snapshot as JSON, metrics, and the health of the process. The server draws the page. A browser
+// with scripts fetches a part of it each second, and one without scripts loads the page again. The
+// package shows snapshots, and computes nothing about a run.
 package page
 
 import (
@@ -16,7 +17,8 @@ import (
 	"time"
 )
 
-// Server answers requests at one address. [Listen] and [ListenWorker] start it, and [Server.Close] ends it.
+// Server answers requests at one address. [Listen] and [ListenWorker] start it, and [Server.Close]
+// ends it.
 type Server struct {
 	listener net.Listener
 	http     *http.Server
@@ -26,16 +28,18 @@ type Server struct {
 	linger   time.Duration
 }
 
-// requestTimeout limits the time of a request, so that a slow client holds no connection for longer.
+// requestTimeout limits the time of a request, so that a slow client holds no connection for
+// longer.
 const requestTimeout = 5 * time.Second
 
-// listen opens a host:port, and answers requests. If only this machine can reach the address, listen answers only
-// requests whose Host is this machine. Without this rule, a page of another site could read this one, if the name of that
-// site resolves to this address (DNS rebinding).
+// listen opens a host:port, and answers requests. If only this machine can reach the address,
+// listen answers only requests whose Host is this machine. Without this rule, a page of another
+// site could read this one, if the name of that site resolves to this address (DNS rebinding).
 func (s *Server) listen(address string, routes http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("another process uses address %s: choose another port, such as 0 for a free one: %w", address, err)
+		return fmt.Errorf("another process uses address %s: choose another port, such as 0 for a free "+
+			"one: %w", address, err)
 	} else if err != nil {
 		return fmt.Errorf("serve the page: %w", err)
 	}
@@ -43,16 +47,19 @@ func (s *Server) listen(address string, routes http.Handler) error {
 	local := isLoopback(host)
 	s.listener, s.ended = listener, make(chan error, 1)
 	s.http = &http.Server{
-		ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
+		ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 1 << 14,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 			if local && !isLoopback((&url.URL{Host: request.Host}).Hostname()) {
-				const hint = "only this machine may read this: use the name localhost, or an SSH tunnel from another machine"
+				const hint = "only this machine may read this: use the name localhost, or an SSH tunnel from " +
+					"another machine"
 				http.Error(w, hint, http.StatusForbidden)
 				return
 			}
 			h := w.Header()
-			h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
-				"img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+			h.Set("Content-Security-Policy",
+				"default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "+
+					"img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 			h.Set("X-Content-Type-Options", "nosniff")
 			h.Set("Referrer-Policy", "no-referrer")
 			h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -77,12 +84,13 @@ func (s *Server) URL() string {
 	return "http://" + address + "/"
 }
 
-// lastSnapshot limits how long a closing page waits for browsers that have asked lately, so that they show the end.
+// lastSnapshot limits how long a closing page waits for browsers that have asked lately, so that
+// they show the end.
 const lastSnapshot = 3 * time.Second
 
-// Close stops answering requests. If browsers have asked lately, it first waits until all of them have the last snapshot,
-// for at most 3 s. It also waits until the time to linger is over, or ctx ends. It returns an error if serving had failed
-// before.
+// Close stops answering requests. If browsers have asked lately, it first waits until all of them
+// have the last snapshot, for at most 3 s. It also waits until the time to linger is over, or ctx
+// ends. It returns an error if serving had failed before.
 func (s *Server) Close(ctx context.Context) error {
 	begun := time.Now()
 	lingers := func() bool { return time.Since(begun) < s.linger && ctx.Err() == nil }

@@ -25,7 +25,8 @@ func (r *testRun) set(s queens.Snapshot) { r.latest.Store(&s) }
 func serve(t *testing.T, linger time.Duration) (*Server, *testRun) {
 	t.Helper()
 	r := new(testRun)
-	s, err := Listen(Config{Address: "127.0.0.1:0", Version: "v1", Snapshot: r.latest.Load, History: history, Linger: linger})
+	s, err := Listen(Config{Address: "127.0.0.1:0", Version: "v1", Snapshot: r.latest.Load,
+		History: history, Linger: linger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,13 +88,15 @@ func TestPaths(t *testing.T) {
 	}
 	_, body, _ := get(t, s, "snapshot.json", "")
 	var read queens.Snapshot
-	if err := json.Unmarshal([]byte(body), &read); err != nil || read.Validate() != nil || read.Run != "n20-aa" || read.Done != 104 {
+	if err := json.Unmarshal([]byte(body), &read); err != nil || read.Validate() != nil ||
+		read.Run != "n20-aa" || read.Done != 104 {
 		t.Errorf("snapshot.json is %s (%v)", body, err)
 	}
 	snapshot.At = time.Now().Add(-stuckAfter - time.Second)
 	run.set(snapshot)
 	expect("when it is stuck", "healthz", http.StatusServiceUnavailable, "no snapshot since")
-	if err := Probe(t.Context(), s.listener.Addr().String()); err == nil || !strings.Contains(err.Error(), "no snapshot since") {
+	if err := Probe(t.Context(), s.listener.Addr().String()); err == nil ||
+		!strings.Contains(err.Error(), "no snapshot since") {
 		t.Errorf("the health of a stuck coordinator is %v", err)
 	}
 	run.set(complete())
@@ -118,15 +121,19 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// On an address that only this machine can reach, requests are answered only if their Host is this machine.
+// On an address that only this machine can reach, requests are answered only if their Host is this
+// machine.
 func TestHosts(t *testing.T) {
 	s, _ := serve(t, 0)
 	for host, want := range map[string]int{
-		"localhost:80": http.StatusOK, "LOCALHOST": http.StatusOK, "127.0.0.1:8080": http.StatusOK, "[::1]:1": http.StatusOK,
-		"evil.example": http.StatusForbidden, "127.0.0.1.evil.example:80": http.StatusForbidden, "192.0.2.1": http.StatusForbidden,
+		"localhost:80": http.StatusOK, "LOCALHOST": http.StatusOK, "127.0.0.1:8080": http.StatusOK,
+		"[::1]:1":      http.StatusOK,
+		"evil.example": http.StatusForbidden, "127.0.0.1.evil.example:80": http.StatusForbidden,
+		"192.0.2.1": http.StatusForbidden,
 	} {
 		for _, path := range []string{"", "snapshot.json", "metrics", "healthz"} {
-			if got, _, _ := get(t, s, path, host); got != want && !(want == http.StatusOK && got == http.StatusServiceUnavailable) {
+			if got, _, _ := get(t, s, path, host); got != want &&
+				!(want == http.StatusOK && got == http.StatusServiceUnavailable) {
 				t.Errorf("/%s as %s is %d, want %d", path, host, got, want)
 			}
 		}
@@ -140,16 +147,19 @@ func TestAddressInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
-	if _, err := Listen(Config{Address: listener.Addr().String()}); err == nil || !strings.Contains(err.Error(), "choose another port") {
+	if _, err := Listen(Config{Address: listener.Addr().String()}); err == nil ||
+		!strings.Contains(err.Error(), "choose another port") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// A closing page waits until a browser that has asked lately has the last snapshot, but for at most 3 s.
+// A closing page waits until a browser that has asked lately has the last snapshot, but for at most
+// 3 s.
 func TestLastSnapshotWaits(t *testing.T) {
 	for after, seen := range map[time.Duration]bool{time.Second: true, lastSnapshot: false} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &Server{http: new(http.Server), ended: make(chan error, 1), browsers: browsers{asked: map[string]time.Time{}}}
+			s := &Server{http: new(http.Server), ended: make(chan error, 1),
+				browsers: browsers{asked: map[string]time.Time{}}}
 			s.ended <- http.ErrServerClosed
 			begun := time.Now()
 			s.browsers.saw("a", begun, false)
@@ -197,7 +207,8 @@ func TestLinger(t *testing.T) {
 	}
 }
 
-// A browser is remembered for 3 s after its last request. The number of remembered browsers is limited.
+// A browser is remembered for 3 s after its last request. The number of remembered browsers is
+// limited.
 func TestBrowsers(t *testing.T) {
 	b := browsers{asked: map[string]time.Time{}}
 	now := time.Now()

@@ -49,8 +49,8 @@ var functions = template.FuncMap{
 
 func number(d *queens.Decimal) string { return humanize.Big((*big.Int)(d)) }
 
-// Shown returns the state that the page shows: the coordinator of a run that is said to be running may
-// be silent.
+// Shown returns the state that the page shows: the coordinator of a run that is said to be running
+// may be silent.
 func (v *view) Shown() string {
 	if v.Silent() != "" {
 		return "silent"
@@ -99,7 +99,8 @@ func (v *view) Silent() string {
 	if v.Snapshot == nil || !v.Served || v.State != queens.Running || v.now.Sub(v.At) <= silentAfter {
 		return ""
 	}
-	return fmt.Sprintf("The coordinator has been silent for %s. The numbers are older than that.", humanize.Clock(v.now.Sub(v.At)))
+	return fmt.Sprintf("The coordinator has been silent for %s. The numbers are older than that.",
+		humanize.Clock(v.now.Sub(v.At)))
 }
 
 // Ended reports whether the page does not change any more.
@@ -122,7 +123,8 @@ func (v *view) Required() string {
 	if v.Redundancy > 1 {
 		return fmt.Sprintf("%d machines must agree on every task", v.Redundancy)
 	} else if v.SpotCheck > 0 {
-		return fmt.Sprintf("one count for each task; with several machines, a second one for %.3g%% of them", 100*v.SpotCheck)
+		return fmt.Sprintf("one count for each task; with several machines, a second one for %.3g%% of "+
+			"them", 100*v.SpotCheck)
 	}
 	return "one count for each task"
 }

@@ -1,5 +1,5 @@
-// Package parallel divides work among threads and returns the results in the order of the work, so a sum or a hash of the
-// results does not depend on the threads.
+// Package parallel divides work among threads and returns the results in the order of the work, so
+// a sum or a hash of the results does not depend on the threads.
 package parallel
 
 import (
@@ -10,24 +10,27 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ahead is how many items for each thread may be started before the next result in order is there. It is more than 1, because
-// items may differ in cost.
+// ahead is how many items for each thread may be started before the next result in order is there.
+// It is more than 1, because items may differ in cost.
 const ahead = 4
 
 // InOrder is [InOrderOn] on GOMAXPROCS threads.
 func InOrder[In, Out any](
-	ctx context.Context, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
+	ctx context.Context, items iter.Seq[In], work func(context.Context, In) (Out, error),
+	done func(Out) error,
 ) error {
 	return InOrderOn(ctx, runtime.GOMAXPROCS(0), items, work, done)
 }
 
-// InOrderOn calls the function work with each item, on the given number of threads. It calls the function done with the
-// results in the order of the items, one call at a time. However long the sequence is, InOrderOn holds only a few items for
-// each thread, and at most one item on which no thread works yet. The sequence runs in its own goroutine. InOrderOn returns
-// when all goroutines have ended. The error is that of the first item in order for which work or done fails, or
+// InOrderOn calls the function work with each item, on the given number of threads. It calls the
+// function done with the results in the order of the items, one call at a time. However long the
+// sequence is, InOrderOn holds only a few items for each thread, and at most one item on which no
+// thread works yet. The sequence runs in its own goroutine. InOrderOn returns when all goroutines
+// have ended. The error is that of the first item in order for which work or done fails, or
 // context.Cause(ctx).
 func InOrderOn[In, Out any](
-	ctx context.Context, threads int, items iter.Seq[In], work func(context.Context, In) (Out, error), done func(Out) error,
+	ctx context.Context, threads int, items iter.Seq[In], work func(context.Context, In) (Out, error),
+	done func(Out) error,
 ) error {
 	type result struct {
 		out Out
@@ -79,7 +82,8 @@ func InOrderOn[In, Out any](
 	return group.Wait()
 }
 
-// Map returns the results of all items, in the order of the items. It calls the function work on up to GOMAXPROCS threads.
+// Map returns the results of all items, in the order of the items. It calls the function work on up
+// to GOMAXPROCS threads.
 func Map[In, Out any](items []In, work func(In) Out) []Out {
 	results := make([]Out, len(items))
 	var group errgroup.Group

@@ -57,14 +57,16 @@ func TestMap(t *testing.T) {
 			}
 			return i * i
 		})
-		if len(got) != items || slices.ContainsFunc(slices.Collect(numbers(items)), func(i int) bool { return got[i] != i*i }) {
+		if len(got) != items || slices.ContainsFunc(slices.Collect(numbers(items)), func(i int) bool {
+			return got[i] != i*i
+		}) {
 			t.Errorf("%d items: results %v", items, got)
 		}
 	}
 }
 
-// InOrder returns the error of the first item in order that fails, even if a later item fails sooner. done is not called for
-// that item and later ones.
+// InOrder returns the error of the first item in order that fails, even if a later item fails
+// sooner. done is not called for that item and later ones.
 func TestFirstError(t *testing.T) {
 	later := make(chan struct{})
 	done := 0
@@ -83,7 +85,9 @@ func TestFirstError(t *testing.T) {
 		t.Errorf("error %v after %d results, want the error of item 3", err, done)
 	}
 	stop := errors.New("stop")
-	err = parallel.InOrder(t.Context(), numbers(1000), func(_ context.Context, i int) (int, error) { return i, nil }, func(i int) error {
+	err = parallel.InOrder(t.Context(), numbers(1000), func(_ context.Context, i int) (int, error) {
+		return i, nil
+	}, func(i int) error {
 		if i == 5 {
 			return stop
 		}
@@ -107,7 +111,9 @@ func TestEndlessSequence(t *testing.T) {
 			}
 		}
 	}
-	err := parallel.InOrder(ctx, endless, func(_ context.Context, i int) (int, error) { return i, nil }, func(i int) error {
+	err := parallel.InOrder(ctx, endless, func(_ context.Context, i int) (int, error) {
+		return i, nil
+	}, func(i int) error {
 		if finished.Add(1); i == 1000 {
 			cancel(cause)
 		}

@@ -2,8 +2,8 @@ package progress
 
 import "time"
 
-// Point is how far a run was at some time. From one point to the next no field decreases, except Work and Solutions in a
-// dispute or after a ban.
+// Point is how far a run was at some time. From one point to the next no field decreases, except
+// Work and Solutions in a dispute or after a ban.
 type Point struct {
 	Elapsed   time.Duration // how long coordinators had worked on the run, without pauses
 	Work      float64       // share of the estimated work that was done, 0 to 1
@@ -13,8 +13,8 @@ type Point struct {
 // MaxPoints bounds the number of points of a [History].
 const MaxPoints = 400
 
-// History keeps at most [MaxPoints] points of a run. When there are more, it drops every other point, and from then on keeps
-// points that are about twice as far apart. The zero value is empty.
+// History keeps at most [MaxPoints] points of a run. When there are more, it drops every other
+// point, and from then on keeps points that are about twice as far apart. The zero value is empty.
 type History struct {
 	points  []Point
 	between time.Duration // least time between two kept points
@@ -39,7 +39,8 @@ func (h *History) Add(p Point) {
 	}
 	h.points = half
 	last := len(half) - 1
-	h.between = (half[last].Elapsed - half[0].Elapsed) / time.Duration(last) * 9 / 10 // points come at uneven times
+	// points come at uneven times
+	h.between = (half[last].Elapsed - half[0].Elapsed) / time.Duration(last) * 9 / 10
 }
 
 // Points returns a copy of the points in order, the latest included.

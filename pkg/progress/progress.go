@@ -1,5 +1,6 @@
-// Package progress computes from the snapshots of a run how fast it is and how long it will still take. It also keeps the
-// history of a run in a bounded number of points. It has no clock, prints nothing and is not safe for concurrent use.
+// Package progress computes from the snapshots of a run how fast it is and how long it will still
+// take. It also keeps the history of a run in a bounded number of points. It has no clock, prints
+// nothing and is not safe for concurrent use.
 package progress
 
 import (
@@ -11,8 +12,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Rates are measured over two windows: a short one, which soon shows a change, and a long one, in which easy and hard
-// tasks average out.
+// Rates are measured over two windows: a short one, which soon shows a change, and a long one, in
+// which easy and hard tasks average out.
 const (
 	shortWindow = 30 * time.Second
 	longWindow  = 5 * time.Minute
@@ -25,11 +26,13 @@ const (
 	sampleInterval = time.Second
 )
 
-// Meter measures a run from a start of its coordinator to the end of the run. The zero value is ready.
+// Meter measures a run from a start of its coordinator to the end of the run. The zero value is
+// ready.
 type Meter struct {
 	samples  []sample // the first one begins the long window, or the measurement if that is shorter
 	counting bool     // a result came after the first sample
-	perWork  float64  // thread-seconds for all the work of the run, as measured last; 0 before the first measurement
+	// thread-seconds for all the work of the run, as measured last; 0 before the first measurement
+	perWork  float64
 	forecast forecast
 }
 
@@ -43,12 +46,15 @@ type sample struct {
 }
 
 // Measure fills Rate, TimeToGo and Remaining of a snapshot of a running coordinator from its Done,
-// Tasks, WorkDone, Solutions, Elapsed, Threads and State. It keeps WorkDone below 1 while a task is left. Call it about once a second. Its clock is Elapsed, in which pauses do
-// not count. The windows begin at the first result after the start of the coordinator, or after the last time without threads.
-// Remaining uses what was measured last, so it stays known while there are no threads.
+// Tasks, WorkDone, Solutions, Elapsed, Threads and State. It keeps WorkDone below 1 while a task is
+// left. Call it about once a second. Its clock is Elapsed, in which pauses do not count. The
+// windows begin at the first result after the start of the coordinator, or after the last time
+// without threads. Remaining uses what was measured last, so it stays known while there are no
+// threads.
 func (m *Meter) Measure(s *queens.Snapshot) {
 	s.Rate, s.TimeToGo, s.Remaining = 0, nil, nil
-	if s.WorkDone = max(0, min(s.WorkDone, 1)); s.Done < s.Tasks { // WorkDone is a sum of many shares, and inexact
+	// WorkDone is a sum of many shares, and inexact
+	if s.WorkDone = max(0, min(s.WorkDone, 1)); s.Done < s.Tasks {
 		s.WorkDone = min(s.WorkDone, queens.Fraction(math.Nextafter(1, 0)))
 	}
 	latest := m.keep(s)
@@ -80,13 +86,16 @@ func (m *Meter) keep(s *queens.Snapshot) sample {
 	if s.Solutions != nil {
 		solutions, _ = new(big.Float).SetInt((*big.Int)(s.Solutions)).Float64()
 	}
-	latest := sample{at: s.Elapsed.Duration, done: s.Done, work: float64(s.WorkDone), solutions: solutions}
+	latest := sample{at: s.Elapsed.Duration, done: s.Done, work: float64(s.WorkDone),
+		solutions: solutions}
 	n := len(m.samples)
-	if n == 0 || s.Threads == 0 || latest.work < m.samples[n-1].work || latest.at < m.samples[n-1].at { // a ban voids counts
+	// a ban voids counts
+	if n == 0 || s.Threads == 0 || latest.work < m.samples[n-1].work || latest.at < m.samples[n-1].at {
 		m.samples, m.counting, m.forecast = []sample{latest}, false, forecast{}
 		return latest
 	}
-	latest.threads = m.samples[n-1].threads + float64(s.Threads)*(latest.at-m.samples[n-1].at).Seconds()
+	latest.threads = m.samples[n-1].threads +
+		float64(s.Threads)*(latest.at-m.samples[n-1].at).Seconds()
 	if !m.counting { // only after the first results do results arrive as fast as they are counted
 		m.counting = latest.work > m.samples[0].work
 		m.samples[0] = latest
@@ -103,7 +112,8 @@ func (m *Meter) keep(s *queens.Snapshot) sample {
 	return latest
 }
 
-// sampleBefore returns the latest sample that is not after the given time, or the oldest if all are after it.
+// sampleBefore returns the latest sample that is not after the given time, or the oldest if all are
+// after it.
 func (m *Meter) sampleBefore(at time.Duration) sample {
 	later := sort.Search(len(m.samples), func(i int) bool { return m.samples[i].at > at })
 	return m.samples[max(0, later-1)]

@@ -41,9 +41,11 @@ func newRun(t *testing.T, tasks, done uint64, elapsed time.Duration) *testRun {
 
 func (r *testRun) measure() {
 	r.s = queens.Snapshot{
-		State: queens.Running, Done: r.s.Done, Tasks: r.tasks, WorkDone: queens.Fraction(r.s.Done) / queens.Fraction(r.tasks),
-		Solutions: (*queens.Decimal)(big.NewInt(10 * int64(r.s.Done))), Live: &queens.Live{Threads: r.threads},
-		Elapsed: queens.Seconds{Duration: r.elapsed},
+		State: queens.Running, Done: r.s.Done, Tasks: r.tasks,
+		WorkDone:  queens.Fraction(r.s.Done) / queens.Fraction(r.tasks),
+		Solutions: (*queens.Decimal)(big.NewInt(10 * int64(r.s.Done))),
+		Live:      &queens.Live{Threads: r.threads},
+		Elapsed:   queens.Seconds{Duration: r.elapsed},
 	}
 	r.meter.Measure(&r.s)
 }
@@ -69,8 +71,8 @@ func (r *testRun) wantRate(when string, rate float64) {
 	}
 }
 
-// wantTimeToGo fails the test unless the forecast contains the true time to go. The forecast must not be wider than 5 s
-// plus width times the true time. If width is 0, there must be no forecast.
+// wantTimeToGo fails the test unless the forecast contains the true time to go. The forecast must
+// not be wider than 5 s plus width times the true time. If width is 0, there must be no forecast.
 func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) {
 	r.Helper()
 	got := r.s.TimeToGo
@@ -85,7 +87,8 @@ func (r *testRun) wantTimeToGo(when string, truth time.Duration, width float64) 
 	}
 }
 
-// Steady work has the right rate at once. From 2 s on it has a forecast, which contains the truth and narrows.
+// Steady work has the right rate at once. From 2 s on it has a forecast, which contains the truth
+// and narrows.
 func TestSteadyWork(t *testing.T) {
 	for _, speed := range []uint64{1, 2, 64, 5000} {
 		const seconds = 600
@@ -126,7 +129,8 @@ func TestResumed(t *testing.T) {
 	r.wantTimeToGo("later", 400*time.Second, 0.7)
 }
 
-// The forecast soon follows the number of threads: it uses the speed of one thread in the long window.
+// The forecast soon follows the number of threads: it uses the speed of one thread in the long
+// window.
 func TestForecastFollowsThreads(t *testing.T) {
 	r := newRun(t, 1_000_000, 0, 0)
 	perThread := uint64(5)
@@ -141,8 +145,8 @@ func TestForecastFollowsThreads(t *testing.T) {
 	}
 }
 
-// Tasks of random sizes end at random times on several threads. Nearly all forecasts contain the truth, and a forecast moves
-// little in a second.
+// Tasks of random sizes end at random times on several threads. Nearly all forecasts contain the
+// truth, and a forecast moves little in a second.
 func TestUnevenTasks(t *testing.T) {
 	forecasts, misses := 0, 0
 	var moved float64
@@ -165,8 +169,9 @@ func TestUnevenTasks(t *testing.T) {
 				found++
 			}
 			s := queens.Snapshot{
-				State: queens.Running, Done: uint64(found), Tasks: tasks, WorkDone: queens.Fraction(found) / tasks,
-				Live: &queens.Live{Threads: threads}, Elapsed: queens.Seconds{Duration: now},
+				State: queens.Running, Done: uint64(found), Tasks: tasks,
+				WorkDone: queens.Fraction(found) / tasks,
+				Live:     &queens.Live{Threads: threads}, Elapsed: queens.Seconds{Duration: now},
 			}
 			meter.Measure(&s)
 			if s.TimeToGo == nil {
@@ -178,7 +183,8 @@ func TestUnevenTasks(t *testing.T) {
 				misses++
 			}
 			if before.TimeToGo != nil && truth > 20*time.Second {
-				moved = max(moved, (s.Most.Duration+time.Second-before.Most.Duration).Abs().Seconds()/before.Most.Seconds())
+				moved = max(moved, (s.Most.Duration+time.Second-before.Most.Duration).Abs().Seconds()/
+					before.Most.Seconds())
 			}
 			before = s
 		}
@@ -204,7 +210,8 @@ func TestBurst(t *testing.T) {
 	r.wantTimeToGo("30 s later", 0, 0)
 }
 
-// Time without threads and time before the first result do not lower the rate. The remaining work stays known.
+// Time without threads and time before the first result do not lower the rate. The remaining work
+// stays known.
 func TestNoThreads(t *testing.T) {
 	r := newRun(t, 10_000, 0, 0)
 	r.work(10, time.Minute)
@@ -240,7 +247,8 @@ func TestCrawl(t *testing.T) {
 	r := newRun(t, 1<<40, 0, 0)
 	r.s.Done++
 	r.work(0, 10*time.Second)
-	if r.s.TimeToGo == nil || r.s.Least.Duration < 50*365*24*time.Hour || r.s.Most.Duration < r.s.Least.Duration {
+	if r.s.TimeToGo == nil || r.s.Least.Duration < 50*365*24*time.Hour ||
+		r.s.Most.Duration < r.s.Least.Duration {
 		t.Errorf("time to go %v", r.s.TimeToGo)
 	}
 }
@@ -260,7 +268,8 @@ func TestWorkDone(t *testing.T) {
 	}
 }
 
-// The points of a history are about evenly spaced from the start to the latest, however long the run.
+// The points of a history are about evenly spaced from the start to the latest, however long the
+// run.
 func TestHistory(t *testing.T) {
 	for _, between := range []time.Duration{time.Second / 2, time.Second, 3 * time.Second} {
 		var h progress.History
@@ -276,14 +285,16 @@ func TestHistory(t *testing.T) {
 				t.Fatalf("%d times %v: %d points", i, between, n)
 			}
 			if points[0].Elapsed != 0 || points[n-1].Elapsed != at {
-				t.Fatalf("%d times %v: points from %v to %v", i, between, points[0].Elapsed, points[n-1].Elapsed)
+				t.Fatalf("%d times %v: points from %v to %v", i, between, points[0].Elapsed,
+					points[n-1].Elapsed)
 			}
 		}
 		h.Add(progress.Point{Elapsed: time.Second})
 		points := h.Points()
 		for i := 2; i < len(points)-1; i++ {
 			apart := points[i].Elapsed - points[i-1].Elapsed
-			if ratio := float64(apart) / float64(points[1].Elapsed-points[0].Elapsed); ratio < 0.5 || ratio > 1.01 {
+			if ratio := float64(apart) / float64(points[1].Elapsed-points[0].Elapsed); ratio < 0.5 ||
+				ratio > 1.01 {
 				t.Fatalf("points %d and %d are %v apart", i-1, i, apart)
 			}
 		}

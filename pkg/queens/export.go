@@ -13,24 +13,26 @@ type TaskCount struct {
 	Elapsed time.Duration // time of the search; an equal part of it if tasks were searched together
 }
 
-// ExportedTask is a line of an exported ledger: a task, everything that is needed to count it again, and its count in the
-// run.
+// ExportedTask is a line of an exported ledger: a task, everything that is needed to count it
+// again, and its count in the run.
 type ExportedTask struct {
-	Task     uint64   `json:"task"`   // its id
-	Weight   int      `json:"weight"` // of its class: how often each solution below the prefixes counts
+	Task uint64 `json:"task"` // its id
+	// of its class: how often each solution below the prefixes counts
+	Weight   int      `json:"weight"`
 	Board    Board    `json:"allow,omitzero"`
 	Prefixes []Prefix `json:"prefixes,omitempty"`
 	// N and Sets take the place of Board and Prefixes in a task of the method halves.
 	N    int     `json:"n,omitempty"`
 	Sets RowSets `json:"sets,omitzero"`
-	// Count is the number of solutions below the prefixes, unweighted, or the weighted sum of the row sets. In JSON it is a
-	// string, because numbers in other programs may not hold it exactly. It is nil if the task is not done. Then the fields
-	// below are zero.
+	// Count is the number of solutions below the prefixes, unweighted, or the weighted sum of the row
+	// sets. In JSON it is a string, because numbers in other programs may not hold it exactly. It is
+	// nil if the task is not done. Then the fields below are zero.
 	Count   *uint64 `json:"count,omitempty,string"`
 	User    string  `json:"user,omitempty"`    // whose machine made the count
 	Machine string  `json:"machine,omitempty"` // that made the count
 	Kernel  string  `json:"kernel,omitempty"`
-	Seconds float64 `json:"seconds,omitempty"` // time of the search, divided equally among the tasks of a result
+	// time of the search, divided equally among the tasks of a result
+	Seconds float64 `json:"seconds,omitempty"`
 }
 
 // Exported returns the line of a task without a count.

@@ -7,12 +7,14 @@ import (
 	"fmt"
 )
 
-// The JSON of ledgers and exports never changes. People can read it in ten years without this program.
+// The JSON of ledgers and exports never changes. People can read it in ten years without this
+// program.
 
 // MarshalJSON returns the masks of the board's rows.
 func (b Board) MarshalJSON() ([]byte, error) { return json.Marshal(b.Allow[:b.N]) }
 
-// UnmarshalJSON decodes the masks of the board's rows. It checks only that there are at most [MaxN] rows.
+// UnmarshalJSON decodes the masks of the board's rows. It checks only that there are at most [MaxN]
+// rows.
 func (b *Board) UnmarshalJSON(data []byte) error {
 	var rows []uint32
 	if err := json.Unmarshal(data, &rows); err != nil {
@@ -53,8 +55,8 @@ func (s *Square) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// unmarshalTuple decodes an array of the given length. The parameter what describes the array; an error about its length
-// begins with this text.
+// unmarshalTuple decodes an array of the given length. The parameter what describes the array; an
+// error about its length begins with this text.
 func unmarshalTuple[T any](data []byte, numbers *[]T, length int, what string) error {
 	if err := json.Unmarshal(data, numbers); err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// published are the totals for n = 1, 2, … from The On-Line Encyclopedia of Integer Sequences, https://oeis.org/A000170.
+// published are the totals for n = 1, 2, … from The On-Line Encyclopedia of Integer Sequences,
+// https://oeis.org/A000170.
 var published = []string{
 	"1", "0", "0", "2", "10", "4", "40", "92", "352", "724", "2680", "14200", "73712", "365596",
 	"2279184", "14772512", "95815104", "666090624", "4968057848", "39029188884", "314666222712",

@@ -81,12 +81,14 @@ func (m *Manifest) TasksOf(class int) uint64 {
 	return end - m.Classes[class].First
 }
 
-// Validate returns the first thing that is wrong with a manifest. It does not check the tasks: package split does.
+// Validate returns the first thing that is wrong with a manifest. It does not check the tasks:
+// package split does.
 func (m *Manifest) Validate() error {
 	if err := ValidateN(m.N); err != nil {
 		return err
 	}
-	if err := cmp.Or(m.Method.Validate(), m.Symmetry.Validate(), m.validatePlaced(), m.validateHalves()); err != nil {
+	if err := cmp.Or(m.Method.Validate(), m.Symmetry.Validate(), m.validatePlaced(),
+		m.validateHalves()); err != nil {
 		return fmt.Errorf("the manifest: %w", err)
 	}
 	if len(m.Classes) == 0 && m.Tasks > 0 {
@@ -113,7 +115,8 @@ func (p *ClassPlan) validate(m *Manifest) error {
 	case p.Board.N != m.N:
 		return fmt.Errorf("its side is %d, not %d", p.Board.N, m.N)
 	case p.Weight == 0:
-		return fmt.Errorf("it has no weight: the run was split by rules of version %d, which this program does not know: "+
+		return fmt.Errorf("it has no weight: the run was split by rules of version %d, which this "+
+			"program does not know: "+
 			"use the version of nqueens that started the run", m.SplitVersion)
 	case m.Method == Prefixes && (p.Depth < 1 || p.Depth > m.N):
 		return fmt.Errorf("prefixes of %d rows, not 1 to %d", p.Depth, m.N)

@@ -22,7 +22,8 @@ func TestManifestIsPinned(t *testing.T) {
 	if err := json.Unmarshal([]byte(sampleManifest), &m); err != nil {
 		t.Fatal(err)
 	}
-	want := queens.Manifest{SplitVersion: 2, Method: queens.Prefixes, N: 4, Symmetry: queens.Mirror, Tasks: 5}
+	want := queens.Manifest{SplitVersion: 2, Method: queens.Prefixes, N: 4, Symmetry: queens.Mirror,
+		Tasks: 5}
 	for i := range want.Hash {
 		want.Hash[i] = byte(i)
 	}
@@ -52,7 +53,8 @@ func TestManifestOfHalves(t *testing.T) {
 		if !strings.Contains(sampleHalves, before) {
 			t.Fatalf("%s is not in %s", before, sampleHalves)
 		}
-		return json.Unmarshal([]byte(strings.Replace(sampleHalves, before, after, 1)), new(queens.Manifest))
+		return json.Unmarshal([]byte(strings.Replace(sampleHalves, before, after, 1)),
+			new(queens.Manifest))
 	}
 	checkAll(t, []validity{
 		{"plain", with(`"n":4`, `"n":4`), ""},
@@ -61,7 +63,8 @@ func TestManifestOfHalves(t *testing.T) {
 		{"prefixes", with(`"halves"`, `"prefixes"`), "prefixes of 0 rows"},
 		{"another symmetry", with(`"full"`, `"mirror"`), "symmetry"},
 		{"a placed queen", with(`"full"`, `"none","placed":[[0,2]]`), "symmetry"},
-		{"two classes", with(`"first":0}`, `"first":0},{"weight":1,"allow":[15,15,15,15],"depth":0,"batch":3,"first":2}`), "2 classes"},
+		{"two classes", with(`"first":0}`,
+			`"first":0},{"weight":1,"allow":[15,15,15,15],"depth":0,"batch":3,"first":2}`), "2 classes"},
 		{"a weight of 2", with(`"weight":1`, `"weight":2`), "of weight 1"},
 		{"a square less", with(`[15,15,15,15]`, `[7,15,15,15]`), "the full board"},
 		{"a depth", with(`"depth":0`, `"depth":2`), "prefixes of 2 rows"},
@@ -113,7 +116,8 @@ func TestInvalidManifests(t *testing.T) {
 		{"a side of 33", with(`"n":4`, `"n":33`), "from 1 to 32"},
 		{"a negative side", with(`"n":4`, `"n":-4`), "from 1 to 32"},
 		{"33 rows on a side of 33", with(sampleManifest, manyRows(33)), "from 1 to 32"},
-		{"a symmetry that a terminal interprets", with(`"symmetry":"`, `"symmetry":"\u001b[2J`), "no symmetry"},
+		{"a symmetry that a terminal interprets", with(`"symmetry":"`, `"symmetry":"\u001b[2J`),
+			"no symmetry"},
 		{"no class", with(classes, `[]}`), "no class"},
 		{"a row less", with(`[3,15,15,15]`, `[3,15,15]`), "class 0"},
 		{"a mask beyond the board", with(`[4,3,15,15]`, `[4,3,16,15]`), "class 1 of the manifest: row 2"},
@@ -128,19 +132,22 @@ func TestInvalidManifests(t *testing.T) {
 		{"tasks before the first class", with(`"first":0`, `"first":1`), "task 1"},
 		{"a class beyond the tasks", with(`"first":3`, `"first":6`), "task 6"},
 		{"classes in another order",
-			with(`"first":3}`, `"first":3},{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":1,"first":2}`), "class 2"},
+			with(`"first":3}`, `"first":3},{"weight":2,"allow":[4,3,15,15],"depth":4,"batch":1,"first":2}`),
+			"class 2"},
 		{"a negative number of tasks", with(`"tasks":5`, `"tasks":-5`), "tasks"},
 	})
 }
 
-// manyRows returns a manifest of side 33. Its boards have n rows, each of which allows only column 0.
+// manyRows returns a manifest of side 33. Its boards have n rows, each of which allows only column
+// 0.
 func manyRows(n int) string {
 	rows := "[1" + strings.Repeat(",1", n-1) + "]"
-	return strings.NewReplacer(`"n":4`, `"n":33`, `[3,15,15,15]`, rows, `[4,3,15,15]`, rows).Replace(sampleManifest)
+	return strings.NewReplacer(`"n":4`, `"n":33`, `[3,15,15,15]`, rows, `[4,3,15,15]`,
+		rows).Replace(sampleManifest)
 }
 
-// No input makes the decoder panic. A manifest that it accepts is valid, and does not change when it is encoded and
-// decoded.
+// No input makes the decoder panic. A manifest that it accepts is valid, and does not change when
+// it is encoded and decoded.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(sampleManifest))
 	f.Add([]byte(sampleHalves))
@@ -169,7 +176,8 @@ func FuzzManifest(f *testing.F) {
 // randomManifest returns a valid manifest, though not one that package split makes.
 func randomManifest(rng *rand.Rand) queens.Manifest {
 	n := 1 + rng.IntN(queens.MaxN)
-	m := queens.Manifest{SplitVersion: rng.IntN(3), Method: queens.Prefixes, N: n, Symmetry: queens.Full}
+	m := queens.Manifest{SplitVersion: rng.IntN(3), Method: queens.Prefixes, N: n,
+		Symmetry: queens.Full}
 	for range 1 + rng.IntN(8) {
 		m.Classes = append(m.Classes, queens.ClassPlan{
 			Class: queens.Class{Board: randomBoard(rng, n, rng.IntN(4)), Weight: 1 << rng.IntN(4)},

@@ -7,10 +7,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// ClassOf returns the class of a task, also after classes without tasks. TasksOf returns the number of tasks of a class.
+// ClassOf returns the class of a task, also after classes without tasks. TasksOf returns the number
+// of tasks of a class.
 func TestClassOf(t *testing.T) {
 	for _, sizes := range [][]int{
-		{1}, {5}, {2, 3}, {0, 1}, {1, 0}, {0, 0, 4}, {4, 0, 0}, {2, 0, 3}, {2, 0, 0, 3}, {0, 2, 0, 0, 1, 0}, {1, 1, 1, 1},
+		{1}, {5}, {2, 3}, {0, 1}, {1, 0}, {0, 0, 4}, {4, 0, 0}, {2, 0, 3}, {2, 0, 0, 3},
+		{0, 2, 0, 0, 1, 0}, {1, 1, 1, 1},
 	} {
 		checkClassOf(t, sizes)
 	}
@@ -50,7 +52,8 @@ func checkClassOf(t *testing.T, sizes []int) {
 
 // ClassOf and TasksOf work for ids up to 2^64-1.
 func TestClassOfLargeIDs(t *testing.T) {
-	m := queens.Manifest{Classes: []queens.ClassPlan{{First: 0}, {First: 1 << 63}, {First: 1<<64 - 1}}, Tasks: 1<<64 - 1}
+	m := queens.Manifest{Classes: []queens.ClassPlan{{First: 0}, {First: 1 << 63}, {First: 1<<64 - 1}},
+		Tasks: 1<<64 - 1}
 	for id, want := range map[uint64]int{0: 0, 1<<63 - 1: 0, 1 << 63: 1, 1<<64 - 2: 1} {
 		if got := m.ClassOf(id); got != want {
 			t.Errorf("task %d is of class %d, want %d", id, got, want)

@@ -2,10 +2,11 @@ package queens
 
 import "time"
 
-// These are the messages between a coordinator and workers. Package bus encodes and decodes them. The sender of a work
-// request or a delivery, a [Process], is in the subject of the message.
+// These are the messages between a coordinator and workers. Package bus encodes and decodes them.
+// The sender of a work request or a delivery, a [Process], is in the subject of the message.
 
-// Announcement is what a coordinator sends to all workers every 2 seconds, and at once when State or Work changes.
+// Announcement is what a coordinator sends to all workers every 2 seconds, and at once when State
+// or Work changes.
 type Announcement struct {
 	Run      string
 	Instance uint64 // of the coordinator: random at each start, never 0
@@ -14,7 +15,8 @@ type Announcement struct {
 	Work     bool   // whether work waits
 }
 
-// Chunk is consecutive tasks of one class that are handed out to a worker, with everything that the search needs.
+// Chunk is consecutive tasks of one class that are handed out to a worker, with everything that the
+// search needs.
 type Chunk struct {
 	Range
 	Ticket   Ticket
@@ -50,16 +52,17 @@ func (c *Chunk) Task(i int) Task {
 	return t
 }
 
-// Held is a chunk in the list of a work request. The worker searches it, will search it, or has counted it and has no
-// receipt yet.
+// Held is a chunk in the list of a work request. The worker searches it, will search it, or has
+// counted it and has no receipt yet.
 type Held struct {
 	Range
 	Ticket   Ticket
 	Searched time.Duration // time of its search so far; 0 before the search begins
 }
 
-// WorkRequest says what a worker holds, and asks for work. The coordinator keeps at most one request of a process. A newer
-// request replaces it, and an older or repeated one changes nothing: see [WorkRequest.IsAfter].
+// WorkRequest says what a worker holds, and asks for work. The coordinator keeps at most one
+// request of a process. A newer request replaces it, and an older or repeated one changes nothing:
+// see [WorkRequest.IsAfter].
 type WorkRequest struct {
 	Number     uint64 // at least 1; grows with each request of a process on a connection
 	Connection uint64 // random at each connection of the process to a server, never 0
@@ -100,8 +103,8 @@ type Result struct {
 	Searched time.Duration
 }
 
-// Delivery is a message with results of one worker, at most 64 KiB. A process sends a run its next delivery when the reply to
-// the last one has come or is late.
+// Delivery is a message with results of one worker, at most 64 KiB. A process sends a run its next
+// delivery when the reply to the last one has come or is late.
 type Delivery struct {
 	Results []Result
 }
@@ -112,11 +115,12 @@ type Receipt struct {
 	Refused  string // why, for people; empty if it is recorded
 }
 
-// RunHasEnded is why a result that comes after the end of its run is refused. Nothing is wrong then.
+// RunHasEnded is why a result that comes after the end of its run is refused. Nothing is wrong
+// then.
 const RunHasEnded = "the run has ended"
 
-// DeliveryReply has a receipt for each result of a delivery, in the same order. It is sent when the recorded results are on
-// disk.
+// DeliveryReply has a receipt for each result of a delivery, in the same order. It is sent when the
+// recorded results are on disk.
 type DeliveryReply struct {
 	Instance uint64
 	Receipts []Receipt

@@ -12,7 +12,8 @@ import (
 )
 
 func setsTask() queens.Task {
-	return queens.Task{ID: 7, Board: queens.FullBoard(14), Sets: queens.RowSets{First: 563, Number: 21}}
+	return queens.Task{ID: 7, Board: queens.FullBoard(14),
+		Sets: queens.RowSets{First: 563, Number: 21}}
 }
 
 // The hash of a task of row sets never changes, and differs for other ids, sides and row sets.
@@ -34,8 +35,12 @@ func TestHashOfRowSets(t *testing.T) {
 	add("the task itself", func(*queens.Task) {})
 	for bit := range 64 {
 		add(fmt.Sprintf("id with bit %d changed", bit), func(task *queens.Task) { task.ID ^= 1 << bit })
-		add(fmt.Sprintf("first with bit %d changed", bit), func(task *queens.Task) { task.Sets.First ^= 1 << bit })
-		add(fmt.Sprintf("number with bit %d changed", bit), func(task *queens.Task) { task.Sets.Number ^= 1 << bit })
+		add(fmt.Sprintf("first with bit %d changed", bit), func(task *queens.Task) {
+			task.Sets.First ^= 1 << bit
+		})
+		add(fmt.Sprintf("number with bit %d changed", bit), func(task *queens.Task) {
+			task.Sets.Number ^= 1 << bit
+		})
 	}
 	for n := 1; n <= queens.MaxN; n++ {
 		if n != 14 {
@@ -55,10 +60,16 @@ func TestValidateRowSets(t *testing.T) {
 	checkAll(t, []validity{
 		{"plain", with(func(*queens.Task) {}), ""},
 		{"the most", with(func(task *queens.Task) { task.Sets.Number = queens.MaxRowSets }), ""},
-		{"one more", with(func(task *queens.Task) { task.Sets.Number = queens.MaxRowSets + 1 }), "row sets"},
+		{"one more", with(func(task *queens.Task) {
+			task.Sets.Number = queens.MaxRowSets + 1
+		}), "row sets"},
 		{"none", with(func(task *queens.Task) { task.Sets.Number = 0 }), "0 row sets"},
-		{"a number that wraps", with(func(task *queens.Task) { task.Sets.First = math.MaxUint64 }), "more than any board"},
-		{"prefixes too", with(func(task *queens.Task) { task.Prefixes = []queens.Prefix{{}} }), "and prefixes"},
+		{"a number that wraps", with(func(task *queens.Task) {
+			task.Sets.First = math.MaxUint64
+		}), "more than any board"},
+		{"prefixes too", with(func(task *queens.Task) {
+			task.Prefixes = []queens.Prefix{{}}
+		}), "and prefixes"},
 		{"a square less", with(func(task *queens.Task) { task.Board.Allow[3] = 1 }), "not full"},
 		{"no side", with(func(task *queens.Task) { task.Board = queens.Board{} }), "from 1 to 32"},
 	})

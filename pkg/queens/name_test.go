@@ -30,7 +30,8 @@ var texts = map[string]string{
 	"wide\u00a0\u3000": "wide??",
 }
 
-// Characters that a terminal interprets, or that nobody sees, become question marks. All others stay.
+// Characters that a terminal interprets, or that nobody sees, become question marks. All others
+// stay.
 func TestSanitize(t *testing.T) {
 	for text, want := range texts {
 		if got := queens.Sanitize(text); got != want {
@@ -39,7 +40,8 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
-// A name is valid if it is printable and not too long. Sanitizing a name makes it valid, and does not change a valid name.
+// A name is valid if it is printable and not too long. Sanitizing a name makes it valid, and does
+// not change a valid name.
 func TestNames(t *testing.T) {
 	for text, shown := range texts {
 		if err := queens.ValidateName("a name", text); (err == nil) != (text == shown) {
@@ -53,19 +55,23 @@ func TestNames(t *testing.T) {
 		127: strings.Repeat("x", 127), 128: strings.Repeat("x", 300), 126: strings.Repeat("女", 43),
 	} {
 		clean := queens.SanitizeName(text)
-		if err := queens.ValidateName("a name", clean); err != nil || len(clean) != length || !strings.HasPrefix(text, clean) {
-			t.Errorf("%q is sanitized to %q, of %d bytes (%v), want %d", text, clean, len(clean), err, length)
+		if err := queens.ValidateName("a name", clean); err != nil || len(clean) != length ||
+			!strings.HasPrefix(text, clean) {
+			t.Errorf("%q is sanitized to %q, of %d bytes (%v), want %d", text, clean, len(clean), err,
+				length)
 		}
 	}
 	err := queens.ValidateName("an owner", strings.Repeat("\x00", utf8.RuneSelf))
-	if err == nil || !strings.HasPrefix(err.Error(), "an owner ") || strings.ContainsRune(err.Error(), 0) {
+	if err == nil || !strings.HasPrefix(err.Error(), "an owner ") ||
+		strings.ContainsRune(err.Error(), 0) {
 		t.Errorf("error %q, want one about an owner, without the characters themselves", err)
 	}
 }
 
 // CleanHost makes a name that ValidateHost accepts, and changes no name that is valid already.
 func FuzzCleanHost(f *testing.F) {
-	for _, name := range []string{"", "laptop", "node-1.example.org", "a b/c", "\x1b[31m", strings.Repeat("é", 64)} {
+	for _, name := range []string{"", "laptop", "node-1.example.org", "a b/c", "\x1b[31m",
+		strings.Repeat("é", 64)} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

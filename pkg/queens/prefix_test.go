@@ -48,8 +48,8 @@ func TestValidateN(t *testing.T) {
 	}
 }
 
-// The prefix of any queens on any board is valid, even if they attack each other. It has the same attacked and free squares
-// as plain flags for columns and diagonals.
+// The prefix of any queens on any board is valid, even if they attack each other. It has the same
+// attacked and free squares as plain flags for columns and diagonals.
 func TestPlace(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for seed := range uint64(20) {
@@ -95,8 +95,8 @@ func TestPlaceAtTheEdge(t *testing.T) {
 	}
 }
 
-// Each call of Preplace forbids the squares that the queen attacks. The queen's row then allows only its square, even if an
-// earlier queen attacks it.
+// Each call of Preplace forbids the squares that the queen attacks. The queen's row then allows
+// only its square, even if an earlier queen attacks it.
 func TestPreplace(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		for seed := range uint64(20) {
@@ -113,7 +113,8 @@ func TestPreplace(t *testing.T) {
 	}
 }
 
-// A queen on any square, also in the corners of the widest board, forbids exactly the squares that it attacks.
+// A queen on any square, also in the corners of the widest board, forbids exactly the squares that
+// it attacks.
 func TestPreplaceOnEverySquare(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 8, 31, 32} {
 		for row := range n {
@@ -175,7 +176,8 @@ func compareSquares(t *testing.T, b *queens.Board, squares [][]bool) {
 	}
 }
 
-// flags has a flag for each column and diagonal of a board. A flag is set if a queen stands on its line.
+// flags has a flag for each column and diagonal of a board. A flag is set if a queen stands on its
+// line.
 type flags struct {
 	n                       int
 	column, sum, difference []bool // by column, by row+col, and by row-col+n

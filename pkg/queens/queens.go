@@ -1,6 +1,6 @@
-// Package queens has the data that the whole program shares: boards, prefixes, classes, tasks, results and manifests, the
-// known totals, and the errors that decide exit codes. It does no I/O and starts no goroutine. Every other package may import
-// it.
+// Package queens has the data that the whole program shares: boards, prefixes, classes, tasks,
+// results and manifests, the known totals, and the errors that decide exit codes. It does no I/O
+// and starts no goroutine. Every other package may import it.
 //
 // Everywhere in the program row 0 is the top row, and bit i of a row's mask is column i.
 package queens
@@ -13,8 +13,9 @@ import (
 // MaxN is the greatest side of a board: a row is one 32-bit mask.
 const MaxN = 32
 
-// Board is a board: its side and, for each row, the squares on which a queen may stand. A full board allows every square. The
-// board of a class, or a board with queens placed beforehand, may allow fewer.
+// Board is a board: its side and, for each row, the squares on which a queen may stand. A full
+// board allows every square. The board of a class, or a board with queens placed beforehand, may
+// allow fewer.
 type Board struct {
 	// N is the side, 1..MaxN.
 	N int
@@ -49,8 +50,9 @@ func (b *Board) Columns() uint32 {
 	return uint32(1<<uint(b.N) - 1)
 }
 
-// Preplace places a queen on a square beforehand. Then the row of the queen allows only this square, and other rows allow
-// no square that the queen attacks. The square need not have been allowed.
+// Preplace places a queen on a square beforehand. Then the row of the queen allows only this
+// square, and other rows allow no square that the queen attacks. The square need not have been
+// allowed.
 func (b *Board) Preplace(row, column int) {
 	for other := range b.N {
 		distance := max(other-row, row-other)
@@ -83,8 +85,9 @@ type Prefix struct {
 	Row int
 	// Cols has a bit for each column that holds a queen.
 	Cols uint32
-	// Left has a bit for each column that is attacked along a diagonal whose column rises by 1 from row to row. Right has a
-	// bit for each column that is attacked along a diagonal whose column falls by 1. No bit from N on is set.
+	// Left has a bit for each column that is attacked along a diagonal whose column rises by 1 from
+	// row to row. Right has a bit for each column that is attacked along a diagonal whose column falls
+	// by 1. No bit from N on is set.
 	Left, Right uint32
 }
 
@@ -94,7 +97,8 @@ func (p Prefix) Free(b *Board) uint32 {
 	return b.Allow[p.Row] &^ (p.Cols | p.Left | p.Right)
 }
 
-// Place returns the prefix with one more queen, on row Row. The parameter square is a mask with one bit.
+// Place returns the prefix with one more queen, on row Row. The parameter square is a mask with one
+// bit.
 func (p Prefix) Place(b *Board, square uint32) Prefix {
 	return Prefix{
 		Row:   p.Row + 1,
@@ -104,8 +108,8 @@ func (p Prefix) Place(b *Board, square uint32) Prefix {
 	}
 }
 
-// Validate returns the first thing that is wrong with a prefix of board b. It checks what kernels rely on, but can't know
-// whether any queens lead to the prefix.
+// Validate returns the first thing that is wrong with a prefix of board b. It checks what kernels
+// rely on, but can't know whether any queens lead to the prefix.
 func (p Prefix) Validate(b *Board) error {
 	switch {
 	case p.Row < 0 || p.Row > b.N:
@@ -113,7 +117,8 @@ func (p Prefix) Validate(b *Board) error {
 	case bits.OnesCount32(p.Cols) != p.Row:
 		return fmt.Errorf("prefix of %d rows with %d columns taken", p.Row, bits.OnesCount32(p.Cols))
 	case (p.Cols|p.Left|p.Right)&^b.Columns() != 0:
-		return fmt.Errorf("prefix (%#x, %#x, %#x) passes a board of side %d", p.Cols, p.Left, p.Right, b.N)
+		return fmt.Errorf("prefix (%#x, %#x, %#x) passes a board of side %d", p.Cols, p.Left, p.Right,
+			b.N)
 	}
 	return nil
 }
@@ -136,7 +141,8 @@ func ValidateWeight(weight int) error {
 	return nil
 }
 
-// Symmetry is a way to reduce a count to classes. On a board of side 1, each symmetry has one class of weight 1.
+// Symmetry is a way to reduce a count to classes. On a board of side 1, each symmetry has one class
+// of weight 1.
 type Symmetry string
 
 // The symmetries.

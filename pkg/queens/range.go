@@ -27,7 +27,8 @@ func (r Range) String() string {
 	return fmt.Sprintf("%d-%d", r.First, r.End()-1)
 }
 
-// Validate returns an error unless the range has at least one task and lies within a run of the given number of tasks.
+// Validate returns an error unless the range has at least one task and lies within a run of the
+// given number of tasks.
 func (r Range) Validate(all uint64) error {
 	if r.Tasks == 0 || r.Tasks > all || r.First > all-r.Tasks {
 		return fmt.Errorf("a range of %d tasks from task %d on, in a run of %d", r.Tasks, r.First, all)
@@ -35,11 +36,12 @@ func (r Range) Validate(all uint64) error {
 	return nil
 }
 
-// MaxChunkTasks is the greatest number of tasks in a chunk. A delivery has room for the result of such a chunk.
+// MaxChunkTasks is the greatest number of tasks in a chunk. A delivery has room for the result of
+// such a chunk.
 const MaxChunkTasks = 1 << 12
 
-// Ticket is a MAC over the name of a run, the name of a machine and a range of tasks, under a secret of the run. It proves
-// that the coordinator handed out the range to a machine of that name.
+// Ticket is a MAC over the name of a run, the name of a machine and a range of tasks, under a
+// secret of the run. It proves that the coordinator handed out the range to a machine of that name.
 type Ticket [16]byte
 
 // String returns 32 hexadecimal digits.
@@ -48,17 +50,18 @@ func (t Ticket) String() string { return hex.EncodeToString(t[:]) }
 // MaxMachineBytes is the greatest length of the name of a machine, in bytes.
 const MaxMachineBytes = 63
 
-// ValidateMachine returns an error unless name can be the name of a machine or of a process: 1 to 63 of the characters A-Z,
-// a-z, 0-9, "-" and "_". NATS subjects contain it as a token.
+// ValidateMachine returns an error unless name can be the name of a machine or of a process: 1 to
+// 63 of the characters A-Z, a-z, 0-9, "-" and "_". NATS subjects contain it as a token.
 func ValidateMachine(name string) error {
 	if name == "" || len(name) > MaxMachineBytes || strings.Trim(name, machineLetters) != "" {
-		return fmt.Errorf("machine name %.80q is not 1 to %d of A-Z, a-z, 0-9, - and _", name, MaxMachineBytes)
+		return fmt.Errorf("machine name %.80q is not 1 to %d of A-Z, a-z, 0-9, - and _", name,
+			MaxMachineBytes)
 	}
 	return nil
 }
 
-// HashOfRange identifies what a worker counts in consecutive tasks. It is the first 64 bits of SHA-256 over the hashes of
-// these tasks (see [Task.Hash]), little endian, in order of id.
+// HashOfRange identifies what a worker counts in consecutive tasks. It is the first 64 bits of
+// SHA-256 over the hashes of these tasks (see [Task.Hash]), little endian, in order of id.
 func HashOfRange(tasks []uint64) uint64 {
 	buf := make([]byte, 0, 8*len(tasks))
 	for _, hash := range tasks {

@@ -8,23 +8,28 @@ import (
 	"time"
 )
 
-// Snapshot holds the facts of a run at a moment. The log, the terminal, the page, the metrics and JSON all show a Snapshot.
-// The coordinator of the run makes it. While there is no coordinator, packages audit and runs make it from the ledger. No
-// count and no task depends on it. What is not known is nil, and is left out of JSON: it is never 0.
+// Snapshot holds the facts of a run at a moment. The log, the terminal, the page, the metrics and
+// JSON all show a Snapshot. The coordinator of the run makes it. While there is no coordinator,
+// packages audit and runs make it from the ledger. No count and no task depends on it. What is not
+// known is nil, and is left out of JSON: it is never 0.
 type Snapshot struct {
-	Run      string    `json:"run"`              // name of the run
-	N        int       `json:"n"`                // side of the board
-	Method   Method    `json:"method"`           // "prefixes" or "halves"
-	Symmetry Symmetry  `json:"symmetry"`         // "full", "mirror" or "none"
-	Placed   []Square  `json:"placed,omitempty"` // squares of the queens placed beforehand, each [row,column]
-	State    State     `json:"state"`            // see [State]
-	At       time.Time `json:"at,omitzero"`      // when it was measured, in RFC 3339
+	Run      string   `json:"run"`      // name of the run
+	N        int      `json:"n"`        // side of the board
+	Method   Method   `json:"method"`   // "prefixes" or "halves"
+	Symmetry Symmetry `json:"symmetry"` // "full", "mirror" or "none"
+	// squares of the queens placed beforehand, each [row,column]
+	Placed []Square  `json:"placed,omitempty"`
+	State  State     `json:"state"`       // see [State]
+	At     time.Time `json:"at,omitzero"` // when it was measured, in RFC 3339
 
-	Done      uint64   `json:"done"`      // tasks that are done
-	Tasks     uint64   `json:"tasks"`     // all tasks
-	WorkDone  Fraction `json:"percent"`   // part of the estimated work that is done; less than 100 until all tasks are done
-	Solutions *Decimal `json:"solutions"` // number of solutions found so far, weighted; null if it has no claim: see Disclaim
-	Elapsed   Seconds  `json:"elapsed_s"` // seconds that coordinators have worked on the run, without pauses
+	Done  uint64 `json:"done"`  // tasks that are done
+	Tasks uint64 `json:"tasks"` // all tasks
+	// part of the estimated work that is done; less than 100 until all tasks are done
+	WorkDone Fraction `json:"percent"`
+	// number of solutions found so far, weighted; null if it has no claim: see Disclaim
+	Solutions *Decimal `json:"solutions"`
+	// seconds that coordinators have worked on the run, without pauses
+	Elapsed Seconds `json:"elapsed_s"`
 
 	Redundancy int     `json:"redundancy"` // witnesses that must agree on each task
 	SpotCheck  float64 `json:"spot_check"` // share of the tasks that one more witness counts, 0 to 1
@@ -38,15 +43,19 @@ type Snapshot struct {
 	*Confirmed          // nil without a total
 
 	WorkerList []Worker `json:"worker_list,omitempty"` // at most 256, the longest search first
-	Waits      *Wait    `json:"waits,omitempty"`       // for what the coordinator waits; nil if it does not
-	Join       string   `json:"join,omitempty"`        // what to type to start a worker; empty if no worker can join
-	Resume     string   `json:"resume,omitempty"`      // what to type to go on with a run that was stopped or interrupted
+	// for what the coordinator waits; nil if it does not
+	Waits *Wait `json:"waits,omitempty"`
+	// what to type to start a worker; empty if no worker can join
+	Join string `json:"join,omitempty"`
+	// what to type to go on with a run that was stopped or interrupted
+	Resume string `json:"resume,omitempty"`
 }
 
 // Checks says what the whole ledger says about results, second counts, recounts and bans.
 type Checks struct {
-	Checked    uint64 `json:"checked"`          // tasks with an equal second count, or with a verdict
-	Disputes   uint64 `json:"disputes"`         // tasks whose counts differed, with or without a verdict
+	Checked uint64 `json:"checked"` // tasks with an equal second count, or with a verdict
+	// tasks whose counts differed, with or without a verdict
+	Disputes   uint64 `json:"disputes"`
 	Recounts   uint64 `json:"recounts"`         // recounts of the coordinator
 	Recounting uint64 `json:"recounting"`       // tasks that wait for a recount
 	Banned     []Ban  `json:"banned,omitempty"` // machines from which nothing is accepted, at most 64
@@ -64,8 +73,10 @@ type Live struct {
 	IdleThreads int     `json:"idle_threads"`  // threads that search nothing
 
 	Repeated uint64 `json:"repeated"` // results since this start that were recorded before
-	Refused  uint64 `json:"refused"`  // results, and chunks listed without a ticket, since this start that were refused
-	Lost     uint64 `json:"lost"`     // chunks since this start that their worker lost: it was silent, or gave up the search
+	// results, and chunks listed without a ticket, since this start that were refused
+	Refused uint64 `json:"refused"`
+	// chunks since this start that their worker lost: it was silent, or gave up the search
+	Lost uint64 `json:"lost"`
 }
 
 // Remaining is the work that is left.
@@ -89,14 +100,17 @@ type TimeToGo struct {
 // Ban says why a machine is banned: one of its counts or recounts contradicts a verdict.
 type Ban struct {
 	Machine
-	Label   string `json:"label,omitempty"` // for people: the host, after the name of an invited user; it may be empty
+	// for people: the host, after the name of an invited user; it may be empty
+	Label   string `json:"label,omitempty"`
 	Task    uint64 `json:"task"`
 	Count   uint64 `json:"count"`   // of the machine
 	Recount uint64 `json:"recount"` // the verdict
 }
 
 // Validate returns an error unless the names of a ban are valid.
-func (b *Ban) Validate() error { return cmp.Or(b.Machine.Validate(), ValidateName("a label", b.Label)) }
+func (b *Ban) Validate() error {
+	return cmp.Or(b.Machine.Validate(), ValidateName("a label", b.Label))
+}
 
 // Shown returns the name of the machine for people.
 func (b *Ban) Shown() string { return cmp.Or(b.Label, b.Machine.String()) }
@@ -104,20 +118,23 @@ func (b *Ban) Shown() string { return cmp.Or(b.Label, b.Machine.String()) }
 // Worker is a worker process of a run.
 type Worker struct {
 	Machine
-	Label   string `json:"label"`   // for people: the host, after the name of an invited user; with the process if it has several
+	// for people: the host, after the name of an invited user; with the process if it has several
+	Label   string `json:"label"`
 	Process string `json:"process"` // number of the process in this run, from 1
 	Kernel  string `json:"kernel"`
 	Version string `json:"version"`
 	Threads int    `json:"threads"`
 	// Rate is in solutions per second, over its last results. It is 0 while unknown.
-	Rate     float64 `json:"rate,omitempty"`
-	Tasks    uint64  `json:"tasks"`     // tasks that it counted since this start of the coordinator
-	Held     uint64  `json:"held"`      // tasks that it holds
-	Longest  Seconds `json:"longest_s"` // seconds since it began the oldest chunk that it holds; 0 without one
-	LastSeen Seconds `json:"silent_s"`  // seconds since it was last heard
+	Rate  float64 `json:"rate,omitempty"`
+	Tasks uint64  `json:"tasks"` // tasks that it counted since this start of the coordinator
+	Held  uint64  `json:"held"`  // tasks that it holds
+	// seconds since it began the oldest chunk that it holds; 0 without one
+	Longest  Seconds `json:"longest_s"`
+	LastSeen Seconds `json:"silent_s"` // seconds since it was last heard
 }
 
-// IsSilent reports whether nothing was heard from the worker for 10 s or more. Then something is probably wrong.
+// IsSilent reports whether nothing was heard from the worker for 10 s or more. Then something is
+// probably wrong.
 func (w *Worker) IsSilent() bool { return w.LastSeen.Duration >= 10*time.Second }
 
 // Confirmed says what confirms a total.
@@ -131,24 +148,31 @@ type Level string
 
 // The levels, from the strongest to the weakest.
 const (
-	Published   Level = "published" // it is the published total
-	Redundant   Level = "redundant" // for every task two witnesses or two methods agree, or there is a verdict
-	Sampled     Level = "sampled"   // some tasks have an equal second count or a verdict: a rare wrong count may be unseen
-	Unconfirmed Level = "none"      // nothing confirms it
+	Published Level = "published" // it is the published total
+	// for every task two witnesses or two methods agree, or there is a verdict
+	Redundant Level = "redundant"
+	// some tasks have an equal second count or a verdict: a rare wrong count may be unseen
+	Sampled     Level = "sampled"
+	Unconfirmed Level = "none" // nothing confirms it
 )
 
 // Confirmation has the facts that confirm the counts of a run.
 type Confirmation struct {
-	Published  bool   `json:"published"`  // the total is the published one
-	Tasks      uint64 `json:"tasks"`      // all tasks
-	Checked    uint64 `json:"checked"`    // tasks with an equal count by a second witness, or with a verdict
-	Redundancy int    `json:"redundancy"` // least number of witnesses that agree on a task without a verdict; 0 if there is none
-	Verdicts   uint64 `json:"verdicts"`   // tasks with a verdict
-	Machines   int    `json:"machines"`   // machines whose counts are in the total
-	Witnesses  int    `json:"witnesses"`  // invited users, or else machines, whose counts are in the total
-	Proven     int    `json:"proven"`     // witnesses whose names the server has proven; others are names that were claimed
-	Banned     int    `json:"banned"`     // machines whose counts are void
-	// Method is the number of tasks that verify --method other has counted again, with the same result, by another algorithm.
+	Published bool   `json:"published"` // the total is the published one
+	Tasks     uint64 `json:"tasks"`     // all tasks
+	// tasks with an equal count by a second witness, or with a verdict
+	Checked uint64 `json:"checked"`
+	// least number of witnesses that agree on a task without a verdict; 0 if there is none
+	Redundancy int    `json:"redundancy"`
+	Verdicts   uint64 `json:"verdicts"` // tasks with a verdict
+	Machines   int    `json:"machines"` // machines whose counts are in the total
+	// invited users, or else machines, whose counts are in the total
+	Witnesses int `json:"witnesses"`
+	// witnesses whose names the server has proven; others are names that were claimed
+	Proven int `json:"proven"`
+	Banned int `json:"banned"` // machines whose counts are void
+	// Method is the number of tasks that verify --method other has counted again, with the same
+	// result, by another algorithm.
 	Method uint64 `json:"other_method,omitempty"`
 }
 
@@ -187,8 +211,8 @@ func (s *Snapshot) NoTotal() string {
 	return "no total: the counts contradict the published total, or each other: see the log"
 }
 
-// isDisproved reports whether the number of solutions contradicts the published total: it is greater,
-// or all tasks are done and it is another number.
+// isDisproved reports whether the number of solutions contradicts the published total: it is
+// greater, or all tasks are done and it is another number.
 func (s *Snapshot) isDisproved() bool {
 	known, published := KnownTotal(s.N)
 	if !published || len(s.Placed) > 0 || s.Solutions == nil {
@@ -203,8 +227,10 @@ func (s *Snapshot) Known() Comparison { return Compare(s.N, s.Placed, (*big.Int)
 
 // Validate returns the first thing that is wrong with a snapshot. Snapshots from outside need it.
 func (s *Snapshot) Validate() error {
-	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.Method.Validate(), s.Symmetry.Validate(), s.State.Validate(),
-		ValidatePlaced(s.N, s.Placed), s.validateTexts(), s.validateNumbers(), s.validateLive(), s.validateTotal())
+	err := cmp.Or(ValidateRun(s.Run), ValidateN(s.N), s.Method.Validate(), s.Symmetry.Validate(),
+		s.State.Validate(),
+		ValidatePlaced(s.N, s.Placed), s.validateTexts(), s.validateNumbers(), s.validateLive(),
+		s.validateTotal())
 	for i := 0; err == nil && i < len(s.WorkerList); i++ {
 		err = s.WorkerList[i].validate()
 	}
@@ -246,10 +272,12 @@ func (s *Snapshot) validateNumbers() error {
 		return errors.New("no number of solutions")
 	case s.Solutions != nil && (s.State == Contradicted || s.State != Complete && s.isDisproved()):
 		return fmt.Errorf("%w: %s solutions have no claim", ErrContradiction, s.Solutions)
-	case s.Elapsed.Duration < 0 || s.TimeToGo != nil && (s.Least.Duration < 0 || s.Most.Duration < s.Least.Duration):
+	case s.Elapsed.Duration < 0 ||
+		s.TimeToGo != nil && (s.Least.Duration < 0 || s.Most.Duration < s.Least.Duration):
 		return errors.New("negative or reversed times")
 	case s.Redundancy < 0 || len(checks.Banned) > MaxBans:
-		return fmt.Errorf("a redundancy of %d, or %d bans, more than %d", s.Redundancy, len(checks.Banned), MaxBans)
+		return fmt.Errorf("a redundancy of %d, or %d bans, more than %d", s.Redundancy,
+			len(checks.Banned), MaxBans)
 	}
 	return nil
 }
@@ -282,7 +310,8 @@ func (s *Snapshot) Bans() []Ban {
 	return s.Banned
 }
 
-// validateTotal returns an error unless the total fits the state, the done tasks and what confirms it.
+// validateTotal returns an error unless the total fits the state, the done tasks and what confirms
+// it.
 func (s *Snapshot) validateTotal() error {
 	switch {
 	case (s.Total != nil) != (s.State == Complete):
@@ -295,8 +324,10 @@ func (s *Snapshot) validateTotal() error {
 		return fmt.Errorf("a total that is not confirmed as %.80q", s.Level)
 	case s.Known() == Mismatch:
 		return fmt.Errorf("%w: it says %s, which is not the published total", ErrContradiction, s.Total)
-	case s.Done != s.Tasks || s.By.Tasks != s.Tasks || s.By.Checked > s.Tasks || s.Total.String() != s.Solutions.String():
-		return fmt.Errorf("a total with %d of %d tasks, %d checked, %s solutions", s.Done, s.Tasks, s.By.Checked, s.Solutions)
+	case s.Done != s.Tasks || s.By.Tasks != s.Tasks || s.By.Checked > s.Tasks ||
+		s.Total.String() != s.Solutions.String():
+		return fmt.Errorf("a total with %d of %d tasks, %d checked, %s solutions", s.Done, s.Tasks,
+			s.By.Checked, s.Solutions)
 	}
 	return nil
 }
@@ -304,14 +335,15 @@ func (s *Snapshot) validateTotal() error {
 func (w *Worker) validate() error {
 	err := cmp.Or(w.Machine.Validate(), ValidateName("a label", w.Label), ValidateMachine(w.Process),
 		ValidateName("a kernel", w.Kernel), ValidateName("a version", w.Version))
-	if err == nil && (!isRate(w.Rate) || w.Threads < 0 || w.Longest.Duration < 0 || w.LastSeen.Duration < 0) {
+	if err == nil && (!isRate(w.Rate) || w.Threads < 0 || w.Longest.Duration < 0 ||
+		w.LastSeen.Duration < 0) {
 		err = fmt.Errorf("worker %s with a negative rate, time or number of threads", w.Process)
 	}
 	return err
 }
 
-// maxRate is the greatest rate that is accepted from outside. The sum of many such rates is still finite, so JSON can
-// represent it.
+// maxRate is the greatest rate that is accepted from outside. The sum of many such rates is still
+// finite, so JSON can represent it.
 const maxRate = 1e100
 
 // isRate reports whether x can be a rate.

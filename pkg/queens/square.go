@@ -51,8 +51,9 @@ func compareSquares(a, b Square) int {
 	return cmp.Or(a.Row-b.Row, a.Column-b.Column)
 }
 
-// ValidatePlaced returns an error unless queens can be placed beforehand on all these squares of a board of side n. The
-// error names an invalid square, or two squares whose queens attack each other.
+// ValidatePlaced returns an error unless queens can be placed beforehand on all these squares of a
+// board of side n. The error names an invalid square, or two squares whose queens attack each
+// other.
 func ValidatePlaced(n int, placed []Square) error {
 	for i, s := range placed {
 		if !s.onBoard(n) {
@@ -70,8 +71,9 @@ func ValidatePlaced(n int, placed []Square) error {
 	return nil
 }
 
-// ParsePlaced parses squares of a board of side n as [ParseSquare] does. A text may have several squares, separated by
-// spaces. ParsePlaced returns them sorted. The error comes from ParseSquare or [ValidatePlaced].
+// ParsePlaced parses squares of a board of side n as [ParseSquare] does. A text may have several
+// squares, separated by spaces. ParsePlaced returns them sorted. The error comes from ParseSquare
+// or [ValidatePlaced].
 func ParsePlaced(n int, texts ...string) ([]Square, error) {
 	var squares []Square
 	for _, word := range strings.Fields(strings.Join(texts, " ")) {

@@ -17,7 +17,8 @@ func TestParseSquare(t *testing.T) {
 		for row := range n {
 			for column := range n {
 				want := queens.Square{Row: row, Column: column}
-				if got, err := queens.ParseSquare(n, fmt.Sprintf("%d,%d", row, column)); err != nil || got != want {
+				if got, err := queens.ParseSquare(n, fmt.Sprintf("%d,%d", row, column)); err != nil ||
+					got != want {
 					t.Errorf("n=%d: %v is read as %v (error %v)", n, want, got, err)
 				}
 			}
@@ -48,7 +49,8 @@ func TestParseInvalidSquare(t *testing.T) {
 	}
 }
 
-// Two queens attack each other if and only if one of them, placed beforehand, forbids the square of the other.
+// Two queens attack each other if and only if one of them, placed beforehand, forbids the square of
+// the other.
 func TestAttacks(t *testing.T) {
 	const n = 9
 	for i := range n * n {
@@ -57,7 +59,8 @@ func TestAttacks(t *testing.T) {
 		b.Preplace(s.Row, s.Column)
 		for j := range n * n {
 			other := queens.Square{Row: j / n, Column: j % n}
-			if allowed := b.Allow[other.Row]>>other.Column&1 == 1; s != other && s.Attacks(other) == allowed {
+			if allowed := b.Allow[other.Row]>>other.Column&1 == 1; s != other &&
+				s.Attacks(other) == allowed {
 				t.Errorf("%v attacks %v: %v", s, other, s.Attacks(other))
 			}
 		}
@@ -117,14 +120,16 @@ func TestSquareJSON(t *testing.T) {
 	if err := json.Unmarshal(kept, &read); err != nil || read != s {
 		t.Errorf("read as %v (error %v)", read, err)
 	}
-	for _, wrong := range []string{`[]`, `[1]`, `[1,2,3]`, `["1","2"]`, `{"row":1,"column":2}`, `"a1"`, `[1.5,2]`} {
+	for _, wrong := range []string{`[]`, `[1]`, `[1,2,3]`, `["1","2"]`, `{"row":1,"column":2}`, `"a1"`,
+		`[1.5,2]`} {
 		if err := json.Unmarshal([]byte(wrong), new(queens.Square)); err == nil {
 			t.Errorf("%s is read as a square", wrong)
 		}
 	}
 }
 
-// A manifest stores placed queens in a field after the symmetry, and omits it if there are none (see TestManifestIsPinned).
+// A manifest stores placed queens in a field after the symmetry, and omits it if there are none
+// (see TestManifestIsPinned).
 func TestPlacedManifest(t *testing.T) {
 	placed := strings.Replace(sampleManifest, `"mirror"`, `"none","placed":[[0,2],[3,1]]`, 1)
 	var m queens.Manifest
@@ -132,7 +137,8 @@ func TestPlacedManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []queens.Square{{Row: 0, Column: 2}, {Row: 3, Column: 1}}
-	if kept, err := json.Marshal(m); !slices.Equal(m.Placed, want) || string(kept) != placed || err != nil {
+	if kept, err := json.Marshal(m); !slices.Equal(m.Placed, want) || string(kept) != placed ||
+		err != nil {
 		t.Errorf("read with queens on %v, and kept as %s (error %v)", m.Placed, kept, err)
 	}
 	with := func(symmetry, squares string) error {
@@ -177,7 +183,8 @@ func FuzzParseSquare(f *testing.F) {
 // ParsePlaced parses squares in any order and with any spacing, and validates them together.
 func TestParsePlaced(t *testing.T) {
 	squares, err := queens.ParsePlaced(8, "5,7  0,3", " 3,2 ")
-	if want := []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 2}, {Row: 5, Column: 7}}; err != nil || !slices.Equal(squares, want) {
+	if want := []queens.Square{{Row: 0, Column: 3}, {Row: 3, Column: 2}, {Row: 5, Column: 7}}; err !=
+		nil || !slices.Equal(squares, want) {
 		t.Errorf("squares %v, error %v; want %v", squares, err, want)
 	}
 	for _, wrong := range []string{"8,0", "0,3 0,3", "0,0 1,1"} {

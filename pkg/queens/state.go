@@ -7,11 +7,13 @@ type State string
 
 // The states of a run.
 const (
-	Running      State = "running"
-	Interrupted  State = "interrupted"  // its coordinator has died: it can be resumed
-	Stopped      State = "stopped"      // its coordinator has ended in an orderly way: it can be resumed
-	Complete     State = "complete"     // it has a total
-	Contradicted State = "contradicted" // its total contradicts the published one, or two ways to compute it disagree
+	Running     State = "running"
+	Interrupted State = "interrupted" // its coordinator has died: it can be resumed
+	// its coordinator has ended in an orderly way: it can be resumed
+	Stopped  State = "stopped"
+	Complete State = "complete" // it has a total
+	// its total contradicts the published one, or two ways to compute it disagree
+	Contradicted State = "contradicted"
 )
 
 // Validate returns an error unless s is one of the states.

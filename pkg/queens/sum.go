@@ -28,14 +28,15 @@ func (s *Sum) Big() *big.Int {
 	return n.Lsh(n, 64).Add(n, new(big.Int).SetUint64(s.low))
 }
 
-// Sums holds the number of solutions that were found on the classes of each weight. The zero value holds none.
+// Sums holds the number of solutions that were found on the classes of each weight. The zero value
+// holds none.
 type Sums [MaxWeight + 1]Sum
 
 // Add adds the count of solutions that were found on a class of the given weight, 1 to 8.
 func (s *Sums) Add(weight int, count uint64) { s[weight].Add(count) }
 
-// Total adds up, for all weights, the weight times its number of solutions. When the count is complete, that is the number of
-// solutions of the whole board.
+// Total adds up, for all weights, the weight times its number of solutions. When the count is
+// complete, that is the number of solutions of the whole board.
 func (s *Sums) Total() *big.Int {
 	total := new(big.Int)
 	for weight := range s {

@@ -32,8 +32,8 @@ func (t *Task) Method() Method {
 	return Prefixes
 }
 
-// Hash identifies what is counted: it is the first 64 bits of SHA-256 over the task's id, board and prefixes, or over its id
-// and row sets. It does not depend on the name of the run.
+// Hash identifies what is counted: it is the first 64 bits of SHA-256 over the task's id, board and
+// prefixes, or over its id and row sets. It does not depend on the name of the run.
 func (t *Task) Hash() uint64 { return new(Hasher).Hash(t) }
 
 // Hasher computes the same hashes as [Task.Hash], and reuses its buffer for many tasks.

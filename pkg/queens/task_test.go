@@ -32,7 +32,8 @@ func TestHashIsPinned(t *testing.T) {
 	empty := queens.Task{Board: queens.FullBoard(1), Prefixes: []queens.Prefix{{}}}
 	wide := queens.Task{ID: 1<<64 - 1, Board: queens.FullBoard(32)}
 	for i := range uint32(1000) {
-		wide.Prefixes = append(wide.Prefixes, queens.Prefix{Row: 1, Cols: 1 << (i % 32), Left: i, Right: ^i})
+		wide.Prefixes = append(wide.Prefixes,
+			queens.Prefix{Row: 1, Cols: 1 << (i % 32), Left: i, Right: ^i})
 	}
 	for _, c := range []struct {
 		name string
@@ -102,7 +103,9 @@ func TestHashIsOfWhatIsCounted(t *testing.T) {
 		})
 	}
 	add("no prefix", func(task *queens.Task) { task.Prefixes = nil })
-	add("an empty prefix more", func(task *queens.Task) { task.Prefixes = append(task.Prefixes, queens.Prefix{}) })
+	add("an empty prefix more", func(task *queens.Task) {
+		task.Prefixes = append(task.Prefixes, queens.Prefix{})
+	})
 
 	again, want := sample(), sample()
 	again.Run = "n9-20270101-000000-0000"
@@ -149,13 +152,16 @@ func hashInOnePiece(task *queens.Task) uint64 {
 
 // A line of an exported ledger gives the task again, unless its board or its prefixes are invalid.
 func TestExportedTask(t *testing.T) {
-	e := queens.ExportedTask{Task: 7, Board: queens.FullBoard(4), Prefixes: []queens.Prefix{{}, {Row: 1, Cols: 1, Left: 2}}}
+	e := queens.ExportedTask{Task: 7, Board: queens.FullBoard(4),
+		Prefixes: []queens.Prefix{{}, {Row: 1, Cols: 1, Left: 2}}}
 	text, err := json.Marshal(e)
 	var read queens.ExportedTask
-	if err := errors.Join(err, json.Unmarshal(text, &read)); err != nil || !reflect.DeepEqual(read, e) {
+	if err := errors.Join(err, json.Unmarshal(text, &read)); err != nil ||
+		!reflect.DeepEqual(read, e) {
 		t.Errorf("%s is read as %+v (error %v)", text, read, err)
 	}
-	if task, err := read.Search(); err != nil || task.ID != 7 || task.Board != e.Board || len(task.Prefixes) != 2 {
+	if task, err := read.Search(); err != nil || task.ID != 7 || task.Board != e.Board ||
+		len(task.Prefixes) != 2 {
 		t.Errorf("%+v is searched as %+v (error %v)", e, task, err)
 	}
 	for _, prefix := range []string{"[0,0,0]", "[0,0,0,0,0]", "[-1,0,0,0]", "{}"} {

@@ -31,7 +31,8 @@ func (s *Seconds) UnmarshalJSON(data []byte) error {
 // Fraction is a part of a whole, 0 to 1. In JSON it is a percentage.
 type Fraction float64
 
-// MarshalJSON returns the percentage, rounded to nine decimals: 0.29 gives 29. A fraction below 1 gives less than 100.
+// MarshalJSON returns the percentage, rounded to nine decimals: 0.29 gives 29. A fraction below 1
+// gives less than 100.
 func (f Fraction) MarshalJSON() ([]byte, error) {
 	percent := math.Round(100e9*float64(f)) / 1e9
 	if f < 1 {
@@ -48,12 +49,12 @@ func (f *Fraction) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Decimal is an exact whole number. In JSON it is a string, because many programs read numbers as floats, which are exact
-// only up to 2^53. A nil Decimal is null in JSON.
+// Decimal is an exact whole number. In JSON it is a string, because many programs read numbers as
+// floats, which are exact only up to 2^53. A nil Decimal is null in JSON.
 type Decimal big.Int
 
-// maxDigits and maxBits are the greatest length of a number of solutions, in decimal digits and in bits. The total of a
-// board of side [MaxN] needs about 76 bits.
+// maxDigits and maxBits are the greatest length of a number of solutions, in decimal digits and in
+// bits. The total of a board of side [MaxN] needs about 76 bits.
 const (
 	maxDigits = 78
 	maxBits   = 256
@@ -62,7 +63,8 @@ const (
 // MarshalText returns the decimal digits.
 func (d *Decimal) MarshalText() ([]byte, error) { return (*big.Int)(d).MarshalText() }
 
-// UnmarshalText decodes a number of solutions in the form that MarshalText writes: at least 0, at most 256 bits.
+// UnmarshalText decodes a number of solutions in the form that MarshalText writes: at least 0, at
+// most 256 bits.
 func (d *Decimal) UnmarshalText(text []byte) error {
 	if len(text) <= maxDigits {
 		x, ok := new(big.Int).SetString(string(text), 10)

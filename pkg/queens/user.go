@@ -24,8 +24,10 @@ const MaxUserBytes = 63
 // ValidateUser returns an error unless name can be the name of a user: 1 to 63 lower-case letters,
 // digits and dashes, and no dash at the start. NATS subjects contain it as a token.
 func ValidateUser(name string) error {
-	if name == "" || len(name) > MaxUserBytes || name[0] == '-' || strings.Trim(name, runLetters) != "" {
-		return fmt.Errorf("user name %.80q is not 1 to %d lower-case letters, digits and dashes, with no dash first",
+	if name == "" || len(name) > MaxUserBytes || name[0] == '-' ||
+		strings.Trim(name, runLetters) != "" {
+		return fmt.Errorf("user name %.80q is not 1 to %d lower-case letters, digits and dashes, with "+
+			"no dash first",
 			name, MaxUserBytes)
 	}
 	return nil

@@ -9,7 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// validity is the result of validating a value, and a part of the expected error. The part is empty if the value is valid.
+// validity is the result of validating a value, and a part of the expected error. The part is empty
+// if the value is valid.
 type validity struct {
 	name string
 	err  error
@@ -94,7 +95,8 @@ func TestPrefixValidate(t *testing.T) {
 	})
 }
 
-// A task is valid if its run, its board and all its prefixes are valid, and if it has at least one prefix and not too many.
+// A task is valid if its run, its board and all its prefixes are valid, and if it has at least one
+// prefix and not too many.
 func TestTaskValidate(t *testing.T) {
 	task := func(change func(t *queens.Task)) error {
 		task := queens.Task{
@@ -120,29 +122,34 @@ func TestTaskValidate(t *testing.T) {
 		{"squares beyond", task(func(t *queens.Task) { t.Board.Allow[3] = 1 << 8 }), "row 3"},
 		{"no prefixes", task(prefixes()), "0 prefixes"},
 		{"too many prefixes", task(prefixes(many(queens.MaxBatch + 1)...)), "16385 prefixes"},
-		{"a first prefix too long", task(prefixes(queens.Prefix{Row: 9, Cols: 0x1ff}, queens.Prefix{})), "9 rows"},
+		{"a first prefix too long", task(prefixes(queens.Prefix{Row: 9, Cols: 0x1ff}, queens.Prefix{})),
+			"9 rows"},
 		{"a last prefix too long", task(prefixes(append(many(40), queens.Prefix{Row: 9})...)), "9 rows"},
 		{"a prefix of another board", task(prefixes(queens.Prefix{Row: 1, Cols: 1 << 8})), "passes"},
 	})
 }
 
-// The name of a run has 1 to 64 lower-case letters, digits and dashes, and no dash at the start. None of these characters is
-// special in a subject, a path or a shell.
+// The name of a run has 1 to 64 lower-case letters, digits and dashes, and no dash at the start.
+// None of these characters is special in a subject, a path or a shell.
 func TestValidateRun(t *testing.T) {
-	for _, name := range []string{"a", "0", "n18-20261120-153012-ab12", "a-", "a--b", strings.Repeat("a", 64)} {
+	for _, name := range []string{"a", "0", "n18-20261120-153012-ab12", "a-", "a--b",
+		strings.Repeat("a", 64)} {
 		if err := queens.ValidateRun(name); err != nil {
 			t.Errorf("ValidateRun(%q): %v", name, err)
 		}
 	}
 	for _, name := range []string{
-		"", "-", "-a", "--help", strings.Repeat("a", 65), "A", "n18_a", "a.b", ".", "..", "../a", "a/b", `a\b`,
-		"*", ">", "a.>", "a b", " a", "a ", "a\n", "a\x00", "\x00", "é", "a\u0430", "\xff", "$JS.API", "a:b", "~",
+		"", "-", "-a", "--help", strings.Repeat("a", 65), "A", "n18_a", "a.b", ".", "..", "../a", "a/b",
+		`a\b`,
+		"*", ">", "a.>", "a b", " a", "a ", "a\n", "a\x00", "\x00", "é", "a\u0430", "\xff", "$JS.API",
+		"a:b", "~",
 	} {
 		if queens.ValidateRun(name) == nil {
 			t.Errorf("ValidateRun(%q) returns no error", name)
 		}
 	}
-	const atFirst, atLast = "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz0123456789-"
+	const atFirst, atLast = "abcdefghijklmnopqrstuvwxyz0123456789",
+		"abcdefghijklmnopqrstuvwxyz0123456789-"
 	for c := range 256 {
 		letter := string([]byte{byte(c)})
 		first, later := strings.Contains(atFirst, letter), strings.Contains(atLast, letter)
@@ -160,7 +167,8 @@ func TestErrorsAreShort(t *testing.T) {
 	huge := strings.Repeat("\x00\n", 1<<20)
 	task, snapshot := queens.Task{Run: huge}, queens.Snapshot{Run: huge}
 	errs := []error{
-		queens.ValidateRun(huge), queens.ValidateMachine(huge), task.Validate(), snapshot.Validate(), queens.State(huge).Validate(),
+		queens.ValidateRun(huge), queens.ValidateMachine(huge), task.Validate(), snapshot.Validate(),
+		queens.State(huge).Validate(),
 	}
 	if slices.Contains(errs, nil) {
 		t.Fatalf("an error is missing among %v", errs)

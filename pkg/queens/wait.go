@@ -6,32 +6,39 @@ import (
 	"time"
 )
 
-// Reason says for what a process waits. These are all reasons: log, terminal, page, JSON and metrics
-// show the same one.
+// Reason says for what a process waits. These are all reasons: log, terminal, page, JSON and
+// metrics show the same one.
 type Reason string
 
 // The reasons for waiting.
 const (
-	NoServer      Reason = "no_server"        // no server accepts a connection
-	NoWorkers     Reason = "no_workers"       // of a coordinator: none is present
-	OtherMachine  Reason = "other_machine"    // of a coordinator: the present witnesses have counted all that waits
-	WorkersReport Reason = "workers_report"   // of a resumed coordinator: workers say what they hold
-	Recounting    Reason = "recounts"         // of a coordinator: it counts tasks again
-	SpotChecks    Reason = "spot_checks"      // of a coordinator: a second witness counts the last drawn tasks
-	Auditing      Reason = "audit"            // of a coordinator: it computes the total from the ledger
-	NoCoordinator Reason = "no_coordinator"   // of a worker or a watcher: none is heard
-	SilentOne     Reason = "silent"           // of a worker or a watcher: the coordinator is no longer heard
-	NoReplies     Reason = "no_replies"       // of a worker: the coordinator is heard, and does not answer
-	NoWork        Reason = "no_work"          // of a worker: its coordinators have none for it
-	MachineBanned Reason = "machine_banned"   // of a worker: the coordinator accepts nothing from its machine
+	NoServer  Reason = "no_server"  // no server accepts a connection
+	NoWorkers Reason = "no_workers" // of a coordinator: none is present
+	// of a coordinator: the present witnesses have counted all that waits
+	OtherMachine  Reason = "other_machine"
+	WorkersReport Reason = "workers_report" // of a resumed coordinator: workers say what they hold
+	Recounting    Reason = "recounts"       // of a coordinator: it counts tasks again
+	// of a coordinator: a second witness counts the last drawn tasks
+	SpotChecks Reason = "spot_checks"
+	// of a coordinator: it computes the total from the ledger
+	Auditing      Reason = "audit"
+	NoCoordinator Reason = "no_coordinator" // of a worker or a watcher: none is heard
+	// of a worker or a watcher: the coordinator is no longer heard
+	SilentOne Reason = "silent"
+	// of a worker: the coordinator is heard, and does not answer
+	NoReplies Reason = "no_replies"
+	NoWork    Reason = "no_work" // of a worker: its coordinators have none for it
+	// of a worker: the coordinator accepts nothing from its machine
+	MachineBanned Reason = "machine_banned"
 	OtherProtocol Reason = "another_protocol" // of a worker: the coordinator has another version
 )
 
 // sentences has for each reason what is waited for, and what would help in general.
 var sentences = map[Reason][2]string{
-	NoServer:      {"waiting for a server", "start the server, or correct its address"},
-	NoWorkers:     {"waiting for workers", "start a worker"},
-	OtherMachine:  {"waiting for another witness", "start a worker on another machine, or of an invited user"},
+	NoServer:  {"waiting for a server", "start the server, or correct its address"},
+	NoWorkers: {"waiting for workers", "start a worker"},
+	OtherMachine: {"waiting for another witness",
+		"start a worker on another machine, or of an invited user"},
 	WorkersReport: {"waiting for workers to say what they hold", ""},
 	Recounting:    {"waiting for recounts by the coordinator", ""},
 	SpotChecks:    {"waiting for spot checks", ""},
@@ -41,7 +48,8 @@ var sentences = map[Reason][2]string{
 	NoReplies:     {"waiting for replies", "look at the log and the machine of the coordinator"},
 	NoWork:        {"waiting for work", ""},
 	MachineBanned: {"this machine is banned", "check its memory and its cooling"},
-	OtherProtocol: {"waiting for a coordinator of this version", "use the same version of both programs"},
+	OtherProtocol: {"waiting for a coordinator of this version",
+		"use the same version of both programs"},
 }
 
 // Reasons returns all reasons, in order.
@@ -58,8 +66,10 @@ func Reasons() []Reason {
 type Wait struct {
 	Reason Reason    `json:"reason"`
 	Since  time.Time `json:"since"`
-	Why    string    `json:"why,omitempty"`  // the cause, if the reason does not say all; at most 512 bytes
-	Help   string    `json:"help,omitempty"` // a command or a hint that fits better than the general one
+	// the cause, if the reason does not say all; at most 512 bytes
+	Why string `json:"why,omitempty"`
+	// a command or a hint that fits better than the general one
+	Help string `json:"help,omitempty"`
 }
 
 // Short returns what is waited for: waiting for a server.

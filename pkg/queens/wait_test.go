@@ -7,7 +7,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// These are the sentences of whoever waits: each says for what, why, and what helps if somebody can help.
+// These are the sentences of whoever waits: each says for what, why, and what helps if somebody can
+// help.
 func TestWaitSentences(t *testing.T) {
 	seen := make(map[queens.Reason]bool)
 	for _, c := range []struct {
@@ -16,17 +17,21 @@ func TestWaitSentences(t *testing.T) {
 	}{
 		{queens.Wait{Reason: queens.NoServer, Why: "nothing listens there"},
 			"waiting for a server: nothing listens there; what helps: start the server, or correct its address"},
-		{queens.Wait{Reason: queens.NoServer, Why: "the server is full", Help: "raise its max_connections"},
+		{queens.Wait{Reason: queens.NoServer, Why: "the server is full",
+			Help: "raise its max_connections"},
 			"waiting for a server: the server is full; what helps: raise its max_connections"},
-		{queens.Wait{Reason: queens.NoServer}, "waiting for a server; what helps: start the server, or correct its address"},
+		{queens.Wait{Reason: queens.NoServer},
+			"waiting for a server; what helps: start the server, or correct its address"},
 		{queens.Wait{Reason: queens.NoWorkers, Why: "none is present"},
 			"waiting for workers: none is present; what helps: start a worker"},
-		{queens.Wait{Reason: queens.NoWorkers, Why: "none is present", Help: "worker --join /a/join.token"},
+		{queens.Wait{Reason: queens.NoWorkers, Why: "none is present",
+			Help: "worker --join /a/join.token"},
 			"waiting for workers: none is present; what helps: worker --join /a/join.token"},
 		{queens.Wait{Reason: queens.OtherMachine, Why: "a redundancy of 2 needs another one"},
 			"waiting for another witness: a redundancy of 2 needs another one; what helps: start a worker on another machine, or of an invited user"},
 		{queens.Wait{Reason: queens.WorkersReport}, "waiting for workers to say what they hold"},
-		{queens.Wait{Reason: queens.Recounting, Why: "2 of 9 tasks"}, "waiting for recounts by the coordinator: 2 of 9 tasks"},
+		{queens.Wait{Reason: queens.Recounting, Why: "2 of 9 tasks"},
+			"waiting for recounts by the coordinator: 2 of 9 tasks"},
 		{queens.Wait{Reason: queens.SpotChecks}, "waiting for spot checks"},
 		{queens.Wait{Reason: queens.Auditing}, "auditing the ledger"},
 		{queens.Wait{Reason: queens.NoCoordinator},
@@ -43,7 +48,8 @@ func TestWaitSentences(t *testing.T) {
 			"waiting for work: others hold the rest of run n20-a"},
 		{queens.Wait{Reason: queens.NoWork, Why: "run n20-a needs counts by another machine"},
 			"waiting for work: run n20-a needs counts by another machine"},
-		{queens.Wait{Reason: queens.MachineBanned, Why: "it counted 6 in task 1, the coordinator counted 5"},
+		{queens.Wait{Reason: queens.MachineBanned,
+			Why: "it counted 6 in task 1, the coordinator counted 5"},
 			"this machine is banned: it counted 6 in task 1, the coordinator counted 5; what helps: check its memory and its cooling"},
 		{queens.Wait{Reason: queens.OtherProtocol},
 			"waiting for a coordinator of this version; what helps: use the same version of both programs"},

@@ -15,7 +15,8 @@ import (
 
 // logDone adds the progress of a run to an event.
 func logDone(event *zerolog.Event, s *queens.Snapshot) {
-	event.Uint64("done", s.Done).Uint64("tasks", s.Tasks).Float64("percent", humanize.Percentage(float64(s.WorkDone))).
+	event.Uint64("done", s.Done).Uint64("tasks", s.Tasks).Float64("percent",
+		humanize.Percentage(float64(s.WorkDone))).
 		Float64("elapsed_s", math.Round(s.Elapsed.Seconds()*1e3)/1e3)
 	if s.Solutions != nil {
 		event.Str("solutions", s.Solutions.String())
@@ -38,8 +39,8 @@ func Fleet(s *queens.Snapshot) string {
 	return text
 }
 
-// Progress returns a line about the progress of a run: 21.0%, 131 of 748 tasks; 98 M/s; 4 workers on 2 machines, 8 threads;
-// 1m20s to 2m to go.
+// Progress returns a line about the progress of a run: 21.0%, 131 of 748 tasks; 98 M/s; 4 workers
+// on 2 machines, 8 threads; 1m20s to 2m to go.
 func Progress(s *queens.Snapshot) string {
 	parts := []string{doneOf(s)}
 	if s.Live != nil && s.Rate > 0 {
@@ -64,7 +65,8 @@ func LogProgress(log zerolog.Logger, s *queens.Snapshot) {
 			Int("threads", s.Threads).Int("idle_threads", s.IdleThreads)
 	}
 	if s.TimeToGo != nil {
-		event.Float64("eta_least_s", math.Round(s.Least.Seconds())).Float64("eta_most_s", math.Round(s.Most.Seconds()))
+		event.Float64("eta_least_s", math.Round(s.Least.Seconds())).Float64("eta_most_s",
+			math.Round(s.Most.Seconds()))
 	}
 	if s.Checks != nil && s.Disputes > 0 {
 		event.Uint64("disputes", s.Disputes).Uint64("recounts", s.Recounts)
@@ -72,8 +74,9 @@ func LogProgress(log zerolog.Logger, s *queens.Snapshot) {
 	event.Str(humanize.LogField, Progress(s)).Msg("progress")
 }
 
-// Follower logs what the snapshots of a run show: workers that come and go, bans, disputes, for what
-// the run waits, and the progress from time to time. It looks for changes every two seconds. A Follower is not safe for concurrent use.
+// Follower logs what the snapshots of a run show: workers that come and go, bans, disputes, for
+// what the run waits, and the progress from time to time. It looks for changes every two seconds. A
+// Follower is not safe for concurrent use.
 type Follower struct {
 	Log      zerolog.Logger
 	Progress bool // log the progress too
@@ -91,8 +94,8 @@ const (
 	lastInterval  = time.Minute
 )
 
-// progressInterval returns the time between two lines about the progress: 2 s in the first 10 s, 10 s in the rest of the
-// first minute, and then one minute.
+// progressInterval returns the time between two lines about the progress: 2 s in the first 10 s, 10
+// s in the rest of the first minute, and then one minute.
 func progressInterval(running time.Duration) time.Duration {
 	switch {
 	case running < firstInterval:
@@ -103,8 +106,8 @@ func progressInterval(running time.Duration) time.Duration {
 	return lastInterval
 }
 
-// Follow logs what is new in a snapshot. Call it about once a second, with the time on a monotonic clock. Nobody may change
-// the snapshot afterwards.
+// Follow logs what is new in a snapshot. Call it about once a second, with the time on a monotonic
+// clock. Nobody may change the snapshot afterwards.
 func (f *Follower) Follow(now time.Duration, s *queens.Snapshot) {
 	if !f.started {
 		f.begun, f.looked, f.logged, f.started = now, now, now, true
@@ -169,7 +172,8 @@ func (f *Follower) logFleet(s *queens.Snapshot) {
 		}
 	}
 	text := fmt.Sprintf("%s; now %s", strings.Join(parts, "; "), Fleet(s))
-	event.Int("workers", s.Workers).Int("threads", s.Threads).Str(humanize.LogField, text).Msg("workers changed")
+	event.Int("workers", s.Workers).Int("threads", s.Threads).Str(humanize.LogField,
+		text).Msg("workers changed")
 }
 
 func workers(s *queens.Snapshot) map[string]*queens.Worker {
@@ -215,7 +219,8 @@ func (f *Follower) logTrust(s *queens.Snapshot) {
 	for _, b := range s.Banned {
 		if !known[b.Machine] {
 			text := BanText(&b) + "; its other counts are void: check its memory and its cooling"
-			f.Log.Error().Str("user", b.User).Str("machine", b.Name).Uint64("task", b.Task).Uint64("count", b.Count).
+			f.Log.Error().Str("user", b.User).Str("machine", b.Name).Uint64("task", b.Task).Uint64("count",
+				b.Count).
 				Uint64("recount", b.Recount).Str(humanize.LogField, text).Msg("banned")
 		}
 	}
@@ -244,6 +249,7 @@ func (f *Follower) logWait(s *queens.Snapshot) {
 
 // BanText says why a machine is banned.
 func BanText(b *queens.Ban) string {
-	return fmt.Sprintf("machine %s is banned: it counted %s in task %s, a recount %s", b.Shown(), humanize.Int(b.Count),
+	return fmt.Sprintf("machine %s is banned: it counted %s in task %s, a recount %s", b.Shown(),
+		humanize.Int(b.Count),
 		humanize.Int(b.Task), humanize.Int(b.Recount))
 }

@@ -1,5 +1,5 @@
-// Package report presents the progress and the result of a run as text, as JSON and in the log. It shows snapshots, and
-// computes only the mean rate of a run.
+// Package report presents the progress and the result of a run as text, as JSON and in the log. It
+// shows snapshots, and computes only the mean rate of a run.
 package report
 
 import (
@@ -68,7 +68,8 @@ func ConfirmedBy(c *queens.Confirmed) string {
 		return text
 	case queens.Sampled:
 		if by.Method > by.Checked {
-			return fmt.Sprintf("another method gives the same count for %s of %s; a rare wrong count may be unseen",
+			return fmt.Sprintf("another method gives the same count for %s of %s; a rare wrong count may "+
+				"be unseen",
 				humanize.Int(by.Method), humanize.Plural(by.Tasks, "task"))
 		}
 		return fmt.Sprintf("%s of %s have a second count; a rare wrong count may be unseen",
@@ -99,7 +100,8 @@ func witnesses(by *queens.Confirmation) string {
 	}
 }
 
-// TimeToGo returns the text of [Remaining] as it stands below the heading "time to go": 1m20s to 2m.
+// TimeToGo returns the text of [Remaining] as it stands below the heading "time to go": 1m20s to
+// 2m.
 func TimeToGo(s *queens.Snapshot) string {
 	return strings.TrimPrefix(strings.TrimSuffix(Remaining(s), " to go"), "time to go ")
 }
@@ -121,12 +123,15 @@ func Remaining(s *queens.Snapshot) string {
 	return humanize.Remaining(s.Least.Duration, s.Most.Duration) + " to go"
 }
 
-// Share returns the part of the work of a run that is done: 42.0%. It is 100.0% only when all tasks are done.
+// Share returns the part of the work of a run that is done: 42.0%. It is 100.0% only when all tasks
+// are done.
 func Share(s *queens.Snapshot) string {
 	return humanize.Percent(float64(s.WorkDone), s.Done == s.Tasks)
 }
 
-// doneOf returns the part of the work and the number of tasks that are done: 42.0%, 131 of 748 tasks.
+// doneOf returns the part of the work and the number of tasks that are done: 42.0%, 131 of 748
+// tasks.
 func doneOf(s *queens.Snapshot) string {
-	return fmt.Sprintf("%s, %s of %s", Share(s), humanize.Int(s.Done), humanize.Plural(s.Tasks, "task"))
+	return fmt.Sprintf("%s, %s of %s", Share(s), humanize.Int(s.Done),
+		humanize.Plural(s.Tasks, "task"))
 }

@@ -26,7 +26,8 @@ func decimal(x int64) *queens.Decimal { return (*queens.Decimal)(big.NewInt(x)) 
 // underWay returns a snapshot of a run that has not ended.
 func underWay() *queens.Snapshot {
 	return &queens.Snapshot{
-		Run: "n18-aa", N: 18, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running, Done: 131, Tasks: 748, WorkDone: 0.21,
+		Run: "n18-aa", N: 18, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running,
+		Done: 131, Tasks: 748, WorkDone: 0.21,
 		Solutions: decimal(140_000_000), Elapsed: seconds(12.3456), Checks: new(queens.Checks),
 		TimeToGo: &queens.TimeToGo{Least: seconds(80), Most: seconds(118)},
 		Live:     &queens.Live{Rate: 98e6, Machines: 2, Workers: 4, Threads: 8},
@@ -37,7 +38,8 @@ func underWay() *queens.Snapshot {
 func complete(total int64, c queens.Confirmation) *queens.Snapshot {
 	c.Tasks, c.Published = 16, total == 92
 	s := &queens.Snapshot{
-		Run: "n8-aa", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, Done: 16, Tasks: 16, WorkDone: 1, Solutions: decimal(total),
+		Run: "n8-aa", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, Done: 16, Tasks: 16,
+		WorkDone: 1, Solutions: decimal(total),
 		Elapsed: seconds(252), Checks: new(queens.Checks),
 	}
 	s.SetTotal(big.NewInt(total), c)
@@ -54,7 +56,8 @@ func TestResultJSON(t *testing.T) {
 		{big.NewInt(12), "confirmed,confirmed_by,known,method,n,run,seconds,symmetry,tasks,total,unique,workers"},
 	} {
 		var b bytes.Buffer
-		r := report.NewResult(complete(92, queens.Confirmation{Machines: 2, Checked: 3}), c.unique, 1234567*time.Microsecond, 3)
+		r := report.NewResult(complete(92, queens.Confirmation{Machines: 2, Checked: 3}), c.unique,
+			1234567*time.Microsecond, 3)
 		if err := r.Write(&b, true); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +74,8 @@ func TestResultJSON(t *testing.T) {
 			t.Errorf("fields %s, want %s", got, c.want)
 		}
 		for name, want := range map[string]string{
-			"n": "8", "total": `"92"`, "known": `"match"`, "seconds": "1.235", "workers": "3", "confirmed": `"published"`,
+			"n": "8", "total": `"92"`, "known": `"match"`, "seconds": "1.235", "workers": "3",
+			"confirmed": `"published"`,
 		} {
 			if got := string(fields[name]); got != want {
 				t.Errorf("%s is %s, want %s", name, got, want)
@@ -80,8 +84,8 @@ func TestResultJSON(t *testing.T) {
 	}
 }
 
-// The text of a result is the total, and the number of fundamental solutions on a second line. Without a total, only a
-// contradicted run has output, and only as JSON.
+// The text of a result is the total, and the number of fundamental solutions on a second line.
+// Without a total, only a contradicted run has output, and only as JSON.
 func TestResultText(t *testing.T) {
 	contradicted := complete(93, queens.Confirmation{})
 	contradicted.State, contradicted.Total, contradicted.Confirmed = queens.Contradicted, nil, nil
@@ -101,7 +105,8 @@ func TestResultText(t *testing.T) {
 			`{"n":8,"total":null,"known":"none","run":"n8-aa","method":"prefixes","symmetry":"full","tasks":16,"seconds":1,"workers":2}` + "\n"},
 	} {
 		var b bytes.Buffer
-		if err := report.NewResult(c.s, c.unique, time.Second, 2).Write(&b, c.json); err != nil || b.String() != c.want {
+		if err := report.NewResult(c.s, c.unique, time.Second, 2).Write(&b, c.json); err != nil ||
+			b.String() != c.want {
 			t.Errorf("%s: %q, want %q (%v)", c.name, b.String(), c.want, err)
 		}
 	}
@@ -109,7 +114,8 @@ func TestResultText(t *testing.T) {
 
 // The summary says what was counted, what confirms it, and what was unusual.
 func TestSummary(t *testing.T) {
-	s := complete(93, queens.Confirmation{Checked: 16, Redundancy: 2, Verdicts: 1, Machines: 3, Witnesses: 3, Proven: 2, Banned: 1})
+	s := complete(93, queens.Confirmation{Checked: 16, Redundancy: 2, Verdicts: 1, Machines: 3,
+		Witnesses: 3, Proven: 2, Banned: 1})
 	s.N, s.Disputes, s.Recounts = 28, 1, 2
 	s.SetTotal(big.NewInt(1e18), s.By)
 	var b strings.Builder
@@ -136,14 +142,21 @@ run        n8-aa                      audit it again: VERIFY
 // Each level of confirmation has its own text.
 func TestConfirmedBy(t *testing.T) {
 	for want, c := range map[string]queens.Confirmation{
-		"2 witnesses, both proven, agree on every task":                       {Checked: 16, Redundancy: 2, Witnesses: 2, Proven: 2},
-		"2 witnesses, one claimed by name, agree on every task":               {Checked: 16, Redundancy: 2, Witnesses: 2, Proven: 1},
-		"2 witnesses, both claimed by name, agree on every task":              {Checked: 16, Redundancy: 2, Witnesses: 2},
-		"2 of 5 witnesses, all proven, agree on every task":                   {Checked: 16, Redundancy: 2, Witnesses: 5, Proven: 5},
-		"2 of 5 witnesses, 3 claimed by name, agree on every task":            {Checked: 16, Redundancy: 2, Witnesses: 5, Proven: 2},
-		"recounts decided every task":                                         {Checked: 16, Verdicts: 16},
-		"3 of 16 tasks have a second count; a rare wrong count may be unseen": {Checked: 3, Redundancy: 1},
-		"nothing confirms it":                                                 {Redundancy: 1},
+		"2 witnesses, both proven, agree on every task": {Checked: 16,
+			Redundancy: 2, Witnesses: 2, Proven: 2},
+		"2 witnesses, one claimed by name, agree on every task": {Checked: 16,
+			Redundancy: 2, Witnesses: 2, Proven: 1},
+		"2 witnesses, both claimed by name, agree on every task": {Checked: 16,
+			Redundancy: 2, Witnesses: 2},
+		"2 of 5 witnesses, all proven, agree on every task": {Checked: 16,
+			Redundancy: 2, Witnesses: 5, Proven: 5},
+		"2 of 5 witnesses, 3 claimed by name, agree on every task": {Checked: 16,
+			Redundancy: 2, Witnesses: 5, Proven: 2},
+		"recounts decided every task": {Checked: 16,
+			Verdicts: 16},
+		"3 of 16 tasks have a second count; a rare wrong count may be unseen": {Checked: 3,
+			Redundancy: 1},
+		"nothing confirms it": {Redundancy: 1},
 		"2 witnesses, both proven, agree on every task but 2, which recounts decided": {
 			Checked: 16, Redundancy: 2, Verdicts: 2, Witnesses: 2, Proven: 2,
 		},
@@ -152,13 +165,14 @@ func TestConfirmedBy(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", c, got, want)
 		}
 	}
-	if got := report.ConfirmedBy(complete(92, queens.Confirmation{}).Confirmed); got != "it is the published total, OEIS A000170" {
+	if got := report.ConfirmedBy(complete(92, queens.Confirmation{}).Confirmed); got !=
+		"it is the published total, OEIS A000170" {
 		t.Errorf("the published total: %q", got)
 	}
 }
 
-// The line about the progress has the share of the work, tasks, rate, workers, threads, and the time to go or what the run
-// waits for.
+// The line about the progress has the share of the work, tasks, rate, workers, threads, and the
+// time to go or what the run waits for.
 func TestProgress(t *testing.T) {
 	const done, fleet = "21.0%, 131 of 748 tasks", "; 98.0 M/s; 4 workers on 2 machines, 8 threads"
 	for _, c := range []struct {
@@ -166,7 +180,9 @@ func TestProgress(t *testing.T) {
 		want   string
 	}{
 		{func(*queens.Snapshot) {}, done + fleet + "; 1m20s to 2m to go"},
-		{func(s *queens.Snapshot) { s.TimeToGo, s.IdleThreads = nil, 1 }, done + fleet + " (1 idle); time to go not known yet"},
+		{func(s *queens.Snapshot) {
+			s.TimeToGo, s.IdleThreads = nil, 1
+		}, done + fleet + " (1 idle); time to go not known yet"},
 		{func(s *queens.Snapshot) {
 			s.Live, s.Waits = new(queens.Live), &queens.Wait{Reason: queens.NoWorkers}
 		}, done + "; waiting for workers"},
@@ -174,7 +190,9 @@ func TestProgress(t *testing.T) {
 			done + fleet + "; waiting for recounts by the coordinator; 4 disputes"},
 		{func(s *queens.Snapshot) { s.Live, s.Checks, s.TimeToGo = nil, nil, nil },
 			done + "; workers not known; time to go not known"},
-		{func(s *queens.Snapshot) { s.Done, s.WorkDone = 748, 1 }, "100.0%, 748 of 748 tasks" + fleet + "; auditing the ledger"},
+		{func(s *queens.Snapshot) {
+			s.Done, s.WorkDone = 748, 1
+		}, "100.0%, 748 of 748 tasks" + fleet + "; auditing the ledger"},
 		{func(s *queens.Snapshot) { s.State = queens.Stopped }, done + fleet + "; stopped"},
 	} {
 		s := underWay()
@@ -219,7 +237,8 @@ func lines(t *testing.T, b *bytes.Buffer) (lines []string) {
 	return lines
 }
 
-// Workers that join at the same time share a line. The progress is logged often at first, and then every minute.
+// Workers that join at the same time share a line. The progress is logged often at first, and then
+// every minute.
 func TestFollower(t *testing.T) {
 	var b bytes.Buffer
 	f := report.Follower{Log: zerolog.New(&b), Progress: true}
@@ -252,18 +271,21 @@ func TestFollower(t *testing.T) {
 		join(string(rune('b'+i)), 1)
 	}
 	follow(3)
-	expect("a burst", "info: 6 workers joined: host/b (1 thread), host/c (1 thread), host/d (1 thread), host/e (1 thread) and 2 more; "+
+	expect("a burst", "info: 6 workers joined: host/b (1 thread), host/c (1 thread), host/d (1 "+
+		"thread), host/e (1 thread) and 2 more; "+
 		"now 7 workers on 2 machines, 8 threads", progress())
 	s.WorkerList[1].LastSeen = seconds(20)
 	follow(2)
 	s.WorkerList = append(slices.Clone(s.WorkerList[:1]), s.WorkerList[3:]...)
 	s.Live = &queens.Live{Rate: 98e6, Machines: 2, Workers: 5, Threads: 8}
 	s.Checks = &queens.Checks{
-		Disputes: 2, Recounting: 2, Banned: []queens.Ban{{Machine: testkit.Machine("bad"), Task: 1234, Count: 5, Recount: 6}},
+		Disputes: 2, Recounting: 2,
+		Banned: []queens.Ban{{Machine: testkit.Machine("bad"), Task: 1234, Count: 5, Recount: 6}},
 	}
 	s.Waits = &queens.Wait{Reason: queens.OtherMachine, Why: "a redundancy of 2"}
 	follow(2)
-	expect("trouble", "info: "+"21.0%, 131 of 748 tasks; 98.0 M/s; 7 workers on 2 machines, 8 threads; 1m20s to 2m to go",
+	expect("trouble", "info: "+
+		"21.0%, 131 of 748 tasks; 98.0 M/s; 7 workers on 2 machines, 8 threads; 1m20s to 2m to go",
 		"warn: 1 worker left: host/c (1 thread); 1 worker fell silent: host/b (1 thread); now 5 workers on 2 machines, 8 threads",
 		"warn: counts of 2 more tasks differ; the coordinator recounts them",
 		"error: machine bad is banned: it counted 5 in task 1,234, a recount 6; "+

@@ -16,34 +16,43 @@ import (
 
 // Result is the result of a run. Its JSON fields are fixed.
 type Result struct {
-	N                 int               `json:"n"`                // side of the board
-	Total             *queens.Decimal   `json:"total"`            // number of solutions; null if the run is contradicted
-	Known             queens.Comparison `json:"known"`            // with the published total: "match", "mismatch" or "none"
-	Unique            *queens.Decimal   `json:"unique,omitempty"` // number of fundamental solutions, with --unique
-	Run               string            `json:"run"`              // name of the run
-	Method            queens.Method     `json:"method"`           // "prefixes" or "halves"
-	Symmetry          queens.Symmetry   `json:"symmetry"`         // "full", "mirror" or "none"
-	Placed            []queens.Square   `json:"placed,omitempty"` // squares of the queens placed beforehand, each [row,column]
-	Tasks             uint64            `json:"tasks"`            // tasks of the run
-	Seconds           float64           `json:"seconds"`          // time that this command took
-	Workers           int               `json:"workers"`          // worker processes whose counts are in the total
-	*queens.Confirmed                   // nil without a total
-	Last              *queens.Snapshot  `json:"-"` // of the run
-	Verify            string            `json:"-"` // what to type to verify the run
+	N int `json:"n"` // side of the board
+	// number of solutions; null if the run is contradicted
+	Total *queens.Decimal `json:"total"`
+	// with the published total: "match", "mismatch" or "none"
+	Known queens.Comparison `json:"known"`
+	// number of fundamental solutions, with --unique
+	Unique   *queens.Decimal `json:"unique,omitempty"`
+	Run      string          `json:"run"`      // name of the run
+	Method   queens.Method   `json:"method"`   // "prefixes" or "halves"
+	Symmetry queens.Symmetry `json:"symmetry"` // "full", "mirror" or "none"
+	// squares of the queens placed beforehand, each [row,column]
+	Placed  []queens.Square `json:"placed,omitempty"`
+	Tasks   uint64          `json:"tasks"`   // tasks of the run
+	Seconds float64         `json:"seconds"` // time that this command took
+	// worker processes whose counts are in the total
+	Workers           int              `json:"workers"`
+	*queens.Confirmed                  // nil without a total
+	Last              *queens.Snapshot `json:"-"` // of the run
+	Verify            string           `json:"-"` // what to type to verify the run
 }
 
-// NewResult returns the result of a run, from its last snapshot, the number of fundamental solutions or nil, the time
-// that the command took, and the number of worker processes whose counts are in the total.
+// NewResult returns the result of a run, from its last snapshot, the number of fundamental
+// solutions or nil, the time that the command took, and the number of worker processes whose counts
+// are in the total.
 func NewResult(last *queens.Snapshot, unique *big.Int, took time.Duration, workers int) *Result {
 	return &Result{
-		N: last.N, Total: last.Total, Known: last.Known(), Unique: (*queens.Decimal)(unique), Run: last.Run,
-		Method: last.Method, Symmetry: last.Symmetry, Placed: last.Placed, Tasks: last.Tasks, Seconds: math.Round(took.Seconds()*1e3) / 1e3,
+		N: last.N, Total: last.Total, Known: last.Known(), Unique: (*queens.Decimal)(unique),
+		Run:    last.Run,
+		Method: last.Method, Symmetry: last.Symmetry, Placed: last.Placed, Tasks: last.Tasks,
+		Seconds: math.Round(took.Seconds()*1e3) / 1e3,
 		Workers: workers, Confirmed: last.Confirmed, Last: last,
 	}
 }
 
-// Write writes the total and, on a second line, the number of fundamental solutions if there is one. As JSON it writes
-// the result as an object. Without a total it writes nothing, except the JSON object of a contradicted run.
+// Write writes the total and, on a second line, the number of fundamental solutions if there is
+// one. As JSON it writes the result as an object. Without a total it writes nothing, except the
+// JSON object of a contradicted run.
 func (r *Result) Write(w io.Writer, asJSON bool) error {
 	switch {
 	case r.Total == nil && !(asJSON && r.Last.State == queens.Contradicted):
@@ -59,8 +68,8 @@ func (r *Result) Write(w io.Writer, asJSON bool) error {
 	return err
 }
 
-// Summary returns the rows of a table about a result, which must have a total. The parameter earlier is the number of tasks
-// that were done before this command began.
+// Summary returns the rows of a table about a result, which must have a total. The parameter
+// earlier is the number of tasks that were done before this command began.
 func (r *Result) Summary(earlier uint64) [][]string {
 	s := r.Last
 	rows := [][]string{
@@ -68,7 +77,8 @@ func (r *Result) Summary(earlier uint64) [][]string {
 		{"confirmed", string(r.Level), ConfirmedBy(r.Confirmed)},
 	}
 	if r.Unique != nil {
-		rows = append(rows, []string{"fundamental", number(r.Unique), "solutions up to rotation and reflection"})
+		rows = append(rows, []string{"fundamental", number(r.Unique),
+			"solutions up to rotation and reflection"})
 	}
 	rows = append(rows, []string{"time", humanize.Duration(s.Elapsed.Duration), resumed(earlier)})
 	if rate := r.meanRate(); rate > 0 {
@@ -76,14 +86,17 @@ func (r *Result) Summary(earlier uint64) [][]string {
 	}
 	tasks := []string{"tasks", humanize.Int(r.Tasks), ""}
 	if s.Checks != nil && (s.Disputes > 0 || s.Recounts > 0) {
-		tasks[2] = fmt.Sprintf("%s, %s", humanize.Plural(s.Disputes, "dispute"), humanize.Plural(s.Recounts, "recount"))
+		tasks[2] = fmt.Sprintf("%s, %s", humanize.Plural(s.Disputes, "dispute"),
+			humanize.Plural(s.Recounts, "recount"))
 	}
 	rows = append(rows, tasks)
 	if r.Workers > 0 {
-		rows = append(rows, []string{"workers", humanize.Int(r.Workers), "on " + humanize.Plural(r.By.Machines, "machine")})
+		rows = append(rows, []string{"workers", humanize.Int(r.Workers),
+			"on " + humanize.Plural(r.By.Machines, "machine")})
 	}
 	if r.By.Banned > 0 {
-		rows = append(rows, []string{"banned", humanize.Int(r.By.Banned), "machines whose counts are void"})
+		rows = append(rows, []string{"banned", humanize.Int(r.By.Banned),
+			"machines whose counts are void"})
 	}
 	return append(rows, []string{"run", r.Run, "audit it again: " + r.Verify})
 }
@@ -106,7 +119,8 @@ func resumed(earlier uint64) string {
 	return fmt.Sprintf("of the run, which went on with %s done", humanize.Plural(earlier, "task"))
 }
 
-// meanRate returns the solutions per second over the whole run. It returns 0 if the run was too short to measure.
+// meanRate returns the solutions per second over the whole run. It returns 0 if the run was too
+// short to measure.
 func (r *Result) meanRate() float64 {
 	const shortest = 100 * time.Millisecond
 	if r.Total == nil || r.Last.Elapsed.Duration < shortest {
@@ -122,8 +136,10 @@ func (r *Result) Log(log zerolog.Logger) {
 	logDone(event, r.Last)
 	text := fmt.Sprintf("run %s is %s at %s", r.Run, r.Last.State, doneOf(r.Last))
 	if r.Total != nil {
-		event.Str("total", r.Total.String()).Str("known", string(r.Known)).Str("confirmed", string(r.Level)).
-			Interface("confirmed_by", r.By).Int("workers", r.Workers).Float64("rate", math.Round(r.meanRate()))
+		event.Str("total", r.Total.String()).Str("known", string(r.Known)).Str("confirmed",
+			string(r.Level)).
+			Interface("confirmed_by", r.By).Int("workers", r.Workers).Float64("rate",
+			math.Round(r.meanRate()))
 		text = fmt.Sprintf("%s solutions for %s: %s; run %s took %s", number(r.Total), r.board(),
 			ConfirmedBy(r.Confirmed), r.Run, humanize.Duration(r.Last.Elapsed.Duration))
 		if r.Level == queens.Unconfirmed || r.Level == queens.Sampled {
@@ -133,9 +149,9 @@ func (r *Result) Log(log zerolog.Logger) {
 	event.Str(humanize.LogField, text).Msg("the run ended")
 }
 
-// Stopped returns lines about a stopped run: its progress, the folder of its ledger, the time to go, and how to resume it. The
-// second snapshot is the last one before the run stopped, and has the time to go; it may be nil. If folder is "", the lines
-// say that the ledger is gone.
+// Stopped returns lines about a stopped run: its progress, the folder of its ledger, the time to
+// go, and how to resume it. The second snapshot is the last one before the run stopped, and has the
+// time to go; it may be nil. If folder is "", the lines say that the ledger is gone.
 func Stopped(s, before *queens.Snapshot, folder, resume string) string {
 	left := "not known"
 	if before != nil && before.Live != nil && before.TimeToGo != nil {
@@ -149,7 +165,8 @@ func Stopped(s, before *queens.Snapshot, folder, resume string) string {
 		"to resume:    " + resume,
 	}
 	if folder == "" {
-		lines = []string{lines[0], "lost:         the ledger was removed while the run counted, and its counts with it"}
+		lines = []string{lines[0],
+			"lost:         the ledger was removed while the run counted, and its counts with it"}
 	}
 	return strings.Join(lines, "\n") + "\n"
 }

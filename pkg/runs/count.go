@@ -13,7 +13,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Count is what a person asks the program to count, and how. Two runs with the same Count are interchangeable.
+// Count is what a person asks the program to count, and how. Two runs with the same Count are
+// interchangeable.
 type Count struct {
 	Method     queens.Method // empty for any: the total is the same
 	N          int
@@ -31,13 +32,14 @@ func CountOf(h *ledger.Header) Count {
 
 // describes reports whether a run with the Count d counts what c asks for.
 func (c *Count) describes(d *Count) bool {
-	return (c.Method == "" || c.Method == d.Method) && c.N == d.N && slices.Equal(c.Placed, d.Placed) && c.Symmetry == d.Symmetry &&
+	return (c.Method == "" || c.Method == d.Method) && c.N == d.N &&
+		slices.Equal(c.Placed, d.Placed) && c.Symmetry == d.Symmetry &&
 		c.Depth == d.Depth && c.Redundancy == d.Redundancy
 }
 
-// Of returns the newest unfinished run of a count, or else its newest complete run, or nil. If there is no unfinished run, and
-// a run of the same board side can't be read, the error wraps [ErrUnreadable]. Runs of another format are not in the way. The
-// error may also wrap [ErrFolder].
+// Of returns the newest unfinished run of a count, or else its newest complete run, or nil. If
+// there is no unfinished run, and a run of the same board side can't be read, the error wraps
+// [ErrUnreadable]. Runs of another format are not in the way. The error may also wrap [ErrFolder].
 func (s *Store) Of(c Count) (*Run, error) {
 	list, err := s.List()
 	if err != nil {
@@ -64,11 +66,13 @@ func (s *Store) Of(c Count) (*Run, error) {
 	return complete, nil
 }
 
-// removedPrefix begins the names of the folders of runs that are being removed: the store has a run as a whole or not at all.
+// removedPrefix begins the names of the folders of runs that are being removed: the store has a run
+// as a whole or not at all.
 const removedPrefix = ".removed-"
 
-// Remove removes a run, even one whose ledger is missing, and returns the size of its files in bytes; with dryRun it removes nothing. Otherwise it also removes
-// the folders that interrupted calls have left. The error wraps a [ledger.LockedError] if a process works on the run, or
+// Remove removes a run, even one whose ledger is missing, and returns the size of its files in
+// bytes; with dryRun it removes nothing. Otherwise it also removes the folders that interrupted
+// calls have left. The error wraps a [ledger.LockedError] if a process works on the run, or
 // [ErrNoRun], or comes from the file system.
 func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
 	if err := s.checkFolder(name); err != nil {

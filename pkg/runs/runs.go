@@ -1,5 +1,6 @@
-// Package runs lists, finds, opens and removes the runs of this machine. They are in one folder, in which each run has its
-// own folder. The folder of a run holds its ledger, and a lock file that names the process that works on the run.
+// Package runs lists, finds, opens and removes the runs of this machine. They are in one folder, in
+// which each run has its own folder. The folder of a run holds its ledger, and a lock file that
+// names the process that works on the run.
 package runs
 
 import (
@@ -33,14 +34,15 @@ var (
 	// ErrAmbiguous: a text begins the names of several runs.
 	ErrAmbiguous = errors.New("give more of the name")
 	// ErrUnreadable: a run that may be of the same count can't be read.
-	ErrUnreadable = errors.New("may be of the same count and can't be read: mend that, or start another count with --new")
+	ErrUnreadable = errors.New(
+		"may be of the same count and can't be read: mend that, or start another count with --new")
 )
 
 // Store is a folder of runs on this machine.
 type Store struct{ path string }
 
-// NewStore returns the store in a folder, which need not exist yet. If path is "", the folder is [durable.StateFolder].
-// The error wraps [ErrFolder].
+// NewStore returns the store in a folder, which need not exist yet. If path is "", the folder is
+// [durable.StateFolder]. The error wraps [ErrFolder].
 func NewStore(path string) (*Store, error) {
 	if path == "" {
 		var err error
@@ -67,8 +69,8 @@ func (s *Store) Folder(name string) string { return filepath.Join(s.path, name) 
 // Ledger returns the path of the ledger of a run.
 func (s *Store) Ledger(name string) string { return filepath.Join(s.Folder(name), ledger.File) }
 
-// Create creates the ledger of a new run, under a name that no other run of the store has. It sets the secret, the format,
-// the name and the time in the header. The error wraps [ErrFolder].
+// Create creates the ledger of a new run, under a name that no other run of the store has. It sets
+// the secret, the format, the name and the time in the header. The error wraps [ErrFolder].
 func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger.State, error) {
 	_, _ = rand.Read(h.Secret[:]) // never fails, see crypto/rand
 	h.Format, h.Created = ledger.Format, created.UTC()
@@ -85,8 +87,8 @@ func (s *Store) Create(h ledger.Header, created time.Time) (*ledger.Log, *ledger
 	}
 }
 
-// notCreated removes what is left of a run that could not be created, and returns why it could not. The error wraps
-// [queens.ErrIncomplete] if there is no room: with room, the same command counts.
+// notCreated removes what is left of a run that could not be created, and returns why it could not.
+// The error wraps [queens.ErrIncomplete] if there is no room: with room, the same command counts.
 func (s *Store) notCreated(run string, err error) error {
 	_ = os.RemoveAll(s.Folder(run)) // its name was free
 	err = fmt.Errorf("%w: %w: %s", ErrFolder, err, durable.Advice(err))
@@ -96,8 +98,8 @@ func (s *Store) notCreated(run string, err error) error {
 	return err
 }
 
-// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], says that the name is invalid, or comes from the
-// file system or [ledger.Open].
+// Open opens the ledger of a run for writing. The error wraps [ErrNoRun], says that the name is
+// invalid, or comes from the file system or [ledger.Open].
 func (s *Store) Open(name string) (*ledger.Log, *ledger.State, ledger.Notes, error) {
 	if err := s.check(name); err != nil {
 		return nil, nil, ledger.Notes{}, err
@@ -105,8 +107,8 @@ func (s *Store) Open(name string) (*ledger.Log, *ledger.State, ledger.Notes, err
 	return ledger.Open(s.Ledger(name))
 }
 
-// Load reads and folds the ledger of a run, without a lock. The error wraps [ErrNoRun], or comes from the file system or
-// [ledger.Load].
+// Load reads and folds the ledger of a run, without a lock. The error wraps [ErrNoRun], or comes
+// from the file system or [ledger.Load].
 func (s *Store) Load(name string) (*ledger.State, ledger.Notes, error) {
 	if err := s.check(name); err != nil {
 		return nil, ledger.Notes{}, err
@@ -141,15 +143,17 @@ func (s *Store) checkFolder(name string) error {
 // ofRun matches the names that newName gives.
 var ofRun = regexp.MustCompile(`^n[0-9]+-`)
 
-// newName returns a name for a run of board side n that starts at the given time, such as n18-20261120-153012-ab12.
+// newName returns a name for a run of board side n that starts at the given time, such as
+// n18-20261120-153012-ab12.
 func newName(n int, at time.Time) string {
 	var suffix [2]byte
 	_, _ = rand.Read(suffix[:]) // never fails, see crypto/rand
-	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"), hex.EncodeToString(suffix[:]))
+	return fmt.Sprintf("n%d-%s-%s", n, at.UTC().Format("20060102-150405"),
+		hex.EncodeToString(suffix[:]))
 }
 
-// names returns the names of all folders with a ledger. For folders of runs that have none, or that can't be read, it returns
-// the errors. Other folders, such as join, are no runs.
+// names returns the names of all folders with a ledger. For folders of runs that have none, or that
+// can't be read, it returns the errors. Other folders, such as join, are no runs.
 func (s *Store) names() (names []string, unreadable map[string]error, err error) {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -175,8 +179,9 @@ func (s *Store) names() (names []string, unreadable map[string]error, err error)
 	return names, unreadable, nil
 }
 
-// Find returns the name of the run that a person means by a text: the text itself if a run has this name, else the only name
-// that begins with the text, as [queens.BeginsRun] says. The error wraps [ErrNoRun], [ErrAmbiguous] or [ErrFolder].
+// Find returns the name of the run that a person means by a text: the text itself if a run has this
+// name, else the only name that begins with the text, as [queens.BeginsRun] says. The error wraps
+// [ErrNoRun], [ErrAmbiguous] or [ErrFolder].
 func (s *Store) Find(text string) (string, error) {
 	names, unreadable, err := s.names()
 	if err != nil {
@@ -199,11 +204,12 @@ func (s *Store) Find(text string) (string, error) {
 	case len(found) > most:
 		found = append(found[:most:most], fmt.Sprintf("and %d more", len(found)-most))
 	}
-	return "", fmt.Errorf("%q begins the names of several runs: %s: %w", text, strings.Join(found, ", "), ErrAmbiguous)
+	return "", fmt.Errorf("%q begins the names of several runs: %s: %w", text,
+		strings.Join(found, ", "), ErrAmbiguous)
 }
 
-// List returns all runs of the store, the newest first. Runs that can't be read are in the list too. The error wraps
-// [ErrFolder].
+// List returns all runs of the store, the newest first. Runs that can't be read are in the list
+// too. The error wraps [ErrFolder].
 func (s *Store) List() ([]Run, error) {
 	names, unreadable, err := s.names()
 	if err != nil {
@@ -222,9 +228,10 @@ func (s *Store) List() ([]Run, error) {
 	return list, nil
 }
 
-// Newest returns the name of the newest run that the first of the given functions accepts. If it accepts none, Newest
-// tries the next function. It passes over runs that can't be read. If no function accepts a run, the error wraps
-// [ErrNoRun] and contains the purpose, such as "to resume". It may also wrap [ErrFolder].
+// Newest returns the name of the newest run that the first of the given functions accepts. If it
+// accepts none, Newest tries the next function. It passes over runs that can't be read. If no
+// function accepts a run, the error wraps [ErrNoRun] and contains the purpose, such as "to resume".
+// It may also wrap [ErrFolder].
 func (s *Store) Newest(purpose string, wanted ...func(*Run) bool) (string, error) {
 	list, err := s.List()
 	for _, holds := range wanted {
@@ -250,8 +257,8 @@ type Run struct {
 	Err      error               // why the run can't be read
 }
 
-// Inspect returns what the header and the last mark of a run's ledger say. It takes about a millisecond, for a run of any
-// size.
+// Inspect returns what the header and the last mark of a run's ledger say. It takes about a
+// millisecond, for a run of any size.
 func (s *Store) Inspect(name string) Run {
 	r := Run{Name: name}
 	last, err := ledger.ReadLast(s.Ledger(name))
@@ -282,8 +289,8 @@ func (s *Store) Inspect(name string) Run {
 	return r
 }
 
-// firstMark returns what a run without a mark would mark. It reads all results: a coordinator marks every
-// few seconds, so there are few of them.
+// firstMark returns what a run without a mark would mark. It reads all results: a coordinator marks
+// every few seconds, so there are few of them.
 func (s *Store) firstMark(r *Run) (*ledger.Mark, error) {
 	state, _, err := ledger.Load(s.Ledger(r.Name))
 	if err != nil {
@@ -291,23 +298,27 @@ func (s *Store) firstMark(r *Run) (*ledger.Mark, error) {
 	}
 	m := &r.Header.Manifest
 	return &ledger.Mark{
-		State: queens.Running, At: r.Modified.UTC(), Wall: max(0, r.Modified.Sub(r.Header.Created)), Done: state.NumberDone(),
-		Work: split.WorkDone(m, nil, state.DoneByClass()), Solutions: (*queens.Decimal)(state.Solutions()),
+		State: queens.Running, At: r.Modified.UTC(), Wall: max(0, r.Modified.Sub(r.Header.Created)),
+		Done:      state.NumberDone(),
+		Work:      split.WorkDone(m, nil, state.DoneByClass()),
+		Solutions: (*queens.Decimal)(state.Solutions()),
 	}, nil
 }
 
-// checkTotal returns an error if the mark of a complete run can't be right. That is no audit: a ledger from elsewhere may
-// say any total if none is published.
+// checkTotal returns an error if the mark of a complete run can't be right. That is no audit: a
+// ledger from elsewhere may say any total if none is published.
 func (r *Run) checkTotal() error {
 	if r.State != queens.Complete {
 		return nil
 	}
 	m := &r.Header.Manifest
 	if r.Mark.Done != m.Tasks || r.Mark.Solutions.String() != r.Mark.Total.String() {
-		return fmt.Errorf("%w: run %s is complete with %d of %d tasks", queens.ErrContradiction, r.Name, r.Mark.Done, m.Tasks)
+		return fmt.Errorf("%w: run %s is complete with %d of %d tasks", queens.ErrContradiction, r.Name,
+			r.Mark.Done, m.Tasks)
 	}
 	if queens.Compare(m.N, m.Placed, r.Total()) == queens.Mismatch {
-		return fmt.Errorf("%w: run %s has total %s, but another is published", queens.ErrContradiction, r.Name, r.Mark.Total)
+		return fmt.Errorf("%w: run %s has total %s, but another is published", queens.ErrContradiction,
+			r.Name, r.Mark.Total)
 	}
 	return nil
 }
@@ -326,7 +337,8 @@ func (r *Run) Status() string {
 // IsUnfinished reports whether the run can be read and has not ended.
 func (r *Run) IsUnfinished() bool { return r.Err == nil && !r.State.Ended() }
 
-// Created returns the time at which the run was created. For a run that can't be read it takes the time from the name.
+// Created returns the time at which the run was created. For a run that can't be read it takes the
+// time from the name.
 func (r *Run) Created() time.Time {
 	if r.Header != nil {
 		return r.Header.Created
@@ -336,8 +348,8 @@ func (r *Run) Created() time.Time {
 	return created
 }
 
-// Total returns the total of a complete run, or nil. It has been compared only with the published total: package audit does
-// more.
+// Total returns the total of a complete run, or nil. It has been compared only with the published
+// total: package audit does more.
 func (r *Run) Total() *big.Int {
 	if r.State != queens.Complete {
 		return nil

@@ -37,7 +37,8 @@ func header(t testing.TB, n, hours int) ledger.Header {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ledger.Header{Manifest: m, Redundancy: 1, Created: time.Date(2026, 11, 20, hours, 0, 0, 0, time.UTC)}
+	return ledger.Header{Manifest: m, Redundancy: 1,
+		Created: time.Date(2026, 11, 20, hours, 0, 0, 0, time.UTC)}
 }
 
 // newRun creates a run whose ledger has some records, and returns its name.
@@ -56,7 +57,8 @@ func newRun(t testing.TB, s *runs.Store, h ledger.Header, records ...ledger.Reco
 // complete returns the mark of a complete run.
 func complete(t testing.TB, h *ledger.Header, total string) *ledger.Mark {
 	t.Helper()
-	m := &ledger.Mark{State: queens.Complete, Done: h.Manifest.Tasks, Work: 1, Wall: time.Second, Solutions: new(queens.Decimal)}
+	m := &ledger.Mark{State: queens.Complete, Done: h.Manifest.Tasks, Work: 1, Wall: time.Second,
+		Solutions: new(queens.Decimal)}
 	if err := m.Solutions.UnmarshalText([]byte(total)); err != nil {
 		t.Fatal(err)
 	}
@@ -107,10 +109,12 @@ func TestList(t *testing.T) {
 	if !slices.Equal(got, names) || !slices.Equal(states, want) {
 		t.Fatal(got, states)
 	}
-	if a := list[0].Active; a == nil || a.Holder.PID != os.Getpid() || a.Holder.Server != "nats://10.0.0.1:4222" {
+	if a := list[0].Active; a == nil || a.Holder.PID != os.Getpid() ||
+		a.Holder.Server != "nats://10.0.0.1:4222" {
 		t.Errorf("%+v", a)
 	}
-	if list[0].Mark.Done != 2 || list[2].Total().String() != "92" || list[0].Total() != nil || list[4].Total() != nil {
+	if list[0].Mark.Done != 2 || list[2].Total().String() != "92" || list[0].Total() != nil ||
+		list[4].Total() != nil {
 		t.Error("a total or a number of tasks is wrong")
 	}
 	if !errors.Is(list[3].Err, queens.ErrContradiction) || list[3].Header != nil {
@@ -140,8 +144,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// A run with a damaged byte in its header or its last mark is listed as unreadable or interrupted, unless the byte can be done
-// without.
+// A run with a damaged byte in its header or its last mark is listed as unreadable or interrupted,
+// unless the byte can be done without.
 func TestListBelievesWhatChecks(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 6, 1)
@@ -164,8 +168,8 @@ func TestListBelievesWhatChecks(t *testing.T) {
 	}
 }
 
-// A run without its ledger is listed as unreadable, and no other run of its count is chosen. A run of the format before is
-// unreadable too, but not in the way. Both can be removed.
+// A run without its ledger is listed as unreadable, and no other run of its count is chosen. A run
+// of the format before is unreadable too, but not in the way. Both can be removed.
 func TestMissingLedger(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 8, 1)
@@ -179,7 +183,8 @@ func TestMissingLedger(t *testing.T) {
 			t.Fatal(err)
 		}
 		list, err := s.List()
-		if err != nil || len(list) != 1 || list[0].Status() != runs.Unreadable || !errors.Is(list[0].Err, c.err) {
+		if err != nil || len(list) != 1 || list[0].Status() != runs.Unreadable ||
+			!errors.Is(list[0].Err, c.err) {
 			t.Errorf("%s: %+v %v", c.file, list, err)
 		}
 		if r, err := s.Of(runs.CountOf(&h)); r != nil || !errors.Is(err, c.of) {
@@ -197,13 +202,16 @@ func TestMissingLedger(t *testing.T) {
 func TestFind(t *testing.T) {
 	s := newStore(t)
 	for _, name := range []string{"n8-a", "n8-ab", "n9-a"} {
-		if err := errors.Join(os.MkdirAll(s.Folder(name), 0o700), os.WriteFile(s.Ledger(name), nil, 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(s.Folder(name), 0o700),
+			os.WriteFile(s.Ledger(name), nil, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for text, want := range map[string]string{"n9": "n9-a", "n8-a": "n8-a", "n8-ab": "n8-ab", "n8": "", "n7": ""} {
+	for text, want := range map[string]string{"n9": "n9-a", "n8-a": "n8-a", "n8-ab": "n8-ab", "n8": "",
+		"n7": ""} {
 		got, err := s.Find(text)
-		if got != want || want == "" && !errors.Is(err, runs.ErrAmbiguous) && !errors.Is(err, runs.ErrNoRun) {
+		if got != want || want == "" && !errors.Is(err, runs.ErrAmbiguous) &&
+			!errors.Is(err, runs.ErrNoRun) {
 			t.Errorf("%s: %q %v", text, got, err)
 		}
 	}
@@ -243,12 +251,14 @@ func TestOf(t *testing.T) {
 	if _, err := s.Remove(first, false); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := s.Of(count); !errors.Is(err, runs.ErrUnreadable) || !strings.Contains(err.Error(), second) {
+	if r, err := s.Of(count); !errors.Is(err, runs.ErrUnreadable) ||
+		!strings.Contains(err.Error(), second) {
 		t.Error("a run that can't be read is passed over", r, err)
 	}
 }
 
-// Remove removes the whole folder of a run. It refuses an active run, and names the process that works on it.
+// Remove removes the whole folder of a run. It refuses an active run, and names the process that
+// works on it.
 func TestRemove(t *testing.T) {
 	s := newStore(t)
 	name := newRun(t, s, header(t, 8, 1))
@@ -258,7 +268,8 @@ func TestRemove(t *testing.T) {
 	}
 	for _, dryRun := range []bool{true, false} {
 		var locked *ledger.LockedError
-		if _, err := s.Remove(name, dryRun); !errors.As(err, &locked) || locked.Holder.PID != os.Getpid() {
+		if _, err := s.Remove(name, dryRun); !errors.As(err, &locked) ||
+			locked.Holder.PID != os.Getpid() {
 			t.Error(err)
 		}
 	}
@@ -286,8 +297,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// A run in a folder of another user is listed with an error that names the folder. Of and Find do not choose another run
-// instead.
+// A run in a folder of another user is listed with an error that names the folder. Of and Find do
+// not choose another run instead.
 func TestPermissionDenied(t *testing.T) {
 	s := newStore(t)
 	h := header(t, 8, 1)
@@ -298,7 +309,8 @@ func TestPermissionDenied(t *testing.T) {
 	defer func() { _ = os.Chmod(s.Folder(name), 0o700) }() // so that the test can remove it
 	asOtherUser(t, filepath.Dir(s.Path()), func() {
 		list, err := s.List()
-		if err != nil || len(list) != 1 || list[0].Status() != runs.Unreadable || !isDenied(list[0].Err, name) {
+		if err != nil || len(list) != 1 || list[0].Status() != runs.Unreadable ||
+			!isDenied(list[0].Err, name) {
 			t.Errorf("%+v %v", list, err)
 		}
 		if found, err := s.Find("n8"); found != name || err != nil {

@@ -2,9 +2,9 @@ package runs
 
 import "nqueens/pkg/queens"
 
-// Snapshot returns what the header and the last mark of a ledger say about a run that can be read: no
-// rates, no workers and no checks, because these are not known. The total is confirmed only if it equals
-// the published one. For other totals an audit says what confirms them.
+// Snapshot returns what the header and the last mark of a ledger say about a run that can be read:
+// no rates, no workers and no checks, because these are not known. The total is confirmed only if
+// it equals the published one. For other totals an audit says what confirms them.
 func (r *Run) Snapshot() queens.Snapshot {
 	s := r.Header.Snapshot(r.Mark)
 	s.Run, s.State = r.Name, r.State

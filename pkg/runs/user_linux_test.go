@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// asOtherUser calls f with the file permissions of a user who is not root. It changes the user of this thread only, and lets
-// other users pass through the folder and the folders above it.
+// asOtherUser calls f with the file permissions of a user who is not root. It changes the user of
+// this thread only, and lets other users pass through the folder and the folders above it.
 func asOtherUser(t *testing.T, folder string, f func()) {
 	t.Helper()
 	if os.Getuid() != 0 {

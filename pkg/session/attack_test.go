@@ -44,7 +44,8 @@ const side, row, column = 9, 0, 2
 func newAttacked(t *testing.T) *attacked {
 	a := &attacked{place: newPlace(t), ended: make(chan ending, 1)}
 	a.Listen, a.Threads = "127.0.0.1:0", 0
-	a.Recount = func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
+	a.Recount = func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64,
+		error) {
 		r := count.Recount{Task: queens.Exported(&task, 1), Kernel: kernel, Deeper: deeper}
 		return r.Run(ctx, new(atomic.Uint64))
 	}
@@ -53,7 +54,8 @@ func newAttacked(t *testing.T) *attacked {
 	a.OnSnapshot = func(*queens.Snapshot) {}
 	go func() {
 		job := session.Job{
-			N: side, Symmetry: queens.None, Placed: []queens.Square{{Row: row, Column: column}}, Redundancy: 2, Depth: 3,
+			N: side, Symmetry: queens.None, Placed: []queens.Square{{Row: row, Column: column}},
+			Redundancy: 2, Depth: 3,
 		}
 		_, r, err := a.count(t.Context(), job)
 		a.ended <- ending{r, err}
@@ -130,7 +132,8 @@ func process(b *bus.Bus, machine, name string) queens.Process {
 func (a *attacked) ask(b *bus.Bus, from queens.Process, number uint64, want int) *queens.WorkReply {
 	a.Helper()
 	for {
-		r := queens.WorkRequest{Number: number, Version: "v", Kernel: "generic", Threads: 1, Searchers: 1, Want: want}
+		r := queens.WorkRequest{Number: number, Version: "v", Kernel: "generic", Threads: 1, Searchers: 1,
+			Want: want}
 		reply, err := b.RequestWork(a.Context(), a.run, from, &r)
 		if err == nil {
 			return reply
@@ -146,22 +149,27 @@ func (a *attacked) ask(b *bus.Bus, from queens.Process, number uint64, want int)
 // is at the coordinator.
 func (a *attacked) impersonate(token string, p queens.Process) {
 	a.Helper()
-	r := queens.WorkRequest{Number: math.MaxUint64, Connection: 1, Version: "v", Kernel: "k", Threads: 1, Searchers: 1}
+	r := queens.WorkRequest{Number: math.MaxUint64, Connection: 1, Version: "v", Kernel: "k",
+		Threads: 1, Searchers: 1}
 	data, err := bus.EncodeRequest(&r)
 	if err != nil {
 		a.Fatal(err)
 	}
 	raw, _ := a.raw(token)
 	subject := strings.Join([]string{"nq.work", a.run, p.Machine.User, p.Machine.Name, p.Name}, ".")
-	if err := errors.Join(raw.PublishRequest(subject, "_INBOX."+p.Machine.User+".x", data), raw.Flush()); err != nil {
+	if err := errors.Join(raw.PublishRequest(subject, "_INBOX."+p.Machine.User+".x", data),
+		raw.Flush()); err != nil {
 		a.Fatal(err)
 	}
 }
 
 // lie delivers wrong counts of a chunk, and returns why they are refused.
-func (a *attacked) lie(b *bus.Bus, from queens.Process, c *queens.Chunk, by uint64) (refused string) {
+func (a *attacked) lie(
+	b *bus.Bus, from queens.Process, c *queens.Chunk, by uint64,
+) (refused string) {
 	a.Helper()
-	r := queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: c.Range, Kernel: "generic", Counts: make([]uint64, c.Tasks)}
+	r := queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: c.Range, Kernel: "generic",
+		Counts: make([]uint64, c.Tasks)}
 	hashes := make([]uint64, c.Tasks)
 	for i := range hashes {
 		task := queens.Task{ID: c.First + uint64(i), Board: c.Board, Prefixes: c.Prefixes[i]}
@@ -187,7 +195,8 @@ func (a *attacked) awaitBan(b *bus.Bus, from queens.Process) {
 // work starts an honest worker.
 func (a *attacked) work(b *bus.Bus, machine string) {
 	w := worker.New(worker.Config{
-		Process: process(b, machine, machine+"-p"), Version: "v", Kernel: a.Kernel, Threads: 1, Log: zerolog.Nop(),
+		Process: process(b, machine, machine+"-p"), Version: "v", Kernel: a.Kernel, Threads: 1,
+		Log: zerolog.Nop(),
 	}, b)
 	ctx, stop := context.WithCancel(a.Context())
 	ended := make(chan error, 1)
@@ -245,7 +254,8 @@ func TestAttacksWithOneToken(t *testing.T) {
 		a.impersonate(a.own(), process(b, machine, machine+"-p"))
 		a.work(a.connect(a.own()), machine)
 	}
-	a.check("2 witnesses, both claimed by name, agree on every task but 1, which recounts decided", a.Machine)
+	a.check("2 witnesses, both claimed by name, agree on every task but 1, which recounts decided",
+		a.Machine)
 	if log := a.log.String(); !strings.Contains(log, "says that it is the coordinator's machine") {
 		t.Errorf("the log does not say who was banned: %s", log)
 	}
@@ -265,7 +275,8 @@ func TestAttacksWithTwoTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, subject := range []string{"nq.work." + a.run + ".alice.m.p", "nq.status." + a.run + ".alice", "_INBOX.alice.x", "nq.run"} {
+	for _, subject := range []string{"nq.work." + a.run + ".alice.m.p",
+		"nq.status." + a.run + ".alice", "_INBOX.alice.x", "nq.run"} {
 		if err := raw.Publish(subject, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -283,8 +294,10 @@ func TestAttacksWithTwoTokens(t *testing.T) {
 	if _, err := raw.ChanSubscribe("nq.run", heard); err != nil {
 		t.Fatal(err)
 	}
-	for _, reply := range []string{"nq.run", "_INBOX.alice.x"} { // the coordinator may publish there, and must not
-		for _, subject := range []string{"nq.status." + a.run + ".mallory", "nq.work." + a.run + ".mallory.m.p"} {
+	// the coordinator may publish there, and must not
+	for _, reply := range []string{"nq.run", "_INBOX.alice.x"} {
+		for _, subject := range []string{"nq.status." + a.run + ".mallory",
+			"nq.work." + a.run + ".mallory.m.p"} {
 			if err := raw.PublishRequest(subject, reply, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -295,13 +308,16 @@ func TestAttacksWithTwoTokens(t *testing.T) {
 	if len(chunks) != 1 {
 		t.Fatalf("%d chunks", len(chunks))
 	}
-	if refused := a.lie(evil, process(evil, "one", "one-p"), &chunks[0], 0); !strings.Contains(refused, "not handed out") {
+	if refused := a.lie(evil, process(evil, "one", "one-p"), &chunks[0], 0); !strings.Contains(refused,
+		"not handed out") {
 		t.Errorf("the ticket of another user is accepted: %q", refused)
 	}
-	if reply := a.ask(evil, process(evil, a.Machine, "p"), 1, 1); !strings.Contains(reply.Refused, "coordinator's") {
+	if reply := a.ask(evil, process(evil, a.Machine, "p"), 1, 1); !strings.Contains(reply.Refused,
+		"coordinator's") {
 		t.Errorf("an invited user is on the coordinator's machine: %+v", reply)
 	}
-	a.impersonate(mallory, process(evil, "one", "one-p")) // another process, although its names are the same
+	// another process, although its names are the same
+	a.impersonate(mallory, process(evil, "one", "one-p"))
 	lies := a.ask(evil, process(evil, "one", "evil"), 1, 1).Chunks
 	for by := range uint64(2) {
 		if refused := a.lie(evil, process(evil, "one", "evil"), &lies[0], by); refused != "" {
@@ -312,12 +328,14 @@ func TestAttacksWithTwoTokens(t *testing.T) {
 	if err := join.Remove(a.tokens(), "mallory"); err != nil {
 		t.Fatal(err)
 	}
-	if err := evil.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(err.Error(), "ask for a new invitation") {
+	if err := evil.Wait(t.Context()); !errors.Is(err, queens.ErrNoConnection) ||
+		!strings.Contains(err.Error(), "ask for a new invitation") {
 		t.Errorf("a removed user: %v", err)
 	}
 	a.work(honest, "one")
 	a.work(a.connect(a.invite("bob")), "one")
-	a.check("2 witnesses, both proven, agree on every task but 1, which recounts decided", "mallory/one")
+	a.check("2 witnesses, both proven, agree on every task but 1, which recounts decided",
+		"mallory/one")
 	for range len(heard) {
 		if _, err := bus.DecodeAnnouncement((<-heard).Data); err != nil {
 			t.Errorf("the coordinator publishes on nq.run for another: %v", err)

@@ -23,8 +23,8 @@ import (
 	"nqueens/pkg/worker"
 )
 
-// count runs the coordinator and the worker of this process until the run or ctx ends, or the coordinator or the worker fails.
-// It returns the last snapshot.
+// count runs the coordinator and the worker of this process until the run or ctx ends, or the
+// coordinator or the worker fails. It returns the last snapshot.
 func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	last = s.stored(s.state)
 	if s.server, err = s.connect(); err != nil {
@@ -32,7 +32,8 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	}
 	s.run.Publish(s.server.url, s.cfg.Flags)
 	m := &s.state.Header().Manifest
-	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("method", string(m.Method)).Str("symmetry", string(m.Symmetry)).Uint64("tasks", m.Tasks).
+	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("method", string(m.Method)).Str("symmetry",
+		string(m.Symmetry)).Uint64("tasks", m.Tasks).
 		Uint64("done", s.earlier).Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).
 		Str("server", s.server.name).Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
 	if s.server.join != "" {
@@ -91,15 +92,17 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	return last, err
 }
 
-// stored returns what the ledger says about a run on which this process does not work yet, or no longer.
+// stored returns what the ledger says about a run on which this process does not work yet, or no
+// longer.
 func (s *Session) stored(state *ledger.State) queens.Snapshot {
 	shot := state.Snapshot(split.WorkDone(&state.Header().Manifest, nil, state.DoneByClass()))
 	shot.State = queens.Stopped
 	return shot
 }
 
-// awaitServer waits until a server has accepted the connection, or ctx ends. Meanwhile the snapshots say for
-// what the run waits. The coordinator begins afterward: a resumed one must hear other coordinators first.
+// awaitServer waits until a server has accepted the connection, or ctx ends. Meanwhile the
+// snapshots say for what the run waits. The coordinator begins afterward: a resumed one must hear
+// other coordinators first.
 func (s *Session) awaitServer(ctx context.Context, last *queens.Snapshot) error {
 	if s.server.bus.Connected() {
 		return nil
@@ -122,7 +125,8 @@ func (s *Session) awaitServer(ctx context.Context, last *queens.Snapshot) error 
 	}
 }
 
-// coordinatorConfig returns what the coordinator needs. Its OnSnapshot also stores each snapshot in *last.
+// coordinatorConfig returns what the coordinator needs. Its OnSnapshot also stores each snapshot in
+// *last.
 func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 	m := &s.state.Header().Manifest
 	taskBytes := make([]int, len(m.Classes))
@@ -134,15 +138,18 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 		kernels = append(kernels, k.Name)
 	}
 	return coordinator.Config{
-		Log: s.run, State: s.state, Index: s.index, Wire: s.server.bus, Recount: s.cfg.Recount, Logger: s.cfg.Log,
+		Log: s.run, State: s.state, Index: s.index, Wire: s.server.bus, Recount: s.cfg.Recount,
+		Logger: s.cfg.Log,
 		Options: core.Options{
-			Instance: 1 + rand.Uint64N(1<<63), Version: s.cfg.Version, Alone: s.server.alone, Machine: s.cfg.Machine,
+			Instance: 1 + rand.Uint64N(1<<63), Version: s.cfg.Version, Alone: s.server.alone,
+			Machine: s.cfg.Machine,
 			Kernels: kernels, Shares: split.Shares(m), TaskBytes: taskBytes,
 		},
 		Total: func(ctx context.Context) (*big.Int, error) {
 			total, err := audit.Total(ctx, s.cfg.Store.Ledger(s.name))
 			if errors.Is(err, queens.ErrIncomplete) {
-				err = fmt.Errorf("the ledger lost results that were written: check the disk, then resume the run: %w", err)
+				err = fmt.Errorf("the ledger lost results that were written: check the disk, then resume the "+
+					"run: %w", err)
 			}
 			return total, err
 		},
@@ -165,13 +172,16 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 // announcements.
 func (s *Session) work(ctx context.Context, listens func()) error {
 	err := worker.New(worker.Config{
-		Process: worker.NewProcess(queens.Machine{User: queens.CoordinatorUser, Name: s.cfg.Machine}), Host: s.cfg.Host,
+		Process: worker.NewProcess(queens.Machine{User: queens.CoordinatorUser, Name: s.cfg.Machine}),
+		Host:    s.cfg.Host,
 		Version: s.cfg.Version, Kernel: s.cfg.Kernel, Threads: s.cfg.Threads, AtOnce: true,
 		Halves: s.cfg.Halves, Memory: s.cfg.Memory,
-		SelfTest: func(context.Context) error { return nil },    // the caller has waited for it
-		Log:      s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)), // warnings only: the coordinator logs what the worker does
+		SelfTest: func(context.Context) error { return nil }, // the caller has waited for it
+		// warnings only: the coordinator logs what the worker does
+		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)),
 	}, transport{s.coordinator.Local(), listens}).Run(ctx)
-	if err != nil && ctx.Err() != nil { // the count has ended or was interrupted before: this error changes nothing
+	// the count has ended or was interrupted before: this error changes nothing
+	if err != nil && ctx.Err() != nil {
 		s.cfg.Log.Warn().Err(err).Msg("the worker of this process ended with an error")
 		return nil
 	}

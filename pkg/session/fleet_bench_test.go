@@ -28,16 +28,17 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// BenchmarkFleet measures how many tasks a second the real server, coordinator and ledger hand out and record. 1,000 workers,
-// which count nothing, run in another process, each with its own connection and two searchers. scripts/bench fleet runs this
-// benchmark.
+// BenchmarkFleet measures how many tasks a second the real server, coordinator and ledger hand out
+// and record. 1,000 workers, which count nothing, run in another process, each with its own
+// connection and two searchers. scripts/bench fleet runs this benchmark.
 func BenchmarkFleet(b *testing.B) {
 	var url, run string
 	var chunk float64
 	if _, err := fmt.Sscan(os.Getenv("NQUEENS_FLEET"), &url, &run, &chunk); err == nil {
 		fleet(b, url, run, chunk)
 	}
-	for _, chunk := range []float64{1, 0, 16} { // about how many tasks a chunk has; 0: workers are idle
+	// about how many tasks a chunk has; 0: workers are idle
+	for _, chunk := range []float64{1, 0, 16} {
 		b.Run(fmt.Sprintf("chunk=%v", chunk), func(b *testing.B) { benchmarkFleet(b, chunk) })
 	}
 }
@@ -64,8 +65,10 @@ func benchmarkFleet(b *testing.B, chunk float64) {
 		_, err := c.Run(ctx)
 		ended <- err
 	}()
-	workers := exec.CommandContext(ctx, os.Args[0], "-test.run", "^$", "-test.bench", "^BenchmarkFleet$")
-	workers.Env = append(os.Environ(), fmt.Sprintf("NQUEENS_FLEET=%s %s %v", server.URL(), latest.Load().Run, chunk))
+	workers := exec.CommandContext(ctx, os.Args[0], "-test.run", "^$", "-test.bench",
+		"^BenchmarkFleet$")
+	workers.Env = append(os.Environ(),
+		fmt.Sprintf("NQUEENS_FLEET=%s %s %v", server.URL(), latest.Load().Run, chunk))
 	workers.Stdout, workers.Stderr = os.Stderr, os.Stderr
 	if err := workers.Start(); err != nil {
 		b.Fatal(err)
@@ -90,14 +93,17 @@ func benchmarkFleet(b *testing.B, chunk float64) {
 }
 
 // startCoordinator starts the coordinator of a new run.
-func startCoordinator(b *testing.B, server *natsserver.Server, onSnapshot func(*queens.Snapshot)) *coordinator.Coordinator {
+func startCoordinator(
+	b *testing.B, server *natsserver.Server, onSnapshot func(*queens.Snapshot),
+) *coordinator.Coordinator {
 	const n = 25
 	classes := must(symmetry.Classes(n, queens.Full))(b)
 	m, index, err := split.Plan(b.Context(), n, queens.Full, classes, 0)
 	if err != nil {
 		b.Fatal(err)
 	}
-	l, state, err := must(runs.NewStore(b.TempDir()))(b).Create(ledger.Header{Manifest: m, Redundancy: 1, SpotCheck: 0.01}, time.Now())
+	l, state, err := must(runs.NewStore(b.TempDir()))(b).Create(
+		ledger.Header{Manifest: m, Redundancy: 1, SpotCheck: 0.01}, time.Now())
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -107,11 +113,15 @@ func startCoordinator(b *testing.B, server *natsserver.Server, onSnapshot func(*
 	}
 	return must(coordinator.Start(coordinator.Config{
 		Log: l, State: state, Index: index, Logger: zerolog.Nop(),
-		Wire: must(bus.Connect(bus.Options{InProcess: server, Name: "coordinator", Log: zerolog.Nop()}))(b),
+		Wire: must(bus.Connect(bus.Options{InProcess: server, Name: "coordinator", Log: zerolog.Nop()}))(
+			b),
 		Options: core.Options{
-			Instance: 1, Version: "fleet", Machine: "own", Kernels: []string{"generic"}, Shares: split.Shares(&m), TaskBytes: taskBytes,
+			Instance: 1, Version: "fleet", Machine: "own", Kernels: []string{"generic"},
+			Shares: split.Shares(&m), TaskBytes: taskBytes,
 		},
-		Recount:    func(context.Context, queens.Task, string, bool) (uint64, error) { return counted, nil },
+		Recount: func(context.Context, queens.Task, string, bool) (uint64, error) {
+			return counted, nil
+		},
 		Total:      func(context.Context) (*big.Int, error) { return new(big.Int), nil },
 		OnSnapshot: onSnapshot,
 	}))(b)
@@ -121,16 +131,19 @@ func startCoordinator(b *testing.B, server *natsserver.Server, onSnapshot func(*
 func fleet(b *testing.B, url, run string, chunk float64) {
 	var all [connections]*bus.Bus
 	for i := range all {
-		all[i] = must(bus.Connect(bus.Options{URL: url, Name: fmt.Sprint("worker ", i), Log: zerolog.Nop()}))(b)
+		all[i] = must(bus.Connect(
+			bus.Options{URL: url, Name: fmt.Sprint("worker ", i), Log: zerolog.Nop()}))(b)
 	}
 	for i, connection := range all {
-		go work(b.Context(), connection, run, queens.Process{Machine: testkit.Machine(fmt.Sprint("m", i)), Name: "p"}, chunk)
+		go work(b.Context(), connection, run,
+			queens.Process{Machine: testkit.Machine(fmt.Sprint("m", i)), Name: "p"}, chunk)
 	}
 	select {}
 }
 
-// work acts as a worker: it requests chunks, and delivers counts at once while it requests more. It reports search times as if
-// a searcher searched a chunk of the given number of tasks in 1.5 s. So the coordinator makes chunks of this size.
+// work acts as a worker: it requests chunks, and delivers counts at once while it requests more. It
+// reports search times as if a searcher searched a chunk of the given number of tasks in 1.5 s. So
+// the coordinator makes chunks of this size.
 func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk float64) {
 	var hasher queens.Hasher
 	request := queens.WorkRequest{Version: "fleet", Kernel: "none", Threads: 2, Searchers: 2}
@@ -149,16 +162,19 @@ func work(ctx context.Context, b *bus.Bus, run string, p queens.Process, chunk f
 		request.Held = nil
 		for i := range reply.Chunks {
 			c := &reply.Chunks[i]
-			r := queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: c.Range, Kernel: "none", Counts: make([]uint64, c.Tasks)}
+			r := queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: c.Range, Kernel: "none",
+				Counts: make([]uint64, c.Tasks)}
 			r.Searched = time.Duration(float64(c.Tasks) / chunk * 1.5 * float64(time.Second))
 			hashes := make([]uint64, c.Tasks)
 			for j := range hashes {
 				r.Counts[j] = counted
-				hashes[j] = hasher.Hash(&queens.Task{ID: c.First + uint64(j), Board: c.Board, Prefixes: c.Prefixes[j]})
+				hashes[j] = hasher.Hash(
+					&queens.Task{ID: c.First + uint64(j), Board: c.Board, Prefixes: c.Prefixes[j]})
 			}
 			r.Hash = queens.HashOfRange(hashes)
 			d.Results = append(d.Results, r)
-			request.Held = append(request.Held, queens.Held{Range: c.Range, Ticket: c.Ticket, Searched: r.Searched})
+			request.Held = append(request.Held,
+				queens.Held{Range: c.Range, Ticket: c.Ticket, Searched: r.Searched})
 		}
 		if len(d.Results) > 0 {
 			delivery.Go(func() {

@@ -2,8 +2,9 @@ package session
 
 import "nqueens/pkg/queens"
 
-// halvesFrom has, for the name of a kernel, the least side that the method halves was measured to count
-// faster than the method prefixes: see docs/benchmarks.md. A kernel that is missing was not measured.
+// halvesFrom has, for the name of a kernel, the least side that the method halves was measured to
+// count faster than the method prefixes: see docs/benchmarks.md. A kernel that is missing was not
+// measured.
 var halvesFrom = map[string]int{"avx2": 22}
 
 // fastest returns the method that counts the job in the least time with the named kernel.

@@ -18,17 +18,20 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// server is the coordinator's connection to its NATS server, and what others need to know about the server.
+// server is the coordinator's connection to its NATS server, and what others need to know about the
+// server.
 type server struct {
 	bus      *bus.Bus
 	embedded *natsserver.Server // nil for an outside server
 	alone    bool               // no other process can connect
 	name     string             // for people
 	url      string             // for processes of this machine; empty if they can't connect
-	join     string             // what to type to start a worker elsewhere; empty if no worker can join
-	tokens   string             // folder of the tokens that the embedded server accepts; empty if there are none
-	users    join.Passwords     // that the embedded server accepts
-	log      zerolog.Logger
+	// what to type to start a worker elsewhere; empty if no worker can join
+	join string
+	// folder of the tokens that the embedded server accepts; empty if there are none
+	tokens string
+	users  join.Passwords // that the embedded server accepts
+	log    zerolog.Logger
 }
 
 // connect connects to the outside server, or starts the embedded one and connects to it.
@@ -53,7 +56,8 @@ func (s *Session) connect() (*server, error) {
 		}
 		path, _ := join.Own(s.cfg.Store.Path())
 		v.tokens, options.Password = filepath.Dir(path), rand.Text()
-		v.users = join.Passwords{queens.CoordinatorUser: options.Password, queens.WorkerUser: token.Password}
+		v.users = join.Passwords{queens.CoordinatorUser: options.Password,
+			queens.WorkerUser: token.Password}
 		config.Authorization = v.users.Authorization()
 	}
 	if v.embedded, err = natsserver.Start(config); err != nil {
@@ -113,7 +117,8 @@ func (v *server) watchUsers(ctx context.Context) error {
 func (v *server) takeUsers() error {
 	users, unreadable := join.ReadPasswords(v.tokens)
 	users[queens.CoordinatorUser] = v.users[queens.CoordinatorUser]
-	if _, there := users[queens.WorkerUser]; !there { // a token that is damaged while the server runs changes nothing
+	// a token that is damaged while the server runs changes nothing
+	if _, there := users[queens.WorkerUser]; !there {
 		users[queens.WorkerUser] = v.users[queens.WorkerUser]
 	}
 	if maps.Equal(users, v.users) {

@@ -1,6 +1,7 @@
-// Package session runs one count on this machine, from its configuration to its result. It opens the ledger of the run,
-// connects to a NATS server, embedded or outside, and runs the coordinator and the worker of this process. It knows no
-// flags and prints nothing: it logs, and calls the functions of its [Config].
+// Package session runs one count on this machine, from its configuration to its result. It opens
+// the ledger of the run, connects to a NATS server, embedded or outside, and runs the coordinator
+// and the worker of this process. It knows no flags and prints nothing: it logs, and calls the
+// functions of its [Config].
 package session
 
 import (
@@ -36,40 +37,46 @@ type Config struct {
 	Store   *runs.Store
 	Threads int           // of the worker in this process; 0 if there is no worker
 	Kernel  kernel.Kernel // of that worker
-	Halves  halves.Kernel // of that worker by the method halves; the zero value is the default of this machine
-	Memory  uint64        // in bytes, for the method halves in that worker; 0 stands for [halves.Memory] on each thread
-	Version string        // of this program
-	Machine string        // name of this machine
-	Host    string        // name of this host, for people
-	Server  *bus.Options  // an outside server; nil for an embedded one
-	Join    string        // what to type to start a worker at the outside server
-	// Listen is the host:port at which the embedded server accepts connections; empty if no other process may connect.
-	// Advertise is the address that the join token names; empty for those of this machine.
+	// of that worker by the method halves; the zero value is the default of this machine
+	Halves halves.Kernel
+	// in bytes, for the method halves in that worker; 0 stands for [halves.Memory] on each thread
+	Memory  uint64
+	Version string       // of this program
+	Machine string       // name of this machine
+	Host    string       // name of this host, for people
+	Server  *bus.Options // an outside server; nil for an embedded one
+	Join    string       // what to type to start a worker at the outside server
+	// Listen is the host:port at which the embedded server accepts connections; empty if no other
+	// process may connect. Advertise is the address that the join token names; empty for those of this
+	// machine.
 	Listen, Advertise string
 	Unique            bool // also count the fundamental solutions
 	// Recount counts a task in a child process.
 	Recount func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error)
-	// Flags are those with which the run goes on after this process: what the ledger does not keep. Resume
-	// returns what to type to go on with a run.
+	// Flags are those with which the run goes on after this process: what the ledger does not keep.
+	// Resume returns what to type to go on with a run.
 	Flags  []string
 	Resume func(run string) string
 	// OnStart is called once, with the name of the run, when counting starts.
 	OnStart func(run string)
-	// OnSnapshot is called with each snapshot while the run counts, and with the last snapshot of a run. Calls do not overlap.
+	// OnSnapshot is called with each snapshot while the run counts, and with the last snapshot of a
+	// run. Calls do not overlap.
 	OnSnapshot func(*queens.Snapshot)
 	Log        zerolog.Logger
 }
 
 // Job is what to count.
 type Job struct {
-	Method     queens.Method // empty for that of a run of the same count, or else the fastest
-	N          int           // side of the board, 1 to [queens.MaxN]
-	Symmetry   queens.Symmetry
-	Placed     []queens.Square // queens placed beforehand, sorted; they need [queens.None]
-	Depth      int             // rows of all prefixes, with one prefix in each task; 0 for tasks of a good size
-	Redundancy int             // machines that must agree on each task, 1 or 2
-	SpotCheck  float64         // with a redundancy of 1, share of the tasks that a second machine counts, 0 to 1
-	New        bool            // start a new run, even if there are runs of the same count
+	Method   queens.Method // empty for that of a run of the same count, or else the fastest
+	N        int           // side of the board, 1 to [queens.MaxN]
+	Symmetry queens.Symmetry
+	Placed   []queens.Square // queens placed beforehand, sorted; they need [queens.None]
+	// rows of all prefixes, with one prefix in each task; 0 for tasks of a good size
+	Depth      int
+	Redundancy int // machines that must agree on each task, 1 or 2
+	// with a redundancy of 1, share of the tasks that a second machine counts, 0 to 1
+	SpotCheck float64
+	New       bool // start a new run, even if there are runs of the same count
 }
 
 // Session is a run whose ledger is open in this process. [Count] and [Resume] open one.
@@ -92,12 +99,13 @@ type Session struct {
 	coordinator *coordinator.Coordinator // nil before it counts
 }
 
-// Count opens the run of a job. That is the newest unfinished run of the same count, or else the newest complete run, or
-// else a new one. With job.New, it is always a new one.
+// Count opens the run of a job. That is the newest unfinished run of the same count, or else the
+// newest complete run, or else a new one. With job.New, it is always a new one.
 func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	if !job.New {
 		r, err := cfg.Store.Of(runs.Count{
-			Method: job.Method, N: job.N, Symmetry: job.Symmetry, Placed: job.Placed, Depth: job.Depth, Redundancy: job.Redundancy,
+			Method: job.Method, N: job.N, Symmetry: job.Symmetry, Placed: job.Placed, Depth: job.Depth,
+			Redundancy: job.Redundancy,
 		})
 		if err != nil {
 			return nil, err
@@ -111,22 +119,27 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	}
 	begun := time.Now()
 	tested := cfg.selfTest(ctx)
-	planning := time.AfterFunc(slowAfter, func() { cfg.Log.Info().Int("n", job.N).Msg("splitting the board into tasks") })
+	planning := time.AfterFunc(slowAfter, func() {
+		cfg.Log.Info().Int("n", job.N).Msg("splitting the board into tasks")
+	})
 	defer planning.Stop()
 	what := queens.Manifest{
-		Method: cmp.Or(job.Method, job.fastest(cfg.Kernel.Name)), N: job.N, Symmetry: job.Symmetry, Placed: job.Placed,
+		Method: cmp.Or(job.Method, job.fastest(cfg.Kernel.Name)), N: job.N, Symmetry: job.Symmetry,
+		Placed: job.Placed,
 	}
 	m, index, err := split.New(ctx, what, job.Depth)
 	if err != nil {
 		return nil, err
 	}
-	h := ledger.Header{Manifest: m, Redundancy: job.Redundancy, SpotCheck: job.SpotCheck, Depth: job.Depth}
+	h := ledger.Header{Manifest: m, Redundancy: job.Redundancy, SpotCheck: job.SpotCheck,
+		Depth: job.Depth}
 	log, state, err := cfg.Store.Create(h, begun)
 	if err != nil {
 		return nil, err
 	}
 	return &Session{
-		cfg: cfg, name: state.Header().Run, run: log, state: state, index: index, tested: tested, created: true, started: begun,
+		cfg: cfg, name: state.Header().Run, run: log, state: state, index: index, tested: tested,
+		created: true, started: begun,
 	}, nil
 }
 
@@ -141,8 +154,8 @@ func (c *Config) reaches(redundancy int) error {
 	return nil
 }
 
-// selfTest starts the self-test of the kernel, which runs while the count is prepared. It returns a function that waits for
-// the test and returns its error.
+// selfTest starts the self-test of the kernel, which runs while the count is prepared. It returns a
+// function that waits for the test and returns its error.
 func (c *Config) selfTest(ctx context.Context) (wait func() error) {
 	done := make(chan error, 1)
 	if c.Threads == 0 {
@@ -154,13 +167,16 @@ func (c *Config) selfTest(ctx context.Context) (wait func() error) {
 	return func() error { return <-done }
 }
 
-// slowAfter is how long preparations, which are usually quick, may take before the log mentions them.
+// slowAfter is how long preparations, which are usually quick, may take before the log mentions
+// them.
 const slowAfter = time.Second
 
 // Resume opens the named run of the store, even if the run has ended.
 func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 	s := &Session{cfg: cfg, name: name, started: time.Now()}
-	reading := time.AfterFunc(slowAfter, func() { cfg.Log.Info().Str("run", name).Msg("reading the ledger") })
+	reading := time.AfterFunc(slowAfter, func() {
+		cfg.Log.Info().Str("run", name).Msg("reading the ledger")
+	})
 	defer reading.Stop()
 	state, _, err := cfg.Store.Load(name)
 	if err != nil {
@@ -179,13 +195,16 @@ func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 		return nil, err
 	}
 	if n := len(notes.Dropped); n > 0 {
-		cfg.Log.Warn().Int("records", n).Msg("the ledger has damaged results or marks: tasks of these results are counted again")
+		cfg.Log.Warn().Int("records",
+			n).Msg("the ledger has damaged results or marks: tasks of these results are counted again")
 	}
 	if n := len(notes.Mended); n > 0 {
-		cfg.Log.Warn().Int("records", n).Msg("the ledger has damaged bytes, which hide no record: check the disk")
+		cfg.Log.Warn().Int("records",
+			n).Msg("the ledger has damaged bytes, which hide no record: check the disk")
 	}
 	if notes.Torn > 0 {
-		cfg.Log.Warn().Int64("bytes", notes.Torn).Msg("the last results were not written as a whole: they are counted again")
+		cfg.Log.Warn().Int64("bytes",
+			notes.Torn).Msg("the last results were not written as a whole: they are counted again")
 	}
 	if s.index, err = split.Check(ctx, &s.state.Header().Manifest, nil); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
@@ -206,11 +225,15 @@ func (s *Session) Earlier() uint64 { return s.earlier }
 // Ended reports whether nothing is left to count. Then [Session.Run] only audits the run.
 func (s *Session) Ended() bool { return s.run == nil }
 
-// Empty reports whether the run is new, has no results and has not ended. Then Close removes it from the disk.
-func (s *Session) Empty() bool { return s.created && s.state.Results() == 0 && s.state.Ended() == "" }
+// Empty reports whether the run is new, has no results and has not ended. Then Close removes it
+// from the disk.
+func (s *Session) Empty() bool {
+	return s.created && s.state.Results() == 0 && s.state.Ended() == ""
+}
 
-// Close ends the coordinator and closes the ledger. It removes an empty run from the disk. If the run has ended and workers of
-// other processes are present, the coordinator first goes on for 5 s, or until ctx ends, to tell them that the run has ended.
+// Close ends the coordinator and closes the ledger. It removes an empty run from the disk. If the
+// run has ended and workers of other processes are present, the coordinator first goes on for 5 s,
+// or until ctx ends, to tell them that the run has ended.
 func (s *Session) Close(ctx context.Context) error {
 	if s.coordinator != nil {
 		s.coordinator.Linger(ctx)
@@ -230,8 +253,8 @@ func (s *Session) Close(ctx context.Context) error {
 	return err
 }
 
-// History returns the progress of the run over time, from the marks of its ledger, which are read once, and from later
-// snapshots.
+// History returns the progress of the run over time, from the marks of its ledger, which are read
+// once, and from later snapshots.
 func (s *Session) History() []progress.Point {
 	s.historyLock.Lock()
 	defer s.historyLock.Unlock()
@@ -255,8 +278,9 @@ func (s *Session) addToHistory(snapshot *queens.Snapshot) {
 	}
 }
 
-// Run counts until the run or ctx ends, or audits a run that has ended. The result is valid even with an error. The error may
-// wrap [queens.ErrContradiction], [queens.ErrIncomplete], [queens.ErrNoConnection] or context.Cause(ctx).
+// Run counts until the run or ctx ends, or audits a run that has ended. The result is valid even
+// with an error. The error may wrap [queens.ErrContradiction], [queens.ErrIncomplete],
+// [queens.ErrNoConnection] or context.Cause(ctx).
 func (s *Session) Run(ctx context.Context) (*report.Result, error) {
 	var last queens.Snapshot
 	var err error
@@ -272,7 +296,8 @@ func (s *Session) Run(ctx context.Context) (*report.Result, error) {
 	if uniqueErr != nil {
 		last.Total, last.Confirmed, last.State = nil, nil, queens.Stopped
 	}
-	return report.NewResult(&last, unique, time.Since(s.started), s.state.Workers()), errors.Join(err, uniqueErr)
+	return report.NewResult(&last, unique, time.Since(s.started), s.state.Workers()),
+		errors.Join(err, uniqueErr)
 }
 
 // auditAgain computes the total of an ended run from its ledger.
@@ -286,13 +311,15 @@ func (s *Session) auditAgain(ctx context.Context) (queens.Snapshot, error) {
 	return last, err
 }
 
-// countUnique counts the fundamental solutions, if the configuration asks for them. If it fails, the result has no total
-// either, because the two numbers may contradict each other.
+// countUnique counts the fundamental solutions, if the configuration asks for them. If it fails,
+// the result has no total either, because the two numbers may contradict each other.
 func (s *Session) countUnique(ctx context.Context, last *queens.Snapshot) (*big.Int, error) {
 	if !s.cfg.Unique || last.Total == nil {
 		return nil, nil
 	}
-	counting := time.AfterFunc(slowAfter, func() { s.cfg.Log.Info().Msg("counting the symmetric solutions") })
+	counting := time.AfterFunc(slowAfter, func() {
+		s.cfg.Log.Info().Msg("counting the symmetric solutions")
+	})
 	defer counting.Stop()
 	return symmetry.Fundamental(ctx, last.N, (*big.Int)(last.Total), runtime.GOMAXPROCS(0))
 }
@@ -311,7 +338,8 @@ func (s *Session) startLine(server string) string {
 		line += ", queens placed on " + humanize.Squares(m.Placed)
 	}
 	if s.cfg.Threads > 0 {
-		line += fmt.Sprintf("; %s in this process, kernel %s", humanize.Plural(s.cfg.Threads, "thread"), s.cfg.Kernel.Name)
+		line += fmt.Sprintf("; %s in this process, kernel %s", humanize.Plural(s.cfg.Threads, "thread"),
+			s.cfg.Kernel.Name)
 	}
 	return line + "; " + server
 }

@@ -58,7 +58,9 @@ func newPlace(t *testing.T) *place {
 var eight = session.Job{N: 8, Symmetry: queens.Full, Redundancy: 1, SpotCheck: 0.01}
 
 // count opens a session, runs it and closes it.
-func (p *place) count(ctx context.Context, job session.Job) (s *session.Session, r *report.Result, err error) {
+func (p *place) count(
+	ctx context.Context, job session.Job,
+) (s *session.Session, r *report.Result, err error) {
 	p.Helper()
 	if s, err = session.Count(ctx, p.Config, job); err != nil {
 		return nil, nil, err
@@ -78,7 +80,8 @@ func (p *place) runs() int {
 
 func (p *place) check(r *report.Result, err error) {
 	p.Helper()
-	if err != nil || r.Total == nil || r.Total.String() != "92" || r.Confirmed == nil || r.Confirmed.Level != queens.Published {
+	if err != nil || r.Total == nil || r.Total.String() != "92" || r.Confirmed == nil ||
+		r.Confirmed.Level != queens.Published {
 		p.Fatalf("result %+v, error %v", r, err)
 	}
 	if p.last.State != queens.Complete || p.last.Done != p.last.Tasks || p.last.Total == nil {
@@ -86,13 +89,15 @@ func (p *place) check(r *report.Result, err error) {
 	}
 }
 
-// A count is one run. Counting the same again only audits its ledger: nothing is counted, and nothing is written.
+// A count is one run. Counting the same again only audits its ledger: nothing is counted, and
+// nothing is written.
 func TestCount(t *testing.T) {
 	p := newPlace(t)
 	p.Unique = true
 	s, r, err := p.count(t.Context(), eight)
 	p.check(r, err)
-	if r.Unique == nil || r.Unique.String() != "12" || s.Earlier() != 0 || s.Ended() || len(p.starts) != 1 || p.starts[0] != s.Name() {
+	if r.Unique == nil || r.Unique.String() != "12" || s.Earlier() != 0 || s.Ended() ||
+		len(p.starts) != 1 || p.starts[0] != s.Name() {
 		t.Errorf("result %+v of %s, starts %v", r, s.Name(), p.starts)
 	}
 	before, err := os.ReadFile(p.Store.Ledger(s.Name()))
@@ -104,7 +109,8 @@ func TestCount(t *testing.T) {
 	after, err := os.ReadFile(p.Store.Ledger(s.Name()))
 	isSame := string(after) == string(before)
 	if err != nil || !isSame || again.Name() != s.Name() || !again.Ended() || len(p.starts) != 1 {
-		t.Errorf("again: run %s, ended %v, starts %v, error %v, same ledger: %v", again.Name(), again.Ended(), p.starts, err, isSame)
+		t.Errorf("again: run %s, ended %v, starts %v, error %v, same ledger: %v", again.Name(),
+			again.Ended(), p.starts, err, isSame)
 	}
 	anew := eight
 	anew.New = true
@@ -114,8 +120,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// If a ledger was cut at any place after its header, its run can be counted to the end. Tasks that the ledger still has are
-// not counted again.
+// If a ledger was cut at any place after its header, its run can be counted to the end. Tasks that
+// the ledger still has are not counted again.
 func TestResume(t *testing.T) {
 	p := newPlace(t)
 	deep := eight
@@ -141,30 +147,36 @@ func TestResume(t *testing.T) {
 		r, err := s.Run(t.Context())
 		p.check(r, errors.Join(err, s.Close(t.Context())))
 		if all := s.Earlier() == p.last.Tasks; all != part.done || s.Earlier() == 0 {
-			t.Errorf("cut to %d of %d bytes: %d of %d tasks were done", part.size, len(whole), s.Earlier(), p.last.Tasks)
+			t.Errorf("cut to %d of %d bytes: %d of %d tasks were done", part.size, len(whole), s.Earlier(),
+				p.last.Tasks)
 		}
 	}
-	if said := strings.Count(p.log.String(), "not written as a whole"); said == 0 { // a cut between two groups leaves no trace
+	// a cut between two groups leaves no trace
+	if said := strings.Count(p.log.String(), "not written as a whole"); said == 0 {
 		t.Errorf("the log does not say that the ledger was cut: %s", &p.log)
 	}
 }
 
-// A run that is interrupted before a task is done leaves nothing on disk. The error wraps the cause of the context.
+// A run that is interrupted before a task is done leaves nothing on disk. The error wraps the cause
+// of the context.
 func TestInterrupted(t *testing.T) {
 	p := newPlace(t)
 	interrupt := errors.New("interrupted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	p.OnStart = func(string) { cancel(interrupt) }
 	_, r, err := p.count(ctx, eight)
-	if !errors.Is(err, interrupt) || r == nil || r.Total != nil || r.Last.State != queens.Stopped || p.runs() != 0 {
+	if !errors.Is(err, interrupt) || r == nil || r.Total != nil || r.Last.State != queens.Stopped ||
+		p.runs() != 0 {
 		t.Errorf("result %+v, error %v, %d runs", r, err, p.runs())
 	}
 }
 
-// A count succeeds on a server with the least max_payload that a connection accepts. The size of a chunk is computed from the
-// prefixes that its tasks have, not from the greatest batch.
+// A count succeeds on a server with the least max_payload that a connection accepts. The size of a
+// chunk is computed from the prefixes that its tasks have, not from the greatest batch.
 func TestSmallServer(t *testing.T) {
-	small, err := natsserver.Start(natsserver.Config{Listen: testkit.Address(t), Authorization: "max_payload: 131072", Log: zerolog.Nop()})
+	small, err := natsserver.Start(
+		natsserver.Config{Listen: testkit.Address(t), Authorization: "max_payload: 131072",
+			Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +187,8 @@ func TestSmallServer(t *testing.T) {
 	p.check(r, err)
 }
 
-// A coordinator that starts before its server waits for the server, says so in its snapshots, and then counts.
-// It can be stopped meanwhile, and leaves no run behind.
+// A coordinator that starts before its server waits for the server, says so in its snapshots, and
+// then counts. It can be stopped meanwhile, and leaves no run behind.
 func TestServerComesLater(t *testing.T) {
 	for _, comes := range []bool{true, false} {
 		p := newPlace(t)
@@ -218,7 +230,9 @@ func TestServerComesLater(t *testing.T) {
 // wrong is a counter whose counts are one too high.
 type wrong struct{ kernel.Counter }
 
-func (w wrong) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+func (w wrong) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (uint64, error) {
 	count, err := w.Counter.Count(ctx, b, prefixes, pulse)
 	return count + 1, err
 }
@@ -245,16 +259,23 @@ func TestErrors(t *testing.T) {
 		says   string // which its text contains
 	}{
 		"no address": {
-			func(c *session.Config) { c.Server = &bus.Options{URL: "nats://a b"} }, eight, queens.ErrNoConnection, "a b",
+			func(c *session.Config) {
+				c.Server = &bus.Options{URL: "nats://a b"}
+			}, eight, queens.ErrNoConnection, "a b",
 		},
 		"refused credentials": {
-			func(c *session.Config) { c.Server = &bus.Options{URL: "nats://" + closed} }, eight, queens.ErrNoConnection, closed,
+			func(c *session.Config) {
+				c.Server = &bus.Options{URL: "nats://" + closed}
+			}, eight, queens.ErrNoConnection, closed,
 		},
 		"port in use": {
-			func(c *session.Config) { c.Listen = taken.Addr().String() }, eight, nil, "address already in use",
+			func(c *session.Config) {
+				c.Listen = taken.Addr().String()
+			}, eight, nil, "address already in use",
 		},
 		"redundancy": {
-			func(*session.Config) {}, session.Job{N: 8, Symmetry: queens.Full, Redundancy: 2}, nil, "redundancy of 2",
+			func(*session.Config) {}, session.Job{N: 8, Symmetry: queens.Full, Redundancy: 2}, nil,
+			"redundancy of 2",
 		},
 		"a wrong kernel": {
 			func(c *session.Config) { c.Kernel = lying(c.Kernel) }, eight, nil, "choose another kernel",
@@ -264,7 +285,8 @@ func TestErrors(t *testing.T) {
 			p := newPlace(t)
 			c.change(&p.Config)
 			_, r, err := p.count(t.Context(), c.job)
-			if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) || r != nil && r.Total != nil {
+			if err == nil || c.is != nil && !errors.Is(err, c.is) ||
+				!strings.Contains(err.Error(), c.says) || r != nil && r.Total != nil {
 				t.Errorf("result %+v, error %v", r, err)
 			}
 			if p.runs() != 0 {

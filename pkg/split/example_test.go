@@ -20,7 +20,8 @@ func Example() {
 		panic(err)
 	}
 	for _, task := range index.All() {
-		fmt.Printf("task %d of class %d: %d prefix\n", task.ID, manifest.ClassOf(task.ID), len(task.Prefixes))
+		fmt.Printf("task %d of class %d: %d prefix\n", task.ID, manifest.ClassOf(task.ID),
+			len(task.Prefixes))
 	}
 	// Output:
 	// task 0 of class 0: 1 prefix

@@ -14,8 +14,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Index makes the tasks of a manifest, in any order. It holds at most about 5 MiB for 10^7 tasks, and makes a task in about a
-// microsecond. It is safe for concurrent use.
+// Index makes the tasks of a manifest, in any order. It holds at most about 5 MiB for 10^7 tasks,
+// and makes a task in about a microsecond. It is safe for concurrent use.
 type Index struct {
 	classes []class
 	tasks   uint64
@@ -27,9 +27,10 @@ type class struct {
 	classIndex
 }
 
-// NewIndex passes over the prefixes of the classes once, several classes at a time. That takes half a core-second for 10^7
-// tasks. It ignores First in the plans, and numbers the tasks itself. If ctx ends, it returns the cause. If there are more
-// tasks than the parameter most allows, or if the pass gets too long, the error wraps [ErrTooLarge].
+// NewIndex passes over the prefixes of the classes once, several classes at a time. That takes half
+// a core-second for 10^7 tasks. It ignores First in the plans, and numbers the tasks itself. If ctx
+// ends, it returns the cause. If there are more tasks than the parameter most allows, or if the
+// pass gets too long, the error wraps [ErrTooLarge].
 func NewIndex(
 	ctx context.Context, by queens.Method, plans []queens.ClassPlan, most uint64,
 ) (*Index, error) {
@@ -39,7 +40,8 @@ func NewIndex(
 	x := new(Index)
 	within := func(passed, tasks uint64) error {
 		if passed > maxPrefixes || tasks > most {
-			return fmt.Errorf("%w: more than %d tasks, or %d prefixes", ErrTooLarge, most, uint64(maxPrefixes))
+			return fmt.Errorf("%w: more than %d tasks, or %d prefixes", ErrTooLarge, most,
+				uint64(maxPrefixes))
 		}
 		return nil
 	}
@@ -61,15 +63,17 @@ func NewIndex(
 // Tasks returns the number of tasks.
 func (x *Index) Tasks() uint64 { return x.tasks }
 
-// TaskPrefixes returns the number of prefixes in the largest task of a class. It is less than Batch if the class has fewer
-// prefixes, and 0 by the method halves.
+// TaskPrefixes returns the number of prefixes in the largest task of a class. It is less than Batch
+// if the class has fewer prefixes, and 0 by the method halves.
 func (x *Index) TaskPrefixes(class int) int { return x.classes[class].prefixes() }
 
-// Range returns consecutive tasks, given the id of the first one and their number. It returns fewer if the manifest has no
-// more. Tasks may share an array of prefixes, which no later call overwrites.
+// Range returns consecutive tasks, given the id of the first one and their number. It returns fewer
+// if the manifest has no more. Tasks may share an array of prefixes, which no later call
+// overwrites.
 func (x *Index) Range(first uint64, tasks int) []queens.Task {
 	first = min(first, x.tasks)
-	return new(buffer).fill(x, queens.Range{First: first, Tasks: min(uint64(max(tasks, 0)), x.tasks-first)})
+	return new(buffer).fill(x,
+		queens.Range{First: first, Tasks: min(uint64(max(tasks, 0)), x.tasks-first)})
 }
 
 // buffer holds consecutive tasks and their prefixes.
@@ -78,11 +82,14 @@ type buffer struct {
 	prefixes []queens.Prefix
 }
 
-// fill returns the tasks of a range, which must exist. It reuses the memory of the tasks that it returned before.
+// fill returns the tasks of a range, which must exist. It reuses the memory of the tasks that it
+// returned before.
 func (b *buffer) fill(x *Index, r queens.Range) []queens.Task {
 	b.tasks, b.prefixes = slices.Grow(b.tasks[:0], int(r.Tasks)), b.prefixes[:0]
 	first := r.First
-	at := sort.Search(len(x.classes), func(i int) bool { return x.classes[i].first+x.classes[i].tasks() > first })
+	at := sort.Search(len(x.classes), func(i int) bool {
+		return x.classes[i].first+x.classes[i].tasks() > first
+	})
 	for ; first < r.End(); at++ {
 		c := &x.classes[at]
 		tasks := min(r.End(), c.first+c.tasks()) - first
@@ -122,10 +129,13 @@ func (x *Index) ranges() iter.Seq[queens.Range] {
 	}
 }
 
-// InOrder passes over all tasks on all cores. It calls the function work with the tasks of each range, several calls at a
-// time. It calls the function done with the results, in the order of the ids, one call at a time. After work has returned,
-// its tasks are overwritten. InOrder returns errors as [parallel.InOrder] does.
-func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task) (T, error), done func(T) error) error {
+// InOrder passes over all tasks on all cores. It calls the function work with the tasks of each
+// range, several calls at a time. It calls the function done with the results, in the order of the
+// ids, one call at a time. After work has returned, its tasks are overwritten. InOrder returns
+// errors as [parallel.InOrder] does.
+func InOrder[T any](
+	ctx context.Context, x *Index, work func(tasks []queens.Task) (T, error), done func(T) error,
+) error {
 	buffers := sync.Pool{New: func() any { return new(buffer) }}
 	return parallel.InOrder(ctx, x.ranges(), func(_ context.Context, r queens.Range) (T, error) {
 		b := buffers.Get().(*buffer)
@@ -134,9 +144,11 @@ func InOrder[T any](ctx context.Context, x *Index, work func(tasks []queens.Task
 	}, done)
 }
 
-// hash returns the hash of all tasks, for Manifest.Hash. If the parameter each is not nil, hash calls it with the hashes of
-// the single tasks, some at a time, in order of id.
-func (x *Index) hash(ctx context.Context, each func(hashes []uint64)) (sum queens.Bytes32, err error) {
+// hash returns the hash of all tasks, for Manifest.Hash. If the parameter each is not nil, hash
+// calls it with the hashes of the single tasks, some at a time, in order of id.
+func (x *Index) hash(
+	ctx context.Context, each func(hashes []uint64),
+) (sum queens.Bytes32, err error) {
 	hash := sha256.New()
 	err = InOrder(ctx, x, func(tasks []queens.Task) ([]uint64, error) {
 		hashes := make([]uint64, len(tasks))

@@ -28,9 +28,9 @@ func expected(m *queens.Manifest) (tasks []queens.Task) {
 	return tasks
 }
 
-// Check accepts the manifest, and its index has the right tasks and no others: all at once, in a pass on all cores, and in
-// any range of ids, across classes and beyond the last task. Neither a later call nor an append to the prefixes of a task
-// changes other tasks.
+// Check accepts the manifest, and its index has the right tasks and no others: all at once, in a
+// pass on all cores, and in any range of ids, across classes and beyond the last task. Neither a
+// later call nor an append to the prefixes of a task changes other tasks.
 func TestIndexHasTheTasks(t *testing.T) {
 	for name, m := range manifests(t) {
 		for _, batch := range []int{0, 1, 3, queens.MaxBatch} { // 0 stands for the batches of the plan
@@ -39,7 +39,8 @@ func TestIndexHasTheTasks(t *testing.T) {
 			if got := index.Tasks(); got != uint64(len(want)) {
 				t.Fatalf("%s, batch %d: the index has %d tasks, want %d", name, batch, got, len(want))
 			}
-			if got := slices.Collect(allTasks(t, batched(&m, batch))); !slices.EqualFunc(got, want, sameTask) {
+			if got := slices.Collect(allTasks(t, batched(&m, batch))); !slices.EqualFunc(got, want,
+				sameTask) {
 				t.Fatalf("%s, batch %d: the index has other tasks", name, batch)
 			}
 			var passed []uint64
@@ -49,19 +50,25 @@ func TestIndexHasTheTasks(t *testing.T) {
 				}
 				return hashes, nil
 			}, func(hashes []uint64) error { passed = append(passed, hashes...); return nil })
-			if !slices.EqualFunc(passed, want, func(hash uint64, task queens.Task) bool { return hash == task.Hash() }) || err != nil {
+			if !slices.EqualFunc(passed, want, func(hash uint64, task queens.Task) bool {
+				return hash == task.Hash()
+			}) || err != nil {
 				t.Fatalf("%s, batch %d: a pass has other tasks (error %v)", name, batch, err)
 			}
 			if batch == 0 {
 				var checked []uint64
-				_, err := split.Check(t.Context(), &m, func(hashes []uint64) { checked = append(checked, hashes...) })
+				_, err := split.Check(t.Context(), &m, func(hashes []uint64) {
+					checked = append(checked, hashes...)
+				})
 				if m.Hash != hashOf(passed) || !slices.Equal(checked, passed) || err != nil {
 					t.Fatalf("%s: the manifest has another hash, or its check (error %v)", name, err)
 				}
 			}
 			for class, plan := range batched(&m, batch).Classes {
-				if got, want := index.TaskPrefixes(class), min(plan.Batch, len(placements(&plan.Board, plan.Depth))); got != want {
-					t.Fatalf("%s, batch %d: a task of class %d has at most %d prefixes, want %d", name, batch, class, got, want)
+				if got, want := index.TaskPrefixes(class), min(plan.Batch,
+					len(placements(&plan.Board, plan.Depth))); got != want {
+					t.Fatalf("%s, batch %d: a task of class %d has at most %d prefixes, want %d", name, batch,
+						class, got, want)
 				}
 			}
 			checkRanges(t, name, index, want)
@@ -92,7 +99,8 @@ func checkRanges(t *testing.T, name string, index *split.Index, want []queens.Ta
 	}
 }
 
-// batched returns a manifest of the same classes with batches of the given size, or with the same batches if the size is 0.
+// batched returns a manifest of the same classes with batches of the given size, or with the same
+// batches if the size is 0.
 func batched(m *queens.Manifest, batch int) *queens.Manifest {
 	changed := queens.Manifest{Classes: slices.Clone(m.Classes)}
 	for i := 0; batch > 0 && i < len(changed.Classes); i++ {
@@ -109,8 +117,8 @@ func hashOf(hashes []uint64) queens.Bytes32 {
 	return sha256.Sum256(buf)
 }
 
-// Making the tasks of a chunk takes two allocations, one for the tasks and one for their prefixes, for any number of tasks.
-// The race detector adds some.
+// Making the tasks of a chunk takes two allocations, one for the tasks and one for their prefixes,
+// for any number of tasks. The race detector adds some.
 func TestIndexAllocates(t *testing.T) {
 	m := mustPlan(t, 9, queens.None, 6) // one class, as a chunk is of one class
 	index := mustIndex(t, &m)
@@ -150,10 +158,12 @@ func TestEndsWithTheContext(t *testing.T) {
 	late, cancelLate := context.WithCancelCause(t.Context())
 	time.AfterFunc(10*time.Millisecond, func() { cancelLate(cause) })
 	plan := queens.ClassPlan{Class: queens.Class{Board: endless, Weight: 1}, Depth: 27, Batch: 1}
-	if _, err := split.NewIndex(late, queens.Prefixes, []queens.ClassPlan{plan}, queens.MaxTasks); !errors.Is(err, cause) {
+	if _, err := split.NewIndex(late, queens.Prefixes, []queens.ClassPlan{plan},
+		queens.MaxTasks); !errors.Is(err, cause) {
 		t.Errorf("index without a prefix: error %v, want %v", err, cause)
 	}
-	if _, _, err := split.Plan(ctx, 12, queens.None, mustClasses(t, 12, queens.None), 6); !errors.Is(err, cause) {
+	if _, _, err := split.Plan(ctx, 12, queens.None, mustClasses(t, 12, queens.None),
+		6); !errors.Is(err, cause) {
 		t.Errorf("plan: error %v, want %v", err, cause)
 	}
 	if _, err := split.Check(ctx, &m, nil); !errors.Is(err, cause) {
@@ -161,8 +171,8 @@ func TestEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// BenchmarkIndex measures how long it takes to make the index of a manifest, single tasks, and chunks of 100 tasks one after
-// the other. It reports the memory of the index.
+// BenchmarkIndex measures how long it takes to make the index of a manifest, single tasks, and
+// chunks of 100 tasks one after the other. It reports the memory of the index.
 func BenchmarkIndex(b *testing.B) {
 	for _, n := range []int{18, 22, 26} {
 		m, index, err := split.Plan(b.Context(), n, queens.Full, mustClasses(b, n, queens.Full), 0)

@@ -11,8 +11,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// If a manifest has too many tasks, NewIndex fails after it has used about as much time and memory as the allowed number
-// takes. That matters because a manifest may be forged.
+// If a manifest has too many tasks, NewIndex fails after it has used about as much time and memory
+// as the allowed number takes. That matters because a manifest may be forged.
 func TestTooManyTasks(t *testing.T) {
 	classes, err := symmetry.Classes(32, queens.None)
 	if err != nil {
@@ -24,15 +24,17 @@ func TestTooManyTasks(t *testing.T) {
 		most     uint64
 		tooLarge bool
 	}{{2, pairs, false}, {2, pairs - 1, true}, {7, pairs, true}, {30, pairs, true}} {
-		x, err := NewIndex(t.Context(), queens.Prefixes, []queens.ClassPlan{{Class: classes[0], Depth: c.depth, Batch: 1}}, c.most)
+		x, err := NewIndex(t.Context(), queens.Prefixes,
+			[]queens.ClassPlan{{Class: classes[0], Depth: c.depth, Batch: 1}}, c.most)
 		if errors.Is(err, ErrTooLarge) != c.tooLarge || x.Tasks() > 2*c.most+markPrefixes {
 			t.Errorf("depth %d, at most %d tasks: %d tasks, error %v", c.depth, c.most, x.Tasks(), err)
 		}
 	}
 }
 
-// leavesSquares reports whether each of the next two rows and the last row has a square that no queen attacks. The test
-// compares this function with a search of every square. Some prefixes have fewer than two rows below them.
+// leavesSquares reports whether each of the next two rows and the last row has a square that no
+// queen attacks. The test compares this function with a search of every square. Some prefixes have
+// fewer than two rows below them.
 func TestLeavesSquares(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -62,8 +64,8 @@ func TestLeavesSquares(t *testing.T) {
 	}
 }
 
-// On a board that allows only the squares of one solution, kernels try one square in each row. For a full board the
-// estimate is pinned, since its random numbers are the same on every machine.
+// On a board that allows only the squares of one solution, kernels try one square in each row. For
+// a full board the estimate is pinned, since its random numbers are the same on every machine.
 func TestSearchCost(t *testing.T) {
 	one, full := queens.FullBoard(8), queens.FullBoard(8)
 	for row, column := range []int{3, 6, 2, 7, 1, 4, 0, 5} {

@@ -6,8 +6,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// method is how a method divides a count into tasks. Another method adds an implementation in a file
-// of its own.
+// method is how a method divides a count into tasks. Another method adds an implementation in a
+// file of its own.
 type method interface {
 	// classes returns the classes of a count.
 	classes(n int, s queens.Symmetry, placed []queens.Square) ([]queens.Class, error)
@@ -40,9 +40,11 @@ type classIndex interface {
 	fill(b *buffer, id, number, tasks uint64)
 }
 
-// Classes returns the classes of a count by the method, of a board of side n. The error says what the
-// method can't count.
-func Classes(m queens.Method, n int, s queens.Symmetry, placed ...queens.Square) ([]queens.Class, error) {
+// Classes returns the classes of a count by the method, of a board of side n. The error says what
+// the method can't count.
+func Classes(
+	m queens.Method, n int, s queens.Symmetry, placed ...queens.Square,
+) ([]queens.Class, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}

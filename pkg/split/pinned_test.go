@@ -13,13 +13,15 @@ import (
 // The task set is a function of the manifest, on every machine and in every build
 // of one splitter version, so one build can resume the runs of another.
 //
-// This test printed the hashes when version 4 was made, whose tasks version 5 has too, on linux/amd64; [TestIndexHasTheTasks] shows that a hash is that of
-// the right tasks. If this test fails, the tasks have changed. If that is intended, raise split.Version and pin the new
-// version's hashes here; never pin new hashes to an old version.
+// This test printed the hashes when version 4 was made, whose tasks version 5 has too, on
+// linux/amd64; [TestIndexHasTheTasks] shows that a hash is that of the right tasks. If this test
+// fails, the tasks have changed. If that is intended, raise split.Version and pin the new version's
+// hashes here; never pin new hashes to an old version.
 func TestTaskSetIsPinned(t *testing.T) {
 	const version = 5
 	if split.Version != version {
-		t.Fatalf("splitter version %d has no hashes pinned here, only version %d has", split.Version, version)
+		t.Fatalf("splitter version %d has no hashes pinned here, only version %d has", split.Version,
+			version)
 	}
 	for _, c := range []struct {
 		n     int
@@ -55,12 +57,14 @@ func TestTaskSetIsPinned(t *testing.T) {
 	} {
 		m := mustPlan(t, c.n, c.s, c.depth)
 		if got := hex.EncodeToString(m.Hash[:]); got != c.hash || m.Tasks != c.tasks {
-			t.Errorf("n=%d %s, depth %d: %d tasks with hash %s, want %d with %s", c.n, c.s, c.depth, m.Tasks, got, c.tasks, c.hash)
+			t.Errorf("n=%d %s, depth %d: %d tasks with hash %s, want %d with %s", c.n, c.s, c.depth, m.Tasks,
+				got, c.tasks, c.hash)
 		}
 	}
 }
 
-// Planning again gives the same manifest. Another board, symmetry or depth gives another task set, and so another hash.
+// Planning again gives the same manifest. Another board, symmetry or depth gives another task set,
+// and so another hash.
 func TestHashTellsTaskSetsApart(t *testing.T) {
 	seen := map[[32]byte]string{}
 	for n := 4; n <= 9; n++ {

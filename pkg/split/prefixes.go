@@ -46,26 +46,27 @@ func (prefixes) cost(plan *queens.ClassPlan) float64 {
 }
 
 const (
-	// markPrefixes is about the number of prefixes from a mark to the next, unless a task has more. A greater number would
-	// save memory, but finding a task would take longer.
+	// markPrefixes is about the number of prefixes from a mark to the next, unless a task has more. A
+	// greater number would save memory, but finding a task would take longer.
 	markPrefixes = 512
-	// rangePrefixes is the greatest number of prefixes in one of the ranges of a pass. Such a range takes about a
-	// millisecond, and fits in the cache of a core.
+	// rangePrefixes is the greatest number of prefixes in one of the ranges of a pass. Such a range
+	// takes about a millisecond, and fits in the cache of a core.
 	rangePrefixes = 1 << 14
 )
 
-// prefixIndex has marks at some prefixes of a class, from which a walk can start. A mark identifies a prefix by the columns
-// of its queens, one byte for each row.
+// prefixIndex has marks at some prefixes of a class, from which a walk can start. A mark identifies
+// a prefix by the columns of its queens, one byte for each row.
 type prefixIndex struct {
 	queens.ClassPlan
 	number, all uint64   // of tasks and of prefixes
 	marks       []uint64 // the number of the prefix at each mark, from 0
 	columns     []byte   // Depth bytes for each mark
-	visited     uint64   // a measure of the time of a pass: the greater of the numbers of prefixes and placements
+	// a measure of the time of a pass: the greater of the numbers of prefixes and placements
+	visited uint64
 }
 
-// mark passes over the prefixes of the class and fills the prefixIndex. Every 2^20 steps, and at the end, it calls more(),
-// which returns whether to go on.
+// mark passes over the prefixes of the class and fills the prefixIndex. Every 2^20 steps, and at
+// the end, it calls more(), which returns whether to go on.
 func (c *prefixIndex) mark(more func() bool) {
 	next, batch := uint64(0), uint64(c.Batch)
 	w := walk{board: &c.Board, depth: c.Depth}
@@ -105,7 +106,8 @@ func (c *prefixIndex) fill(b *buffer, id, number, tasks uint64) {
 	}
 }
 
-// Batch returns the prefixes of a task. The first of them has queens on the given columns, one in each row.
+// Batch returns the prefixes of a task. The first of them has queens on the given columns, one in
+// each row.
 func Batch(plan *queens.ClassPlan, columns []byte) []queens.Prefix {
 	return take(nil, plan.Batch, &plan.Board, columns, 0)
 }
@@ -114,16 +116,17 @@ func Batch(plan *queens.ClassPlan, columns []byte) []queens.Prefix {
 type walk struct {
 	board *queens.Board
 	depth int // rows of the prefixes, at least 1
-	// A call of visit covers all prefixes that differ only in the last row. It gets the queens on the rows above that row,
-	// and the free squares of the row, at least one. It returns whether to go on.
-	visit   func(above queens.Prefix, free uint32) bool
-	pause   func() bool       // if not nil, it is called every 2^20 steps, and returns whether to go on
+	// A call of visit covers all prefixes that differ only in the last row. It gets the queens on the
+	// rows above that row, and the free squares of the row, at least one. It returns whether to go on.
+	visit func(above queens.Prefix, free uint32) bool
+	// if not nil, it is called every 2^20 steps, and returns whether to go on
+	pause   func() bool
 	columns [queens.MaxN]byte // of the queens on the rows above the last
 	steps   uint64            // placements so far, a measure of the time
 }
 
-// below visits the prefixes that extend p. If path is not empty, it starts with the prefix whose next rows have queens on
-// the columns of path. It returns whether to go on.
+// below visits the prefixes that extend p. If path is not empty, it starts with the prefix whose
+// next rows have queens on the columns of path. It returns whether to go on.
 func (w *walk) below(p queens.Prefix, path []byte) bool {
 	free := p.Free(w.board)
 	if len(path) > 0 {
@@ -146,9 +149,12 @@ func (w *walk) below(p queens.Prefix, path []byte) bool {
 	return true
 }
 
-// take appends prefixes of a board, in order, until len(prefixes) == most or there are no more. It starts at the prefix with
-// queens on the given columns. The parameter skip is the number of prefixes that it leaves out at the start.
-func take(prefixes []queens.Prefix, most int, b *queens.Board, columns []byte, skip int) []queens.Prefix {
+// take appends prefixes of a board, in order, until len(prefixes) == most or there are no more. It
+// starts at the prefix with queens on the given columns. The parameter skip is the number of
+// prefixes that it leaves out at the start.
+func take(
+	prefixes []queens.Prefix, most int, b *queens.Board, columns []byte, skip int,
+) []queens.Prefix {
 	w := walk{board: b, depth: len(columns), visit: func(p queens.Prefix, free uint32) bool {
 		if here := bits.OnesCount32(free); here <= skip {
 			skip -= here

@@ -10,9 +10,9 @@ import (
 	"nqueens/pkg/split"
 )
 
-// Many probes come near the true profile, on boards of classes and on boards with random forbidden squares. They never find
-// prefixes that do not exist. The test allows about five times the mean error of so many probes. The seed is fixed, so the
-// result is deterministic.
+// Many probes come near the true profile, on boards of classes and on boards with random forbidden
+// squares. They never find prefixes that do not exist. The test allows about five times the mean
+// error of so many probes. The seed is fixed, so the result is deterministic.
 func TestProbeNearsTheProfile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")
@@ -23,7 +23,8 @@ func TestProbeNearsTheProfile(t *testing.T) {
 		got, want := split.Probe(b, probes), profile(&b)
 		for depth := range want {
 			if off := math.Abs(got[depth] - want[depth]); off > bound*want[depth] {
-				t.Errorf("%s: %v prefixes of %d rows by probes, %v by search", name, got[depth], depth, want[depth])
+				t.Errorf("%s: %v prefixes of %d rows by probes, %v by search", name, got[depth], depth,
+					want[depth])
 			}
 		}
 	}
@@ -74,9 +75,9 @@ func TestProbeIsPinned(t *testing.T) {
 	}
 }
 
-// A descent begins with the given prefix, with weight 1. Each row adds a queen on a free square and multiplies the weight by
-// the number of that row's free squares. Many descents reach every free square. A descent ends only after the last row or at
-// a row without a free square.
+// A descent begins with the given prefix, with weight 1. Each row adds a queen on a free square and
+// multiplies the weight by the number of that row's free squares. Many descents reach every free
+// square. A descent ends only after the last row or at a row without a free square.
 func TestDescend(t *testing.T) {
 	source := rand.NewPCG(1, 2)
 	for seed := range uint64(40) {

@@ -43,8 +43,8 @@ const (
 // leastSetTasks is the least number of tasks in a run that has time for so many.
 const leastSetTasks = 1024
 
-// setTime estimates the time of a row set in nanoseconds: about 3.2 times as long for each side more.
-// It is a whole number that does not depend on the machine.
+// setTime estimates the time of a row set in nanoseconds: about 3.2 times as long for each side
+// more. It is a whole number that does not depend on the machine.
 func setTime(n int) uint64 {
 	time := uint64(setTime24)
 	for ; n > 24; n-- {

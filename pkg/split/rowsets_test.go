@@ -12,7 +12,8 @@ import (
 
 func halvesOf(t testing.TB, n int) (queens.Manifest, *split.Index) {
 	t.Helper()
-	m, index, err := split.New(t.Context(), queens.Manifest{Method: queens.Halves, N: n, Symmetry: queens.Full}, 0)
+	m, index, err := split.New(t.Context(),
+		queens.Manifest{Method: queens.Halves, N: n, Symmetry: queens.Full}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +50,16 @@ func TestRowSetsTile(t *testing.T) {
 	}
 }
 
-// A count has one class of weight 1. Small boards have about 1000 tasks, and large ones tasks of about 4 s.
+// A count has one class of weight 1. Small boards have about 1000 tasks, and large ones tasks of
+// about 4 s.
 func TestSizesOfRowSets(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		classes, err := split.Classes(queens.Halves, n, queens.Full)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (queens.Class{Weight: 1, Board: queens.FullBoard(n)}); len(classes) != 1 || classes[0] != want {
+		if want := (queens.Class{Weight: 1, Board: queens.FullBoard(n)}); len(classes) != 1 ||
+			classes[0] != want {
 			t.Errorf("n = %d: classes %+v", n, classes)
 		}
 	}
@@ -142,7 +145,8 @@ func TestCheckRefusesOtherRowSets(t *testing.T) {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	m, _, err := split.New(t.Context(), queens.Manifest{Method: queens.Prefixes, N: 12, Symmetry: queens.Full}, 0)
+	m, _, err := split.New(t.Context(),
+		queens.Manifest{Method: queens.Prefixes, N: 12, Symmetry: queens.Full}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,9 +22,9 @@ const (
 	rest     = 128   // a task has 1/rest of what is left of the run, within the bounds above
 )
 
-// A far more precise estimate than the planner's confirms the sizes of tasks. No task costs much more than the target of its
-// class. Batches are as large as the target allows. There are up to twice as many tasks as the targets imply, plus one for
-// each class.
+// A far more precise estimate than the planner's confirms the sizes of tasks. No task costs much
+// more than the target of its class. Batches are as large as the target allows. There are up to
+// twice as many tasks as the targets imply, plus one for each class.
 func TestSizes(t *testing.T) {
 	for n := 8; n <= 20; n++ {
 		for _, s := range []queens.Symmetry{queens.Mirror, queens.Full} {
@@ -63,8 +63,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// From n = 22 on, tasks grow with the side, up to 4e9 nodes. They are larger only if there would otherwise be more than 1e7
-// tasks. Profiles from many probes are precise enough to test this.
+// From n = 22 on, tasks grow with the side, up to 4e9 nodes. They are larger only if there would
+// otherwise be more than 1e7 tasks. Profiles from many probes are precise enough to test this.
 func TestSizesOfLargeBoards(t *testing.T) {
 	t.Parallel()
 	wants := map[int]float64{21: first, 22: first, 23: 2 * first, 24: 4e9, 26: 5.1e10, 32: 1.2e17}
@@ -83,8 +83,8 @@ func TestSizesOfLargeBoards(t *testing.T) {
 	}
 }
 
-// At n = 14, no task has many more nodes than the least cost of a task. The test counts the nodes exactly. The costs of
-// prefixes differ much more than those of batches.
+// At n = 14, no task has many more nodes than the least cost of a task. The test counts the nodes
+// exactly. The costs of prefixes differ much more than those of batches.
 func TestEveryTaskIsSmall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("slow: runs without -short")
@@ -107,7 +107,8 @@ func TestEveryTaskIsSmall(t *testing.T) {
 	}
 }
 
-// For every side, PlanSizes chooses depths within the board, and batches within the limits of a task.
+// For every side, PlanSizes chooses depths within the board, and batches within the limits of a
+// task.
 func TestSizesOfEverySide(t *testing.T) {
 	for n := 1; n <= 18; n++ {
 		for _, s := range symmetries {
@@ -127,13 +128,15 @@ func TestSizesOfBarrenClasses(t *testing.T) {
 	barren, short := queens.FullBoard(8), queens.FullBoard(8)
 	barren.Allow[0], short.Allow[3] = 0, 0
 	board := func(b queens.Board) queens.Class { return queens.Class{Board: b, Weight: 1} }
-	classes := []queens.Class{board(barren), board(queens.FullBoard(8)), board(barren), board(short), board(barren)}
+	classes := []queens.Class{board(barren), board(queens.FullBoard(8)), board(barren), board(short),
+		board(barren)}
 	m, _, err := split.Plan(t.Context(), 8, queens.None, classes, 0)
 	if err != nil || m.Tasks != 2 {
 		t.Fatalf("%d tasks (error %v), want one for each class that has prefixes", m.Tasks, err)
 	}
 	for i, first := range []uint64{0, 0, 1, 1, 2} {
-		if plan := m.Classes[i]; plan.First != first || plan.Depth > 8 || plan.Batch < 1 || plan.Batch > queens.MaxBatch {
+		if plan := m.Classes[i]; plan.First != first || plan.Depth > 8 || plan.Batch < 1 ||
+			plan.Batch > queens.MaxBatch {
 			t.Errorf("class %d is %+v, want its first task to be %d", i, plan, first)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 
 var symmetries = []queens.Symmetry{queens.None, queens.Mirror, queens.Full}
 
-// Each class starts with the id after the last task of the class before it. A class without a prefix has no task.
+// Each class starts with the id after the last task of the class before it. A class without a
+// prefix has no task.
 func TestFirstTasks(t *testing.T) {
 	for _, c := range []struct {
 		n     int
@@ -75,7 +76,8 @@ func TestTasksHaveAllSolutions(t *testing.T) {
 					}
 					allowed := func(row, col int) bool { return has(plan.Board.Allow[row], col) }
 					if want := oracle.Count(n, allowed, nil); got != want {
-						t.Errorf("n=%d %s, depth %d: the tasks of class %d have %d solutions, the class %d", n, s, depth, i, got, want)
+						t.Errorf("n=%d %s, depth %d: the tasks of class %d have %d solutions, the class %d", n, s,
+							depth, i, got, want)
 					}
 				}
 			}
@@ -83,14 +85,16 @@ func TestTasksHaveAllSolutions(t *testing.T) {
 	}
 }
 
-// A manifest records the arguments of Plan. A given depth applies to every class, with one task for each prefix.
+// A manifest records the arguments of Plan. A given depth applies to every class, with one task for
+// each prefix.
 func TestPlanKeepsItsInput(t *testing.T) {
 	for n := 1; n <= 9; n++ {
 		for _, s := range symmetries {
 			classes := mustClasses(t, n, s)
 			for depth := range n + 1 {
 				m := mustPlan(t, n, s, depth)
-				if m.SplitVersion != split.Version || m.N != n || m.Symmetry != s || len(m.Classes) != len(classes) {
+				if m.SplitVersion != split.Version || m.N != n || m.Symmetry != s ||
+					len(m.Classes) != len(classes) {
 					t.Errorf("n=%d %s, depth %d: manifest %+v", n, s, depth, m)
 				}
 				for i, plan := range m.Classes {
@@ -107,15 +111,18 @@ func TestPlanKeepsItsInput(t *testing.T) {
 func TestPlanOfNothing(t *testing.T) {
 	classes := mustClasses(t, 8, queens.Mirror)
 	for _, c := range []struct{ n, depth int }{
-		{8, -1}, {8, math.MinInt}, {8, 9}, {8, math.MaxInt}, {0, 2}, {-1, 2}, {33, 2}, {0, 0}, {7, 2}, {9, 0},
+		{8, -1}, {8, math.MinInt}, {8, 9}, {8, math.MaxInt}, {0, 2}, {-1, 2}, {33, 2}, {0, 0}, {7, 2},
+		{9, 0},
 	} {
-		if m, _, err := split.Plan(t.Context(), c.n, queens.Mirror, classes, c.depth); err == nil || m.Tasks != 0 || m.Classes != nil {
+		if m, _, err := split.Plan(t.Context(), c.n, queens.Mirror, classes, c.depth); err == nil ||
+			m.Tasks != 0 || m.Classes != nil {
 			t.Errorf("Plan of n=%d, depth %d = %+v (error %v), want an error", c.n, c.depth, m, err)
 		}
 	}
 }
 
-// manifests yields manifests of every symmetry, and of random classes, some of them without prefixes.
+// manifests yields manifests of every symmetry, and of random classes, some of them without
+// prefixes.
 func manifests(t *testing.T) iter.Seq2[string, queens.Manifest] {
 	return func(yield func(string, queens.Manifest) bool) {
 		for n := 1; n <= 7; n++ {
@@ -171,14 +178,15 @@ func mustPlan(t *testing.T, n int, s queens.Symmetry, depth int) queens.Manifest
 	return m
 }
 
-// completions returns what a plain search counts for a task. In place of a prefix, the search gets empty rows, and a board
-// that does not allow the squares that the prefix attacks.
+// completions returns what a plain search counts for a task. In place of a prefix, the search gets
+// empty rows, and a board that does not allow the squares that the prefix attacks.
 func completions(task *queens.Task) uint64 {
 	var sum uint64
 	for _, p := range task.Prefixes {
 		allowed := func(row, col int) bool {
 			down := row - p.Row
-			return has(task.Board.Allow[row], col) && !has(p.Cols, col) && !has(p.Left, col-down) && !has(p.Right, col+down)
+			return has(task.Board.Allow[row], col) && !has(p.Cols, col) && !has(p.Left, col-down) &&
+				!has(p.Right, col+down)
 		}
 		sum += oracle.Count(task.Board.N, allowed, slices.Repeat([]int{-1}, p.Row))
 	}

@@ -18,13 +18,16 @@ import (
 // These numbers are published in The On-Line Encyclopedia of Integer Sequences, for n from 1.
 var (
 	halfTurns = []uint64{ // https://oeis.org/A032522
-		1, 0, 0, 2, 2, 4, 8, 4, 16, 12, 48, 80, 136, 420, 1240, 3000, 8152, 18104, 44184, 144620, 375664, 1250692, 3581240,
+		1, 0, 0, 2, 2, 4, 8, 4, 16, 12, 48, 80, 136, 420, 1240, 3000, 8152, 18104, 44184, 144620, 375664,
+		1250692, 3581240,
 	}
 	quarterTurns = []uint64{ // https://oeis.org/A033148
-		1, 0, 0, 2, 2, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 64, 128, 0, 0, 480, 704, 0, 0, 3328, 3264, 0, 0, 32896, 43776, 0, 0, 406784,
+		1, 0, 0, 2, 2, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 64, 128, 0, 0, 480, 704, 0, 0, 3328, 3264, 0, 0,
+		32896, 43776, 0, 0, 406784,
 	}
 	fundamental = []int64{ // https://oeis.org/A002562
-		1, 0, 0, 1, 2, 1, 6, 12, 46, 92, 341, 1787, 9233, 45752, 285053, 1846955, 11977939, 83263591, 621012754, 4878666808,
+		1, 0, 0, 1, 2, 1, 6, 12, 46, 92, 341, 1787, 9233, 45752, 285053, 1846955, 11977939, 83263591,
+		621012754, 4878666808,
 		39333324973, 336376244042, 3029242658210,
 	}
 )
@@ -124,19 +127,22 @@ func TestFundamentalLeavesTheTotal(t *testing.T) {
 	}
 }
 
-// When their context ends, the searches return its cause and leave no goroutine. HalfTurn with n = 32 would take hours.
+// When their context ends, the searches return its cause and leave no goroutine. HalfTurn with n =
+// 32 would take hours.
 func TestFundamentalEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	stopped := errors.New("stopped")
 	ctx, stop := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { stop(stopped) })
-	if got, err := symmetry.Fundamental(ctx, 32, big.NewInt(8), 3); !errors.Is(err, stopped) || got != nil {
+	if got, err := symmetry.Fundamental(ctx, 32, big.NewInt(8), 3); !errors.Is(err, stopped) ||
+		got != nil {
 		t.Errorf("%v (error %v), want the cause of ctx", got, err)
 	}
 	if got, err := symmetry.QuarterTurn(ctx, 32); !errors.Is(err, stopped) || got != 0 {
 		t.Errorf("%d (error %v), want the cause of ctx", got, err)
 	}
-	if after := runtime.NumGoroutine(); after > before+1 { // the goroutine of the timer may not have ended yet
+	// the goroutine of the timer may not have ended yet
+	if after := runtime.NumGoroutine(); after > before+1 {
 		t.Errorf("%d goroutines, %d before", after, before)
 	}
 }

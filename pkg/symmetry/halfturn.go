@@ -10,22 +10,25 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// HalfTurn returns the number of solutions of side n that a half turn maps to themselves (https://oeis.org/A032522). It
-// counts on the given number of threads, at least 1. If ctx ends, HalfTurn returns context.Cause(ctx).
+// HalfTurn returns the number of solutions of side n that a half turn maps to themselves
+// (https://oeis.org/A032522). It counts on the given number of threads, at least 1. If ctx ends,
+// HalfTurn returns context.Cause(ctx).
 //
-// The half turn takes the queen of row r on column c to row n-1-r, column n-1-c. So the upper half of the board decides the
-// lower half, and the search places two queens at a time. On an odd side the queen of the middle row stands in the center.
-// No other queen stands on one of the two long diagonals, because its image would stand there too.
+// The half turn takes the queen of row r on column c to row n-1-r, column n-1-c. So the upper half
+// of the board decides the lower half, and the search places two queens at a time. On an odd side
+// the queen of the middle row stands in the center. No other queen stands on one of the two long
+// diagonals, because its image would stand there too.
 //
-// Reflections and quarter turns map these solutions to each other, so the search needs to find only some of them. The queens
-// of the top and the bottom side have the same distance a from the nearer corner. The queens of the left and the right side
-// have the same distance b. Neither a nor b is 0, because a corner is on a long diagonal. A quarter turn swaps a and b, so as
-// many solutions have a > b as have a < b. A left-right reflection keeps a and b, and moves the top queen from column a to
-// column n-1-a, which is another column: the middle column has its queen in the center. So the search places the top queen on
-// a column a < n-1-a, and
+// Reflections and quarter turns map these solutions to each other, so the search needs to find only
+// some of them. The queens of the top and the bottom side have the same distance a from the nearer
+// corner. The queens of the left and the right side have the same distance b. Neither a nor b is 0,
+// because a corner is on a long diagonal. A quarter turn swaps a and b, so as many solutions have a
+// > b as have a < b. A left-right reflection keeps a and b, and moves the top queen from column a
+// to column n-1-a, which is another column: the middle column has its queen in the center. So the
+// search places the top queen on a column a < n-1-a, and
 //
-//   - counts each solution with b < a four times; row b has a queen on column 0 (the queen of the left side)
-//     or n-1 (the image of that queen);
+//   - counts each solution with b < a four times; row b has a queen on column 0 (the queen of the
+//     left side) or n-1 (the image of that queen);
 //   - counts each solution with b = a twice; row a has a queen on column n-1, because the top queen
 //     attacks row a on column 0.
 func HalfTurn(ctx context.Context, n, threads int) (uint64, error) {
@@ -38,15 +41,16 @@ func HalfTurn(ctx context.Context, n, threads int) (uint64, error) {
 		return 1, nil
 	}
 	var total uint64
-	err := parallel.InOrderOn(ctx, threads, halfTurns(n), func(ctx context.Context, s halfTurn) (uint64, error) {
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
-		}
-		return s.weight * s.count(s.done, s.attacked), nil
-	}, func(found uint64) error {
-		total += found
-		return nil
-	})
+	err := parallel.InOrderOn(ctx, threads, halfTurns(n),
+		func(ctx context.Context, s halfTurn) (uint64, error) {
+			if ctx.Err() != nil {
+				return 0, context.Cause(ctx)
+			}
+			return s.weight * s.count(s.done, s.attacked), nil
+		}, func(found uint64) error {
+			total += found
+			return nil
+		})
 	return total, err
 }
 
@@ -63,9 +67,10 @@ func halfTurns(n int) iter.Seq[halfTurn] {
 	}
 }
 
-// attacked has a bit for each line (a column or a diagonal) that queens attack. All squares of a falling diagonal have the
-// same difference of column and row. Its bit in falling is this difference + n - 1. All squares of a rising diagonal have the
-// same sum of column and row. This sum is its bit in rising.
+// attacked has a bit for each line (a column or a diagonal) that queens attack. All squares of a
+// falling diagonal have the same difference of column and row. Its bit in falling is this
+// difference + n - 1. All squares of a rising diagonal have the same sum of column and row. This
+// sum is its bit in rising.
 type attacked struct {
 	falling, rising uint64
 	columns         uint32
@@ -84,7 +89,8 @@ func (a attacked) conflicts(b attacked) bool {
 // pair returns the lines that a queen and its image under the half turn attack.
 func pair(n, row, column int) attacked {
 	queen := func(row, column int) attacked {
-		return attacked{falling: 1 << (column - row + n - 1), rising: 1 << (column + row), columns: 1 << column}
+		return attacked{falling: 1 << (column - row + n - 1), rising: 1 << (column + row),
+			columns: 1 << column}
 	}
 	return queen(row, column).union(queen(n-1-row, n-1-column))
 }
@@ -106,17 +112,18 @@ type halfTurnRow struct {
 
 // free returns the columns on which a queen may stand.
 func (r *halfTurnRow) free(on *attacked) uint32 {
-	return r.all &^ (on.columns | uint32(on.falling>>(r.falling&63)) | uint32(on.rising>>(r.rising&63)))
+	return r.all &^ (on.columns | uint32(on.falling>>(r.falling&63)) |
+		uint32(on.rising>>(r.rising&63)))
 }
 
-// splitHalfTurn yields the subproblems in which the top queen stands on column a, and the queen of row b on the column that
-// the parameter side gives: 0 or n-1. It returns false if yield does.
+// splitHalfTurn yields the subproblems in which the top queen stands on column a, and the queen of
+// row b on the column that the parameter side gives: 0 or n-1. It returns false if yield does.
 //
-// It orders the rows from the middle outwards. Queens near the middle attack the most squares, so the search has half as
-// many nodes as from the top.
+// It orders the rows from the middle outwards. Queens near the middle attack the most squares, so
+// the search has half as many nodes as from the top.
 func splitHalfTurn(n, a, b, side int, yield func(halfTurn) bool) bool {
-	// The queen in the center of an odd side attacks the long diagonals and the middle column. On an even side no queen
-	// stands on a long diagonal either, and there is no middle column.
+	// The queen in the center of an odd side attacks the long diagonals and the middle column. On an
+	// even side no queen stands on a long diagonal either, and there is no middle column.
 	s := halfTurn{attacked: attacked{falling: 1 << (n - 1), rising: 1 << (n - 1)}, weight: 2}
 	if n%2 == 1 {
 		s.attacked.columns = 1 << (n / 2)
@@ -143,8 +150,8 @@ func splitHalfTurn(n, a, b, side int, yield func(halfTurn) bool) bool {
 	return s.split(yield)
 }
 
-// splitDepth is the number of rows that are filled before the threads share the subproblems. For n = 27, each subproblem
-// takes a fraction of a millisecond.
+// splitDepth is the number of rows that are filled before the threads share the subproblems. For n
+// = 27, each subproblem takes a fraction of a millisecond.
 const splitDepth = 2
 
 func (s halfTurn) split(yield func(halfTurn) bool) bool {
@@ -163,8 +170,8 @@ func (s halfTurn) split(yield func(halfTurn) bool) bool {
 	return true
 }
 
-// count returns the number of ways to fill s.rows[done:] if the queens of the other rows attack the lines in the parameter
-// on.
+// count returns the number of ways to fill s.rows[done:] if the queens of the other rows attack the
+// lines in the parameter on.
 func (s *halfTurn) count(done int, on attacked) uint64 {
 	if done == len(s.rows) {
 		return 1

@@ -10,7 +10,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// docs/symmetry.md draws a class of side 8: the top queen is on column 2, and the left side is tied.
+// docs/symmetry.md draws a class of side 8: the top queen is on column 2, and the left side is
+// tied.
 func TestGeneratedClass(t *testing.T) {
 	const n = 8
 	classes, err := symmetry.Classes(n, queens.Full)

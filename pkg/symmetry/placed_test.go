@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/symmetry"
 )
 
-// The class of placed queens has exactly the solutions with queens on the placed squares: for one queen on any square of a
-// small board, and for any two that do not attack each other.
+// The class of placed queens has exactly the solutions with queens on the placed squares: for one
+// queen on any square of a small board, and for any two that do not attack each other.
 func TestPlacedByBruteForce(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		for i := range n * n {
@@ -62,8 +62,8 @@ func expectPlaced(t *testing.T, n int, placed ...queens.Square) {
 	}
 }
 
-// Classes rejects placed queens with a symmetry other than None, even on a board of one square, and queens that attack each
-// other or stand beyond the board.
+// Classes rejects placed queens with a symmetry other than None, even on a board of one square, and
+// queens that attack each other or stand beyond the board.
 func TestPlacedOfNothing(t *testing.T) {
 	for _, c := range []struct {
 		n      int

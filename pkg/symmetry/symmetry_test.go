@@ -29,8 +29,8 @@ func TestClassesMakeTheTotal(t *testing.T) {
 	}
 }
 
-// For each of the eight images of a solution, equal or not, add up the weights of the classes that have it. The sum is eight:
-// each solution counts once in the total.
+// For each of the eight images of a solution, equal or not, add up the weights of the classes that
+// have it. The sum is eight: each solution counts once in the total.
 func TestEverySolutionCountsOnce(t *testing.T) {
 	for n := 1; n <= 10; n++ {
 		for _, s := range symmetries {
@@ -52,7 +52,8 @@ func TestEverySolutionCountsOnce(t *testing.T) {
 	}
 }
 
-// Exactly one of a solution and its left-right image is in a class of Mirror. It is in only one class, and counts twice.
+// Exactly one of a solution and its left-right image is in a class of Mirror. It is in only one
+// class, and counts twice.
 func TestMirrorSeesOneOfEachPair(t *testing.T) {
 	for n := 2; n <= 9; n++ {
 		classes := mustClasses(t, n, queens.Mirror)
@@ -77,8 +78,9 @@ func TestMirrorSeesOneOfEachPair(t *testing.T) {
 	}
 }
 
-// Of two queens on the first two rows and their left-right image, exactly one is allowed, by exactly one class of Mirror. The
-// classes allow all squares of the other rows. So Mirror is exact for every side, also for sides that are too large to count.
+// Of two queens on the first two rows and their left-right image, exactly one is allowed, by
+// exactly one class of Mirror. The classes allow all squares of the other rows. So Mirror is exact
+// for every side, also for sides that are too large to count.
 func TestMirrorOfEverySide(t *testing.T) {
 	for n := 2; n <= queens.MaxN; n++ {
 		classes := mustClasses(t, n, queens.Mirror)
@@ -102,14 +104,16 @@ func TestMirrorOfEverySide(t *testing.T) {
 					}
 				}
 				if seen != 1 {
-					t.Errorf("n=%d: queens on columns %d and %d and their image are seen %d times", n, top, second, seen)
+					t.Errorf("n=%d: queens on columns %d and %d and their image are seen %d times", n, top, second,
+						seen)
 				}
 			}
 		}
 	}
 }
 
-// None has one class, the full board with weight 1. On a board of side 1, every symmetry has only this class.
+// None has one class, the full board with weight 1. On a board of side 1, every symmetry has only
+// this class.
 func TestNone(t *testing.T) {
 	for n := 1; n <= queens.MaxN; n++ {
 		want := []queens.Class{{Board: queens.FullBoard(n), Weight: 1}}
@@ -143,9 +147,11 @@ func TestClassesOfNothing(t *testing.T) {
 		n int
 		s queens.Symmetry
 	}{
-		{0, queens.None}, {-1, queens.Mirror}, {33, queens.None}, {33, queens.Mirror}, {0, queens.Full}, {33, queens.Full},
+		{0, queens.None}, {-1, queens.Mirror}, {33, queens.None}, {33, queens.Mirror}, {0, queens.Full},
+		{33, queens.Full},
 		{-1 << 31, queens.None},
-		{8, ""}, {8, "Mirror"}, {8, "Full"}, {8, "NONE"}, {8, "mirror "}, {8, "left-right"}, {1, ""}, {1, "left-right"}, {0, ""},
+		{8, ""}, {8, "Mirror"}, {8, "Full"}, {8, "NONE"}, {8, "mirror "}, {8, "left-right"}, {1, ""},
+		{1, "left-right"}, {0, ""},
 	} {
 		if classes, err := symmetry.Classes(c.n, c.s); err == nil || classes != nil {
 			t.Errorf("Classes(%d, %q) = %v (error %v), want an error", c.n, c.s, classes, err)
@@ -186,7 +192,8 @@ func mustClasses(t *testing.T, n int, s queens.Symmetry) []queens.Class {
 	return classes
 }
 
-// images returns the images of a board under the eight symmetries of the square. Some are equal if the board is symmetric.
+// images returns the images of a board under the eight symmetries of the square. Some are equal if
+// the board is symmetric.
 func images(columns []int) [][]int {
 	n := len(columns)
 	var all [][]int

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Address returns a loopback address where no process listens, and which no other test gets until this one ends. So a server
-// that was killed can listen there again. The port is below the ports of outgoing connections. While the test runs, a UDP
-// socket reserves the port; TCP stays free.
+// Address returns a loopback address where no process listens, and which no other test gets until
+// this one ends. So a server that was killed can listen there again. The port is below the ports of
+// outgoing connections. While the test runs, a UDP socket reserves the port; TCP stays free.
 func Address(t testing.TB) string {
 	t.Helper()
 	const first, ports = 20000, 10000

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Generated compares a part of a page below docs with the text that the code gives, and fails if they differ. If the
-// environment variable NQUEENS_UPDATE is 1, as in scripts/generate, Generated writes the part instead. The part stands in one
-// page, between two comments:
+// Generated compares a part of a page below docs with the text that the code gives, and fails if
+// they differ. If the environment variable NQUEENS_UPDATE is 1, as in scripts/generate, Generated
+// writes the part instead. The part stands in one page, between two comments:
 //
 //	<!-- generated: NAME -->
 //	<!-- end -->
@@ -42,7 +42,8 @@ func Generated(t testing.TB, name, want string) {
 				t.Fatal(err)
 			}
 		default:
-			t.Errorf("%s, part %q, is out of date: run scripts/generate. The page has\n%s\nand the code gives\n%s", path, name, have, want)
+			t.Errorf("%s, part %q, is out of date: run scripts/generate. The page has\n%s\nand the code "+
+				"gives\n%s", path, name, have, want)
 		}
 	}
 	if found != 1 {
@@ -50,7 +51,8 @@ func Generated(t testing.TB, name, want string) {
 	}
 }
 
-// Golden compares a text with a file, and fails if they differ. With NQUEENS_UPDATE=1 it writes the file instead, for review.
+// Golden compares a text with a file, and fails if they differ. With NQUEENS_UPDATE=1 it writes the
+// file instead, for review.
 func Golden(t testing.TB, file, got string) {
 	t.Helper()
 	if os.Getenv("NQUEENS_UPDATE") == "1" {

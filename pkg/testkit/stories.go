@@ -10,11 +10,15 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Stories runs the stories in the files that match a pattern. A file has several stories, each below a line "-- NAME --". A
-// line of a story that begins with ">" is an input; the lines below it are the output that must follow. The function begin is
-// called for each story, and returns the function that takes the story's inputs. A story fails if other output follows;
-// NQUEENS_UPDATE=1 writes that output to the file instead.
-func Stories(t *testing.T, pattern string, begin func(t *testing.T, out *strings.Builder) (input func(words []string))) {
+// Stories runs the stories in the files that match a pattern. A file has several stories, each
+// below a line "-- NAME --". A line of a story that begins with ">" is an input; the lines below it
+// are the output that must follow. The function begin is called for each story, and returns the
+// function that takes the story's inputs. A story fails if other output follows; NQUEENS_UPDATE=1
+// writes that output to the file instead.
+func Stories(
+	t *testing.T, pattern string,
+	begin func(t *testing.T, out *strings.Builder) (input func(words []string)),
+) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {

@@ -1,5 +1,5 @@
-// Package testkit helps tests to wait, to sample cases, to find addresses, to run stories, and to compare texts with files.
-// Only tests import it.
+// Package testkit helps tests to wait, to sample cases, to find addresses, to run stories, and to
+// compare texts with files. Only tests import it.
 package testkit
 
 import (
@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Stall is how long a test waits without any progress before it fails. It is long because machines are busy and the race
-// detector is slow. A test that passes never waits this long.
+// Stall is how long a test waits without any progress before it fails. It is long because machines
+// are busy and the race detector is slow. A test that passes never waits this long.
 const Stall = 3 * time.Minute
 
-// Eventually polls a condition until it is true. If that takes longer than Stall, the test fails and names what it waited for.
-// Use it only for conditions that send no event.
+// Eventually polls a condition until it is true. If that takes longer than Stall, the test fails
+// and names what it waited for. Use it only for conditions that send no event.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(Stall); !holds(); time.Sleep(5 * time.Millisecond) {
@@ -26,7 +26,8 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// newRand returns a random number generator, and logs its seed. The environment variable SEED sets the seed.
+// newRand returns a random number generator, and logs its seed. The environment variable SEED sets
+// the seed.
 func newRand(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -40,11 +41,12 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// Full reports whether the environment variable NQUEENS_TEST_FULL is 1. Then tests try all cases, not samples of them.
+// Full reports whether the environment variable NQUEENS_TEST_FULL is 1. Then tests try all cases,
+// not samples of them.
 func Full() bool { return os.Getenv("NQUEENS_TEST_FULL") == "1" }
 
-// Sample returns n of the cases, chosen at random, in their order. It returns all cases if there are at most n, or if Full
-// returns true.
+// Sample returns n of the cases, chosen at random, in their order. It returns all cases if there
+// are at most n, or if Full returns true.
 func Sample[T any](t testing.TB, n int, cases []T) []T {
 	t.Helper()
 	if Full() || n >= len(cases) {

@@ -23,7 +23,8 @@ import (
 
 const testRun = "n10-test"
 
-// handOut is a minimal coordinator. It hands out tasks in order, each once, and adds up the delivered counts.
+// handOut is a minimal coordinator. It hands out tasks in order, each once, and adds up the
+// delivered counts.
 type handOut struct {
 	manifest queens.Manifest
 	index    *split.Index
@@ -47,7 +48,8 @@ func newHandOut(t *testing.T, n int) *handOut {
 		t.Fatal(err)
 	}
 	h := &handOut{
-		instance: 7, all: make(chan struct{}), counted: map[uint64]bool{}, asked: map[queens.Process]bool{}, last: map[queens.Process]uint64{},
+		instance: 7, all: make(chan struct{}), counted: map[uint64]bool{},
+		asked: map[queens.Process]bool{}, last: map[queens.Process]uint64{},
 		given: map[queens.Process][]queens.Chunk{},
 	}
 	if h.manifest, h.index, err = split.Plan(t.Context(), n, queens.Full, classes, 3); err != nil {
@@ -56,7 +58,8 @@ func newHandOut(t *testing.T, n int) *handOut {
 	return h
 }
 
-// request answers a work request with chunks of up to 5 tasks of a class. It repeats chunks whose reply was lost.
+// request answers a work request with chunks of up to 5 tasks of a class. It repeats chunks whose
+// reply was lost.
 func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.WorkReply {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,7 +71,9 @@ func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.Wo
 		delete(h.asked, from)
 	}
 	for _, c := range h.given[from] {
-		listed := slices.ContainsFunc(r.Held, func(held queens.Held) bool { return held.Range == c.Range })
+		listed := slices.ContainsFunc(r.Held, func(held queens.Held) bool {
+			return held.Range == c.Range
+		})
 		if !listed && !h.counted[c.First] && !r.Leaving {
 			reply.Chunks = append(reply.Chunks, c)
 		}
@@ -138,7 +143,8 @@ func (h *handOut) check(t *testing.T) {
 	}
 }
 
-// Workers count n = 10 over a real server, with all kernels of this machine. When they leave, they say so.
+// Workers count n = 10 over a real server, with all kernels of this machine. When they leave, they
+// say so.
 func TestCountOverServer(t *testing.T) {
 	server, err := natsserver.Start(natsserver.Config{Log: zerolog.Nop()})
 	if err != nil {
@@ -182,7 +188,8 @@ func TestCountOverServer(t *testing.T) {
 	var workers sync.WaitGroup
 	for _, k := range kernel.Available() {
 		w := worker.New(worker.Config{
-			Process: worker.NewProcess(testkit.Machine("m-" + k.Name)), Version: "test", Kernel: k, Threads: 2, AtOnce: true, Log: zerolog.Nop(),
+			Process: worker.NewProcess(testkit.Machine("m-" + k.Name)), Version: "test", Kernel: k,
+			Threads: 2, AtOnce: true, Log: zerolog.Nop(),
 		}, connect(k.Name))
 		workers.Go(func() {
 			if err := w.Run(ctx); err != nil {

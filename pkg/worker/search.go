@@ -19,8 +19,8 @@ func (w *Worker) kernels() count.Kernels {
 	}
 }
 
-// searcher searches loads with its own counter until there are no more. If the counter fails, the worker leaves. searcher calls
-// the function ready when it has its counter, or can't make one.
+// searcher searches loads with its own counter until there are no more. If the counter fails, the
+// worker leaves. searcher calls the function ready when it has its counter, or can't make one.
 func (w *Worker) searcher(i int, ready func()) error {
 	defer ready()
 	by := w.kernels()
@@ -65,7 +65,8 @@ func (w *Worker) search(s *count.Searcher, i int, l load) ([]queens.Result, erro
 	return results, err
 }
 
-// sayMemory logs how much memory the worker takes for row sets of a board, when it gets the first ones.
+// sayMemory logs how much memory the worker takes for row sets of a board, when it gets the first
+// ones.
 func (w *Worker) sayMemory(tasks []queens.Task) {
 	if len(tasks) == 0 || tasks[0].Method() != queens.Halves {
 		return
@@ -83,8 +84,9 @@ func (w *Worker) sayMemory(tasks []queens.Task) {
 // result makes the result of a chunk from its first tasks and their counts.
 func result(c *queens.Chunk, tasks []queens.Task, counts []queens.TaskCount) queens.Result {
 	r := queens.Result{
-		Range: c.Range, Ticket: c.Ticket, Counted: queens.Range{First: c.First, Tasks: uint64(len(counts))},
-		Counts: make([]uint64, len(counts)), Kernel: counts[0].Kernel,
+		Range: c.Range, Ticket: c.Ticket,
+		Counted: queens.Range{First: c.First, Tasks: uint64(len(counts))},
+		Counts:  make([]uint64, len(counts)), Kernel: counts[0].Kernel,
 	}
 	hashes := make([]uint64, len(counts))
 	for i, count := range counts {

@@ -23,12 +23,15 @@ import (
 
 // Transport connects a worker to coordinators; package bus has one.
 type Transport interface {
-	// Announcements calls hear with the announcements of all coordinators, one call at a time, until stop is called.
+	// Announcements calls hear with the announcements of all coordinators, one call at a time, until
+	// stop is called.
 	Announcements(hear func(queens.Announcement)) (stop func(), err error)
-	// RequestWork and Deliver send a message to the coordinator of a run and wait for the reply, or until ctx ends. With an
-	// error, the reply is nil.
-	RequestWork(ctx context.Context, run string, from queens.Process, r *queens.WorkRequest) (*queens.WorkReply, error)
-	Deliver(ctx context.Context, run string, from queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error)
+	// RequestWork and Deliver send a message to the coordinator of a run and wait for the reply, or
+	// until ctx ends. With an error, the reply is nil.
+	RequestWork(ctx context.Context, run string, from queens.Process,
+		r *queens.WorkRequest) (*queens.WorkReply, error)
+	Deliver(ctx context.Context, run string, from queens.Process,
+		d *queens.Delivery) (*queens.DeliveryReply, error)
 }
 
 // Config says who a worker is, and with what it counts.
@@ -36,20 +39,24 @@ type Config struct {
 	Process queens.Process
 	Host    string // name of this host, for people; it may be empty
 	Version string // of the program
-	// Kernel counts the tasks. A process with several kernels runs a worker for each, and each worker has its own name.
+	// Kernel counts the tasks. A process with several kernels runs a worker for each, and each worker
+	// has its own name.
 	Kernel  kernel.Kernel
 	Threads int // at least 1: they search, or serve the device of the kernel
-	// Halves counts the tasks of the method halves, on the processor. The zero value is the default of this machine.
+	// Halves counts the tasks of the method halves, on the processor. The zero value is the default of
+	// this machine.
 	Halves halves.Kernel
-	// Memory is how many bytes the method halves may take on all threads together; 0 stands for [halves.Memory] on each.
+	// Memory is how many bytes the method halves may take on all threads together; 0 stands for
+	// [halves.Memory] on each.
 	Memory uint64
-	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random. AtOnce is for the worker
-	// in the coordinator's process.
+	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random.
+	// AtOnce is for the worker in the coordinator's process.
 	AtOnce bool
 	// Problem, if it is set, returns why there is no connection to a server, or "" while there is one.
 	Problem  func() string
 	IdleExit time.Duration // ends the worker when it has held nothing for that long; 0 never does
-	// SelfTest tests the kernels before the worker asks for work. If it is nil, their own self-tests do.
+	// SelfTest tests the kernels before the worker asks for work. If it is nil, their own self-tests
+	// do.
 	SelfTest func(ctx context.Context) error
 	Log      zerolog.Logger
 	Label    string // begins the log lines for people, if the process has several workers
@@ -63,7 +70,8 @@ func (c *Config) line(text string) string {
 	return c.Label + ": " + text
 }
 
-// logEvery is the time between two log lines about what the worker does. The worker polls its searches every pollEvery.
+// logEvery is the time between two log lines about what the worker does. The worker polls its
+// searches every pollEvery.
 const (
 	logEvery  = 30 * time.Second
 	pollEvery = time.Second
@@ -101,16 +109,18 @@ func New(cfg Config, t Transport) *Worker {
 		searchers = 1
 	}
 	w := &Worker{
-		cfg: cfg, transport: t, began: time.Now(), core: core.New(searchers, device), pulses: make([]atomic.Uint64, searchers),
-		loads: make([]chan load, searchers), stops: make([]context.CancelFunc, searchers),
+		cfg: cfg, transport: t, began: time.Now(), core: core.New(searchers, device),
+		pulses: make([]atomic.Uint64, searchers),
+		loads:  make([]chan load, searchers), stops: make([]context.CancelFunc, searchers),
 	}
 	w.messages, w.leave = context.WithCancel(context.Background())
 	w.timer = time.AfterFunc(0, func() { w.input((*core.Core).Tick) })
 	return w
 }
 
-// Run counts until ctx ends, the worker was idle for long enough or a searcher fails: then it delivers what was counted,
-// gives the rest back, and returns within about 2 s. The error is that of a searcher, or says why announcements can't be heard.
+// Run counts until ctx ends, the worker was idle for long enough or a searcher fails: then it
+// delivers what was counted, gives the rest back, and returns within about 2 s. The error is that
+// of a searcher, or says why announcements can't be heard.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.selfTest(ctx); err != nil {
 		return err
@@ -184,13 +194,14 @@ func (w *Worker) loop(ctx context.Context) {
 	}
 }
 
-// log logs what the worker does, and what it has done since the last line. It takes the Stats of the last line, and returns
-// those of the new one.
+// log logs what the worker does, and what it has done since the last line. It takes the Stats of
+// the last line, and returns those of the new one.
 func (w *Worker) log(last core.Stats) core.Stats {
 	s := w.Stats()
 	tasks := s.Tasks - last.Tasks
-	state, text := "working", fmt.Sprintf("%s in %v; %d of %s search for %s", humanize.Plural(tasks, "task"), logEvery,
-		s.Busy, humanize.Plural(w.cfg.Threads, "thread"), strings.Join(s.Runs, ", "))
+	state, text := "working",
+		fmt.Sprintf("%s in %v; %d of %s search for %s", humanize.Plural(tasks, "task"), logEvery,
+			s.Busy, humanize.Plural(w.cfg.Threads, "thread"), strings.Join(s.Runs, ", "))
 	if s.Reason != "" {
 		wait := w.Waits(s)
 		state, text = "idle", "idle: "+wait.Sentence()
@@ -198,8 +209,10 @@ func (w *Worker) log(last core.Stats) core.Stats {
 	if s.Results > 0 {
 		text += fmt.Sprintf("; %s without a receipt", humanize.Plural(s.Results, "result"))
 	}
-	w.cfg.Log.Info().Uint64("tasks", tasks).Int("searching", s.Busy).Int("waiting", s.Waiting).Int("undelivered", s.Results).
-		Strs("runs", s.Runs).Str("for", string(s.Reason)).Str(humanize.LogField, w.cfg.line(text)).Msg(state)
+	w.cfg.Log.Info().Uint64("tasks", tasks).Int("searching", s.Busy).Int("waiting",
+		s.Waiting).Int("undelivered", s.Results).
+		Strs("runs", s.Runs).Str("for", string(s.Reason)).Str(humanize.LogField,
+		w.cfg.line(text)).Msg(state)
 	return s
 }
 
@@ -212,12 +225,15 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 	for _, command := range w.core.Commands() {
 		switch c := command.(type) {
 		case core.Ask:
-			c.Request.Host, c.Request.Version, c.Request.Kernel = w.cfg.Host, w.cfg.Version, w.cfg.Kernel.Name
+			c.Request.Host, c.Request.Version, c.Request.Kernel = w.cfg.Host, w.cfg.Version,
+				w.cfg.Kernel.Name
 			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
 				reply, err := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
 				w.noteFailure(err)
-				w.input(func(to *core.Core, now time.Duration) { to.Replied(now, c.Run, c.Request.Number, reply) })
+				w.input(func(to *core.Core, now time.Duration) {
+					to.Replied(now, c.Run, c.Request.Number, reply)
+				})
 			})
 		case core.Deliver:
 			w.calls.Go(func() {
@@ -236,7 +252,8 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 			if c.Warn {
 				level = zerolog.WarnLevel
 			}
-			w.cfg.Log.WithLevel(level).Str("run", c.Run).Str(humanize.LogField, w.cfg.line("run "+c.Run+": "+c.Text)).Msg(c.Text)
+			w.cfg.Log.WithLevel(level).Str("run", c.Run).Str(humanize.LogField,
+				w.cfg.line("run "+c.Run+": "+c.Text)).Msg(c.Text)
 		}
 	}
 	if w.core.Left(now) {

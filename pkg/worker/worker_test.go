@@ -19,7 +19,8 @@ import (
 	"nqueens/pkg/worker"
 )
 
-// transport has functions in place of a server and a coordinator. A request and a delivery take 10 ms each.
+// transport has functions in place of a server and a coordinator. A request and a delivery take 10
+// ms each.
 type transport struct {
 	hear    func(queens.Announcement)
 	request func(*queens.WorkRequest) *queens.WorkReply
@@ -37,7 +38,9 @@ func (tr *transport) Announcements(hear func(queens.Announcement)) (func(), erro
 	return func() {}, nil
 }
 
-func (tr *transport) RequestWork(ctx context.Context, _ string, _ queens.Process, r *queens.WorkRequest) (*queens.WorkReply, error) {
+func (tr *transport) RequestWork(
+	ctx context.Context, _ string, _ queens.Process, r *queens.WorkRequest,
+) (*queens.WorkReply, error) {
 	time.Sleep(10 * time.Millisecond)
 	tr.mu.Lock()
 	tr.requests = append(tr.requests, *r)
@@ -51,7 +54,9 @@ func (tr *transport) RequestWork(ctx context.Context, _ string, _ queens.Process
 	return await(ctx, gone, reply)
 }
 
-func (tr *transport) Deliver(ctx context.Context, _ string, _ queens.Process, d *queens.Delivery) (*queens.DeliveryReply, error) {
+func (tr *transport) Deliver(
+	ctx context.Context, _ string, _ queens.Process, d *queens.Delivery,
+) (*queens.DeliveryReply, error) {
 	time.Sleep(10 * time.Millisecond)
 	tr.mu.Lock()
 	gone, reply := tr.gone, tr.deliver(d)
@@ -79,13 +84,15 @@ func recorded(d *queens.Delivery) *queens.DeliveryReply {
 	return reply
 }
 
-// endless returns a function that hands out as many chunks as a request wants, each with the given number of tasks.
+// endless returns a function that hands out as many chunks as a request wants, each with the given
+// number of tasks.
 func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
 	next := uint64(0)
 	return func(r *queens.WorkRequest) *queens.WorkReply {
 		reply := &queens.WorkReply{Number: r.Number, Instance: 1}
 		for range r.Want {
-			c := queens.Chunk{Range: queens.Range{First: next, Tasks: uint64(tasks)}, Board: queens.FullBoard(8)}
+			c := queens.Chunk{Range: queens.Range{First: next, Tasks: uint64(tasks)},
+				Board: queens.FullBoard(8)}
 			for range tasks {
 				c.Prefixes = append(c.Prefixes, []queens.Prefix{{}})
 			}
@@ -96,9 +103,13 @@ func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
 	}
 }
 
-// start starts a worker in the synctest bubble of the caller. The worker hears its coordinator every 2 s.
-func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...func(*worker.Config)) (stop context.CancelFunc, ended chan error) {
-	cfg := worker.Config{Process: worker.NewProcess(testkit.Machine("m")), Version: "v", Kernel: k, Threads: threads, AtOnce: true}
+// start starts a worker in the synctest bubble of the caller. The worker hears its coordinator
+// every 2 s.
+func start(
+	t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...func(*worker.Config),
+) (stop context.CancelFunc, ended chan error) {
+	cfg := worker.Config{Process: worker.NewProcess(testkit.Machine("m")), Version: "v", Kernel: k,
+		Threads: threads, AtOnce: true}
 	cfg.SelfTest = func(context.Context) error { return nil } // kernels of tests count anything
 	for _, change := range change {
 		change(&cfg)
@@ -127,7 +138,8 @@ func start(t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...
 
 // lasting returns a kernel whose searches take the given time and count 92.
 func lasting(d time.Duration) *kerneltest.Fake {
-	return &kerneltest.Fake{Count: func(ctx context.Context, _ *queens.Board, _ []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+	return &kerneltest.Fake{Count: func(ctx context.Context, _ *queens.Board, _ []queens.Prefix,
+		pulse *atomic.Uint64) (uint64, error) {
 		for end := time.Now().Add(d); time.Now().Before(end); pulse.Add(1) {
 			select {
 			case <-ctx.Done():
@@ -139,8 +151,8 @@ func lasting(d time.Duration) *kerneltest.Fake {
 	}}
 }
 
-// No thread waits for the network while there is work. In 10 s, each of 4 threads searches for 10 s, minus the first round
-// trip.
+// No thread waits for the network while there is work. In 10 s, each of 4 threads searches for 10
+// s, minus the first round trip.
 func TestThreadsDoNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := &transport{request: endless(5), deliver: recorded}
@@ -163,8 +175,8 @@ func TestThreadsDoNotWait(t *testing.T) {
 	})
 }
 
-// A worker that is told to end delivers its counts, gives the other tasks back and says that it leaves, all at once. If the
-// coordinator does not answer, the worker ends within 2 s.
+// A worker that is told to end delivers its counts, gives the other tasks back and says that it
+// leaves, all at once. If the coordinator does not answer, the worker ends within 2 s.
 func TestLeaves(t *testing.T) {
 	for _, answers := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -181,7 +193,8 @@ func TestLeaves(t *testing.T) {
 			}
 			took := time.Since(begin)
 			last := tr.requests[len(tr.requests)-1]
-			if answers && (took > 100*time.Millisecond || len(tr.delivered) != 2 || tr.delivered[0].Counted.Tasks != 3 || tr.delivered[0].Counts[2] != 92) {
+			if answers && (took > 100*time.Millisecond || len(tr.delivered) != 2 ||
+				tr.delivered[0].Counted.Tasks != 3 || tr.delivered[0].Counts[2] != 92) {
 				t.Errorf("took %v, delivered %+v", took, tr.delivered)
 			}
 			if !last.Leaving || len(last.Held) > 0 || took > 2*time.Second {
@@ -191,10 +204,12 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// If its kernel fails or can't be made, a worker gives back what it holds, and ends with an error that names the kernel.
+// If its kernel fails or can't be made, a worker gives back what it holds, and ends with an error
+// that names the kernel.
 func TestKernelFails(t *testing.T) {
 	reason := errors.New("broken")
-	failing := &kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+	failing := &kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix,
+		*atomic.Uint64) (uint64, error) {
 		return 0, reason
 	}}
 	missing := &kerneltest.Fake{New: func() error { return reason }}
@@ -223,7 +238,8 @@ func TestDevice(t *testing.T) {
 			}
 			return hand(r)
 		}}
-		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, tasks []queens.Task, _ *atomic.Uint64, counts []uint64) (int, error) {
+		fake := &kerneltest.Fake{CountTasks: func(_ context.Context, tasks []queens.Task,
+			_ *atomic.Uint64, counts []uint64) (int, error) {
 			if len(tasks) != 6 {
 				t.Errorf("a load of %d tasks", len(tasks))
 			}
@@ -248,14 +264,16 @@ func TestDevice(t *testing.T) {
 			task := queens.Task{ID: r.First, Board: queens.FullBoard(8), Prefixes: []queens.Prefix{{}}}
 			hash := task.Hash()
 			task.ID++
-			if r.Counts[0] != first || r.Counts[1] != first+1 || r.Range != r.Counted || r.Hash != queens.HashOfRange([]uint64{hash, task.Hash()}) {
+			if r.Counts[0] != first || r.Counts[1] != first+1 || r.Range != r.Counted ||
+				r.Hash != queens.HashOfRange([]uint64{hash, task.Hash()}) {
 				t.Errorf("result %d: %+v", i, r)
 			}
 		}
 	})
 }
 
-// Each message without a reply is logged with its reason at debug, and a warning a minute says how many.
+// Each message without a reply is logged with its reason at debug, and a warning a minute says how
+// many.
 func TestFailuresAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder // only read when the worker has ended
@@ -287,27 +305,36 @@ func TestIdleExit(t *testing.T) {
 			return hand(r)
 		}
 		begin := time.Now()
-		_, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, func(c *worker.Config) { c.IdleExit = 10 * time.Second })
+		_, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, func(c *worker.Config) {
+			c.IdleExit = 10 * time.Second
+		})
 		err := <-ended // two chunks of a second, 10 s, and up to a second until the worker notices
-		if took := time.Since(begin); err != nil || took < 12*time.Second || took > 13100*time.Millisecond || len(tr.delivered) != 2 {
+		if took := time.Since(begin); err != nil || took < 12*time.Second ||
+			took > 13100*time.Millisecond || len(tr.delivered) != 2 {
 			t.Errorf("ended after %v with %d results, error %v", took, len(tr.delivered), err)
 		}
 	})
 }
 
-// A worker whose kernel counts wrong ends before it asks for work, and so does one whose own test fails.
+// A worker whose kernel counts wrong ends before it asks for work, and so does one whose own test
+// fails.
 func TestSelfTestFirst(t *testing.T) {
-	wrong := kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix, *atomic.Uint64) (uint64, error) {
+	wrong := kerneltest.Fake{Count: func(context.Context, *queens.Board, []queens.Prefix,
+		*atomic.Uint64) (uint64, error) {
 		return 1, nil
 	}}
 	failed := errors.New("the test fails")
 	for about, change := range map[string]func(*worker.Config){
 		"a wrong kernel": func(cfg *worker.Config) { cfg.SelfTest = nil },
-		"a failed test":  func(cfg *worker.Config) { cfg.SelfTest = func(context.Context) error { return failed } },
+		"a failed test": func(cfg *worker.Config) {
+			cfg.SelfTest = func(context.Context) error { return failed }
+		},
 	} {
 		t.Run(about, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := &transport{request: func(*queens.WorkRequest) *queens.WorkReply { return &queens.WorkReply{} }}
+				tr := &transport{request: func(*queens.WorkRequest) *queens.WorkReply {
+					return &queens.WorkReply{}
+				}}
 				soon := func(cfg *worker.Config) { cfg.IdleExit = time.Minute }
 				stop, ended := start(t, tr, wrong.Kernel(t), 1, soon, change)
 				defer stop()

@@ -1,6 +1,7 @@
-// Cover checks that the tasks of an export cover a whole board: each solution once, and with its weight. Tasks of the method
-// halves must have the number of each row set once. Cover was written from docs/symmetry.md, docs/halves.md and docs/ledger.md
-// alone, and uses nothing else of this project. It does not check the counts.
+// Cover checks that the tasks of an export cover a whole board: each solution once, and with its
+// weight. Tasks of the method halves must have the number of each row set once. Cover was written
+// from docs/symmetry.md, docs/halves.md and docs/ledger.md alone, and uses nothing else of this
+// project. It does not check the counts.
 //
 //	coordinator ledger RUN | go run ./docs/check/cover
 package main
@@ -37,13 +38,16 @@ func check(export io.Reader) (string, error) {
 	export = io.MultiReader(bytes.NewReader(line), in)
 	if first.Sets != nil {
 		n, sets, err := checkSets(export)
-		return fmt.Sprintf("method halves: the tasks have each of the %d row sets of n = %d once", sets, n), err
+		return fmt.Sprintf("method halves: the tasks have each of the %d row sets of n = %d once", sets,
+			n), err
 	}
 	symmetry, classes, prefixes, err := checkPrefixes(export)
-	return fmt.Sprintf("symmetry %s: %d prefixes cover %d classes, each solution once", symmetry, prefixes, classes), err
+	return fmt.Sprintf("symmetry %s: %d prefixes cover %d classes, each solution once", symmetry,
+		prefixes, classes), err
 }
 
-// checkSets checks an export of the method halves. It returns the side of the board, and the number of row sets.
+// checkSets checks an export of the method halves. It returns the side of the board, and the number
+// of row sets.
 func checkSets(export io.Reader) (n int, sets uint64, err error) {
 	next := 0
 	for in := json.NewDecoder(export); ; next++ {
@@ -63,7 +67,8 @@ func checkSets(export io.Reader) (n int, sets uint64, err error) {
 		case line.Task != next:
 			return 0, 0, fmt.Errorf("task %d is missing", next)
 		case line.N != n || line.Weight != 1 || len(line.Sets) != 2:
-			return 0, 0, fmt.Errorf("task %d is of another side than %d, or has a weight other than 1, or no row sets", next, n)
+			return 0, 0, fmt.Errorf(
+				"task %d is of another side than %d, or has a weight other than 1, or no row sets", next, n)
 		case line.Sets[0] != sets || line.Sets[1] == 0 || line.Sets[1] > rowSets(n):
 			return 0, 0, fmt.Errorf("task %d does not go on with row set %d", next, sets)
 		}
@@ -75,10 +80,12 @@ func checkSets(export io.Reader) (n int, sets uint64, err error) {
 	return n, sets, nil
 }
 
-// rowSets returns the number of row sets of a board, of which each and its mirror image count as one.
+// rowSets returns the number of row sets of a board, of which each and its mirror image count as
+// one.
 func rowSets(n int) uint64 {
-	rows := n - n/2  // in the east
-	own := uint64(0) // row sets that are their own mirror image: pairs of rows and, if n is odd, perhaps the middle row
+	rows := n - n/2 // in the east
+	// row sets that are their own mirror image: pairs of rows and, if n is odd, perhaps the middle row
+	own := uint64(0)
 	if rows%2 == 0 || n%2 == 1 {
 		own = choose(n/2, rows/2)
 	}
@@ -94,8 +101,8 @@ func choose(n, k int) uint64 {
 	return ways
 }
 
-// checkPrefixes checks an export of the method prefixes. It returns the name of the symmetry, and the numbers of classes and
-// prefixes.
+// checkPrefixes checks an export of the method prefixes. It returns the name of the symmetry, and
+// the numbers of classes and prefixes.
 func checkPrefixes(export io.Reader) (symmetry string, classes, prefixes int, err error) {
 	boards := make(map[string]class)
 	listed := make(map[string]map[state]int) // how often a prefix of a board is listed
@@ -132,7 +139,8 @@ func checkPrefixes(export io.Reader) (symmetry string, classes, prefixes int, er
 		}
 	}
 	if symmetry == "" {
-		return "", 0, 0, errors.New("the export is empty, or no symmetry of a full board gives these classes")
+		return "", 0, 0, errors.New(
+			"the export is empty, or no symmetry of a full board gives these classes")
 	}
 	for _, c := range all {
 		prefixes := listed[fmt.Sprint(c)]
@@ -141,16 +149,17 @@ func checkPrefixes(export io.Reader) (symmetry string, classes, prefixes int, er
 		}
 		for p, left := range prefixes {
 			if left > 0 {
-				return "", 0, 0, fmt.Errorf("class %v: prefix %v is not of this board, or is listed too often", c, p)
+				return "", 0, 0, fmt.Errorf("class %v: prefix %v is not of this board, or is listed too often",
+					c, p)
 			}
 		}
 	}
 	return symmetry, len(all), prefixes, nil
 }
 
-// match compares the listed boards with the classes of a symmetry, and returns these classes. A class with a listed board is
-// returned as that board. Each listed board must be an image of a class with the same weight, and no two boards may be images
-// of the same class.
+// match compares the listed boards with the classes of a symmetry, and returns these classes. A
+// class with a listed board is returned as that board. Each listed board must be an image of a
+// class with the same weight, and no two boards may be images of the same class.
 func match(listed map[string]class, want []class) (found []class, ok bool) {
 	found = slices.Clone(want)
 	taken := make([]bool, len(want))
@@ -185,8 +194,9 @@ func images(allow []uint32) (all [][]uint32) {
 	return all
 }
 
-// cover places queens row by row in every way, and stops at each listed prefix. It takes that prefix off the list once,
-// because different placements may lead to the same prefix. It reports whether each solution below state s has a listed prefix.
+// cover places queens row by row in every way, and stops at each listed prefix. It takes that
+// prefix off the list once, because different placements may lead to the same prefix. It reports
+// whether each solution below state s has a listed prefix.
 func cover(allow []uint32, listed map[state]int, s state) bool {
 	if listed[s] > 0 {
 		listed[s]--
@@ -199,7 +209,8 @@ func cover(allow []uint32, listed map[state]int, s state) bool {
 	board := uint32(1)<<len(allow) - 1
 	for free := allow[row] &^ (cols | left | right); free != 0; free &= free - 1 {
 		queen := free & -free
-		if !cover(allow, listed, state{row + 1, cols | queen, (left | queen) << 1 & board, (right | queen) >> 1}) {
+		if !cover(allow, listed,
+			state{row + 1, cols | queen, (left | queen) << 1 & board, (right | queen) >> 1}) {
 			return false
 		}
 	}
@@ -254,7 +265,8 @@ func full(n int) (classes []class) {
 				continue
 			}
 			allow := empty(n)
-			for i := a; i <= last-a; i++ { // forbids squares at distance a or more; tied queens are placed below
+			// forbids squares at distance a or more; tied queens are placed below
+			for i := a; i <= last-a; i++ {
 				allow[i] &^= 1 | 1<<last
 				allow[last] &^= 1 << i
 			}

@@ -72,7 +72,8 @@ func TestRowSets(t *testing.T) {
 	}
 }
 
-// The number of row sets is the number of orbits of the sets of rows under the mirror, found by listing them.
+// The number of row sets is the number of orbits of the sets of rows under the mirror, found by
+// listing them.
 func TestNumberOfRowSets(t *testing.T) {
 	for n := 1; n <= 15; n++ {
 		want := uint64(0)
@@ -88,10 +89,12 @@ func TestNumberOfRowSets(t *testing.T) {
 	}
 }
 
-// A class may be searched in any of its images, but an export must not have two images of one class.
+// A class may be searched in any of its images, but an export must not have two images of one
+// class.
 func TestImages(t *testing.T) {
 	lines := example(t)
-	const board, image = `"allow":[2,8,4,1,16],"prefixes":[[2,10,24,4]]`, `"allow":[8,2,4,16,1],"prefixes":[[2,10,4,3]]`
+	const board, image = `"allow":[2,8,4,1,16],"prefixes":[[2,10,24,4]]`,
+		`"allow":[8,2,4,16,1],"prefixes":[[2,10,4,3]]`
 	changed := strings.Replace(lines, board, image, 1)
 	if _, err := check(strings.NewReader(changed)); err != nil || changed == lines {
 		t.Errorf("a class is replaced by its left-right image: %v", err)
@@ -102,7 +105,8 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// The awk program of docs/ledger.md adds up weight times count, also to sums beyond 2^53, and fails at a missing count.
+// The awk program of docs/ledger.md adds up weight times count, also to sums beyond 2^53, and fails
+// at a missing count.
 func TestAwkProgram(t *testing.T) {
 	page, err := os.ReadFile("../../ledger.md")
 	if err != nil {
@@ -113,9 +117,12 @@ func TestAwkProgram(t *testing.T) {
 	lines := example(t)
 	for export, want := range map[string]string{
 		lines: "10\n",
-		strings.Replace(lines, `"count":"0"`, `"count":"12345678901234567891"`, 1): "98765431209876543138\n",
-		strings.Replace(lines, `"count":"0",`, "", 1):                              "task 0 has no count\n",
-		lines[strings.Index(lines, "\n")+1:]:                                       "task 0 has no count\n",
+		strings.Replace(lines, `"count":"0"`, `"count":"12345678901234567891"`,
+			1): "98765431209876543138\n",
+		strings.Replace(lines, `"count":"0",`, "",
+			1): "task 0 has no count\n",
+		lines[strings.Index(lines, "\n")+
+			1:]: "task 0 has no count\n",
 	} {
 		cmd := exec.CommandContext(t.Context(), "awk", program)
 		cmd.Stdin = strings.NewReader(export)

@@ -13,7 +13,8 @@ func TestServerErrorsAreWarnings(t *testing.T) {
 	var b bytes.Buffer
 	log := newServerLog(zerolog.New(&b).Level(zerolog.InfoLevel))
 	log.Errorf("Temporary %s Accept Error(%v)", "Client", "too many open files\n")
-	if !strings.Contains(b.String(), `"warn"`) || !strings.Contains(b.String(), "Accept Error(too many open files?)") {
+	if !strings.Contains(b.String(), `"warn"`) ||
+		!strings.Contains(b.String(), "Accept Error(too many open files?)") {
 		t.Errorf("the log is %s", b.String())
 	}
 	for range 100 {

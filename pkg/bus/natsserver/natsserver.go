@@ -1,5 +1,5 @@
-// Package natsserver runs a NATS server inside this process. It stores nothing. It is the only package that links the
-// server; the worker does not import it.
+// Package natsserver runs a NATS server inside this process. It stores nothing. It is the only
+// package that links the server; the worker does not import it.
 package natsserver
 
 import (
@@ -23,10 +23,11 @@ const MaxPayload = 8 << 20
 
 // Config says where the server listens, and who may connect.
 type Config struct {
-	// Listen is the host:port to accept connections on; if it is empty, the server opens no port. Port 0 means any free port.
+	// Listen is the host:port to accept connections on; if it is empty, the server opens no port. Port
+	// 0 means any free port.
 	Listen string
-	// Authorization is the part of a configuration file that says who may connect, such as "authorization { … }"; if it is
-	// empty, anyone who reaches the server may.
+	// Authorization is the part of a configuration file that says who may connect, such as
+	// "authorization { … }"; if it is empty, anyone who reaches the server may.
 	Authorization string
 	TLS           *tls.Config // nil for none
 	Log           zerolog.Logger
@@ -71,7 +72,8 @@ func (c *Config) options() (*server.Options, error) {
 	host, digits, err := net.SplitHostPort(cmp.Or(c.Listen, ":0"))
 	port, notPort := strconv.ParseUint(digits, 10, 16)
 	if err := cmp.Or(err, notPort); err != nil {
-		return nil, fmt.Errorf("listen address must be host:port, such as 127.0.0.1:4222, with a port from 0 to 65535: %w", err)
+		return nil, fmt.Errorf(
+			"listen address must be host:port, such as 127.0.0.1:4222, with a port from 0 to 65535: %w", err)
 	}
 	options := &server.Options{
 		ServerName:    "nqueens-embedded",
@@ -125,15 +127,16 @@ func (s *Server) InProcessConn() (net.Conn, error) { return s.nats.InProcessConn
 // URL returns the address for clients in other processes, if the server listens.
 func (s *Server) URL() string { return s.nats.ClientURL() }
 
-// Address returns the host:port at which the server listens: the host of Config.Listen, and the actual port.
+// Address returns the host:port at which the server listens: the host of Config.Listen, and the
+// actual port.
 func (s *Server) Address() string {
 	_, port, _ := net.SplitHostPort(s.nats.Addr().String()) // a server that listens has one
 	return net.JoinHostPort(s.host, port)
 }
 
-// Addresses returns the host:port pairs at which clients reach the server. If advertise is not empty, it is the only one: a
-// host with or without a port. If the server listens on all addresses of this machine, Addresses returns them all, loopback last and
-// without link-local ones.
+// Addresses returns the host:port pairs at which clients reach the server. If advertise is not
+// empty, it is the only one: a host with or without a port. If the server listens on all addresses
+// of this machine, Addresses returns them all, loopback last and without link-local ones.
 func (s *Server) Addresses(advertise string) (pairs []string) {
 	host, port, _ := net.SplitHostPort(s.Address())
 	if advertise != "" {
@@ -144,7 +147,8 @@ func (s *Server) Addresses(advertise string) (pairs []string) {
 	}
 	all, _ := net.InterfaceAddrs()
 	for _, a := range all {
-		if network, ok := a.(*net.IPNet); ok && !network.IP.IsLoopback() && !network.IP.IsLinkLocalUnicast() {
+		if network, ok := a.(*net.IPNet); ok && !network.IP.IsLoopback() &&
+			!network.IP.IsLinkLocalUnicast() {
 			pairs = append(pairs, net.JoinHostPort(network.IP.String(), port))
 		}
 	}
@@ -157,8 +161,9 @@ func (s *Server) Stop() {
 	s.nats.WaitForShutdown()
 }
 
-// serverLog passes on the log of the server. Its errors are warnings: a client that is refused, or a connection
-// that can't be accepted. Anybody may connect, so only a few of them are logged in a minute; at debug, all are.
+// serverLog passes on the log of the server. Its errors are warnings: a client that is refused, or
+// a connection that can't be accepted. Anybody may connect, so only a few of them are logged in a
+// minute; at debug, all are.
 type serverLog struct{ log, warn zerolog.Logger }
 
 // warnings bounds the warnings of the server in a minute.

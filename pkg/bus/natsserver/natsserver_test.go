@@ -24,8 +24,8 @@ func startServer(t *testing.T, listen string) *natsserver.Server {
 	return s
 }
 
-// A server that listens on all addresses is reached at those of this machine, loopback last. With an advertised host it is
-// reached at that host alone.
+// A server that listens on all addresses is reached at those of this machine, loopback last. With
+// an advertised host it is reached at that host alone.
 func TestAddresses(t *testing.T) {
 	everywhere := startServer(t, "0.0.0.0:0")
 	_, port, err := net.SplitHostPort(everywhere.Address())
@@ -36,14 +36,17 @@ func TestAddresses(t *testing.T) {
 	if got[len(got)-1] != "127.0.0.1:"+port {
 		t.Errorf("%v, want loopback last", got)
 	}
-	// A packet to a documentation address (RFC 5737) would leave by the default route. Nothing is sent.
+	// A packet to a documentation address (RFC 5737) would leave by the default route. Nothing is
+	// sent.
 	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil {
-		if host, _, _ := net.SplitHostPort(c.LocalAddr().String()); !slices.Contains(got, net.JoinHostPort(host, port)) {
+		if host, _, _ := net.SplitHostPort(c.LocalAddr().String()); !slices.Contains(got,
+			net.JoinHostPort(host, port)) {
 			t.Errorf("%v, want %s among them", got, host)
 		}
 		_ = c.Close()
 	}
-	for advertise, want := range map[string]string{"host.example": "host.example:" + port, "192.0.2.1:5": "192.0.2.1:5", "2001:db8::1": "[2001:db8::1]:" + port} {
+	for advertise, want := range map[string]string{"host.example": "host.example:" + port,
+		"192.0.2.1:5": "192.0.2.1:5", "2001:db8::1": "[2001:db8::1]:" + port} {
 		if got := everywhere.Addresses(advertise); !slices.Equal(got, []string{want}) {
 			t.Errorf("with --advertise %s: %v, want %s", advertise, got, want)
 		}
@@ -57,7 +60,8 @@ func TestAddresses(t *testing.T) {
 // A second server at the same address does not start, and its error says why.
 func TestAddressInUse(t *testing.T) {
 	first := startServer(t, "127.0.0.1:0")
-	if s, err := natsserver.Start(natsserver.Config{Listen: first.Address()}); err == nil || !strings.Contains(err.Error(), "already in use") {
+	if s, err := natsserver.Start(natsserver.Config{Listen: first.Address()}); err == nil ||
+		!strings.Contains(err.Error(), "already in use") {
 		t.Errorf("a second server %v, error %v", s, err)
 	}
 }
@@ -66,7 +70,9 @@ func TestAddressInUse(t *testing.T) {
 // others stay. The address stays too, even if the server chose its port.
 func TestAuthorize(t *testing.T) {
 	users := join.Passwords{"alice": "a", "mallory": "m"}
-	s, err := natsserver.Start(natsserver.Config{Listen: "127.0.0.1:0", Authorization: users.Authorization(), Log: zerolog.Nop()})
+	s, err := natsserver.Start(
+		natsserver.Config{Listen: "127.0.0.1:0", Authorization: users.Authorization(),
+			Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +81,8 @@ func TestAuthorize(t *testing.T) {
 	closed := make(chan string, 10)
 	connect := func(user string) error {
 		ended := func(*nats.Conn) { closed <- user }
-		c, err := nats.Connect(s.URL(), nats.UserInfo(user, users[user]), nats.NoReconnect(), nats.ClosedHandler(ended))
+		c, err := nats.Connect(s.URL(), nats.UserInfo(user, users[user]), nats.NoReconnect(),
+			nats.ClosedHandler(ended))
 		if err == nil {
 			t.Cleanup(c.Close)
 		}

@@ -12,18 +12,20 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// Main runs the tests of a command. The test binary is on the PATH under the name of the command, and under the name that the
-// command has where it is installed, so that scripts run the real main.
+// Main runs the tests of a command. The test binary is on the PATH under the name of the command,
+// and under the name that the command has where it is installed, so that scripts run the real main.
 func Main(m *testing.M, name string, main func()) {
-	_ = os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE")) // without this, a process with the race detector ends a second later
+	// without this, a process with the race detector ends a second later
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0 "+os.Getenv("GORACE"))
 	testscript.Main(m, map[string]func(){name: main, "nqueens-" + name: main})
 }
 
-// Scripts runs the scripts in the folder testdata, each with its own state folder. In addition to the commands of testscript,
-// they have
+// Scripts runs the scripts in the folder testdata, each with its own state folder. In addition to
+// the commands of testscript, they have
 //
 //	status CODE COMMAND...    the command ends with that exit code
-//	usage PATTERN COMMAND...  the command ends with exit code 2, nothing on stdout, and one line on stderr that matches
+//	usage PATTERN COMMAND...  the command ends with exit code 2, nothing on stdout, and one line
+//	                          on stderr that matches
 func Scripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -33,7 +35,8 @@ func Scripts(t *testing.T) {
 			env.Setenv("NQUEENS_LOG_FORMAT", "json")
 			return nil
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status, "usage": usage},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"status": status,
+			"usage": usage},
 	})
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags returns the flags of commands as a table in Markdown. If root is not nil, the table also has the flags that all
-// commands below root share. Hidden flags are left out. A flag that means the same in several commands has one row.
+// Flags returns the flags of commands as a table in Markdown. If root is not nil, the table also
+// has the flags that all commands below root share. Hidden flags are left out. A flag that means
+// the same in several commands has one row.
 func Flags(root *cobra.Command, commands ...*cobra.Command) string {
 	type row struct {
 		flag, meaning string
@@ -33,7 +34,8 @@ func Flags(root *cobra.Command, commands ...*cobra.Command) string {
 		}
 		r := seen[f.Name+usage]
 		if r == nil {
-			r = &row{flag: strings.TrimSpace(flag + " " + name), meaning: strings.ReplaceAll(usage, "|", `\|`)}
+			r = &row{flag: strings.TrimSpace(flag + " " + name),
+				meaning: strings.ReplaceAll(usage, "|", `\|`)}
 			rows, seen[f.Name+usage] = append(rows, r), r
 		}
 		r.commands = append(r.commands, command)
@@ -54,7 +56,8 @@ func Flags(root *cobra.Command, commands ...*cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("| flag | of | meaning |\n|---|---|---|\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.ReplaceAll(r.flag, "|", `\|`), strings.Join(r.commands, ", "), r.meaning)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", strings.ReplaceAll(r.flag, "|", `\|`),
+			strings.Join(r.commands, ", "), r.meaning)
 	}
 	return b.String()
 }

@@ -14,9 +14,9 @@ import (
 	"nqueens/pkg/cli"
 )
 
-// Manual writes the manual pages of a program, one for each command, and checks them. It names the programs as they are
-// installed. The pages go to the folder NQUEENS_MANUAL, as in scripts/release, or else to a temporary one. Only tests make them,
-// so the programs do not link the generator.
+// Manual writes the manual pages of a program, one for each command, and checks them. It names the
+// programs as they are installed. The pages go to the folder NQUEENS_MANUAL, as in scripts/release,
+// or else to a temporary one. Only tests make them, so the programs do not link the generator.
 func Manual(t *testing.T, root *cobra.Command) {
 	t.Helper()
 	folder := os.Getenv("NQUEENS_MANUAL")
@@ -33,8 +33,8 @@ func Manual(t *testing.T, root *cobra.Command) {
 	finish(t, folder, root)
 }
 
-// forManual lets the generator show the flags of a command, and of those below it, as help shows them: with the name of a
-// value, and with the default value at the end.
+// forManual lets the generator show the flags of a command, and of those below it, as help shows
+// them: with the name of a value, and with the default value at the end.
 func forManual(cmd *cobra.Command) {
 	cmd.InitDefaultHelpFlag()
 	show := func(f *pflag.Flag) {
@@ -53,8 +53,8 @@ func forManual(cmd *cobra.Command) {
 	}
 }
 
-// readable replaces what the generator writes for a flag by a tag and its text: see TP in man(7). It removes the quotes of a
-// value, and the equals sign of a switch, which has no value.
+// readable replaces what the generator writes for a flag by a tag and its text: see TP in man(7).
+// It removes the quotes of a value, and the equals sign of a switch, which has no value.
 var readable = strings.NewReplacer(
 	".PP\n\\fB-", ".TP\n\\fB-",
 	"OPTIONS\n\\fB-", "OPTIONS\n.TP\n\\fB-",

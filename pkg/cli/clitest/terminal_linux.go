@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal returns both ends of a pseudoterminal of the given size: the end of a terminal emulator, and the end to which a
-// process writes.
+// Terminal returns both ends of a pseudoterminal of the given size: the end of a terminal emulator,
+// and the end to which a process writes.
 func Terminal(t *testing.T, width, height uint16) (emulator, terminal *os.File) {
 	t.Helper()
 	// Without O_NONBLOCK, a read from the emulator would not return when the emulator is closed.
@@ -27,7 +27,8 @@ func Terminal(t *testing.T, width, height uint16) (emulator, terminal *os.File) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: height}); err != nil {
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: width, Row: height}); err !=
+		nil {
 		t.Fatal(err)
 	}
 	terminal, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|syscall.O_NOCTTY, 0)

@@ -10,12 +10,15 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// BenchmarkCore measures how many tasks a core hands out and records in a second. Each of 1,000 workers has four threads and
-// holds up to eight chunks. It delivers one chunk at a time, and asks again after every second chunk.
+// BenchmarkCore measures how many tasks a core hands out and records in a second. Each of 1,000
+// workers has four threads and holds up to eight chunks. It delivers one chunk at a time, and asks
+// again after every second chunk.
 func BenchmarkCore(b *testing.B) {
 	for _, redundancy := range []int{1, 2} {
 		for _, tasks := range []uint64{1, 16} {
-			b.Run(fmt.Sprintf("redundancy=%d/chunk=%d", redundancy, tasks), func(b *testing.B) { benchmarkCore(b, redundancy, tasks) })
+			b.Run(fmt.Sprintf("redundancy=%d/chunk=%d", redundancy, tasks), func(b *testing.B) {
+				benchmarkCore(b, redundancy, tasks)
+			})
 		}
 	}
 }
@@ -28,8 +31,11 @@ func benchmarkCore(b *testing.B, redundancy int, chunk uint64) {
 	var now time.Duration
 	begin := func() {
 		m := testManifest(queens.MaxN, []uint64{1e6, 1e6, 1e6})
-		state := ledger.NewState(&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: redundancy})
-		core = New(now, state, Options{Instance: 1, At: time.Unix(1e9, 0), Shares: testShares(&m), TaskBytes: []int{700, 700, 700}, ReplyBytes: 1 << 19, Kernels: []string{generic}})
+		state := ledger.NewState(
+			&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: redundancy})
+		core = New(now, state,
+			Options{Instance: 1, At: time.Unix(1e9, 0), Shares: testShares(&m),
+				TaskBytes: []int{700, 700, 700}, ReplyBytes: 1 << 19, Kernels: []string{generic}})
 		held, number = [workers][]queens.Range{}, [workers]uint64{}
 	}
 	name := func(i int) queens.Process {
@@ -56,13 +62,16 @@ func benchmarkCore(b *testing.B, redundancy int, chunk uint64) {
 			r := held[w][0]
 			held[w] = held[w][1:]
 			core.Delivered(now, &Delivery{From: names[w], Results: []CheckedResult{{Result: queens.Result{
-				Range: r, Counted: r, Counts: make([]uint64, r.Tasks), Kernel: "avx2", Searched: searched(r.Tasks),
+				Range: r, Counted: r, Counts: make([]uint64, r.Tasks), Kernel: "avx2",
+				Searched: searched(r.Tasks),
 			}}}})
 			done += r.Tasks
 		}
 		if len(held[w]) <= 2*threads-2 {
 			number[w]++
-			request := &Request{From: names[w], WorkRequest: queens.WorkRequest{Number: number[w], Threads: threads, Searchers: threads, Want: 2*threads - len(held[w])}}
+			request := &Request{From: names[w],
+				WorkRequest: queens.WorkRequest{Number: number[w], Threads: threads, Searchers: threads,
+					Want: 2*threads - len(held[w])}}
 			for _, r := range held[w] {
 				request.Held = append(request.Held, queens.Held{Range: r, Searched: 1})
 			}

@@ -1,7 +1,9 @@
-// Package core decides what the coordinator of a run does: it hands out tasks, records counts, and ends the run.
+// Package core decides what the coordinator of a run does: it hands out tasks, records counts, and
+// ends the run.
 //
-// [Core] is a state machine: inputs go in, commands come out. It has no I/O, no goroutine, no clock and no random numbers:
-// each input carries the time of the caller's monotonic clock. [Commands] says in which order the caller carries them out.
+// [Core] is a state machine: inputs go in, commands come out. It has no I/O, no goroutine, no clock
+// and no random numbers: each input carries the time of the caller's monotonic clock. [Commands]
+// says in which order the caller carries them out.
 package core
 
 import (
@@ -13,10 +15,11 @@ import (
 )
 
 const (
-	// listenFirst is how long a coordinator that resumes a run listens for another coordinator before it announces or answers
-	// anything.
+	// listenFirst is how long a coordinator that resumes a run listens for another coordinator before
+	// it announces or answers anything.
 	listenFirst = 3 * time.Second
-	// adoptFirst is how long such a coordinator hands nothing out, so that workers can say what they hold.
+	// adoptFirst is how long such a coordinator hands nothing out, so that workers can say what they
+	// hold.
 	adoptFirst = 6 * time.Second
 	// announceEvery is the time between two announcements if nothing changes.
 	announceEvery = 2 * time.Second
@@ -26,8 +29,9 @@ const (
 	checksAtEnd = 0.02
 )
 
-// Core makes all decisions about a run. It is not safe for concurrent use. After one input or several, the caller takes the
-// commands and executes them. The caller calls Tick about four times a second.
+// Core makes all decisions about a run. It is not safe for concurrent use. After one input or
+// several, the caller takes the commands and executes them. The caller calls Tick about four times
+// a second.
 type Core struct {
 	options Options
 	state   *ledger.State
@@ -37,19 +41,21 @@ type Core struct {
 	clock   clock
 	numbers numbers
 	out     Commands
-	changed bool        // more tasks may wait: look at the kept requests
-	tell    []*worker   // workers with a kept request that must drop something
-	totalOf uint64      // 1 + the number of results when the total was asked for; 0 while no total is awaited
+	changed bool      // more tasks may wait: look at the kept requests
+	tell    []*worker // workers with a kept request that must drop something
+	// 1 + the number of results when the total was asked for; 0 while no total is awaited
+	totalOf uint64
 	wait    queens.Wait // for what the run waits; without a reason if it does not
 	over    *End        // nil until the end
 }
 
 // clock has the times of the core.
 type clock struct {
-	start      time.Duration
-	open       time.Duration       // from then on it announces and answers
-	handOut    time.Duration       // from then on it hands work out
-	wall       time.Duration       // how long coordinators have worked on the run, without the gaps: see longestStep
+	start   time.Duration
+	open    time.Duration // from then on it announces and answers
+	handOut time.Duration // from then on it hands work out
+	// how long coordinators have worked on the run, without the gaps: see longestStep
+	wall       time.Duration
 	onlyChecks time.Duration       // wall time when nothing but spot checks was left; 0 before
 	mark       time.Duration       // when the last mark was recorded
 	marked     uint64              // the number of results at the last mark
@@ -57,12 +63,14 @@ type clock struct {
 	said       queens.Announcement // the last announcement
 }
 
-// numbers counts results that brought nothing new, refused results or listed chunks, and lost holds, since this start.
+// numbers counts results that brought nothing new, refused results or listed chunks, and lost
+// holds, since this start.
 type numbers struct{ repeated, refused, lost uint64 }
 
 // New returns the core of a run whose ledger has been folded, and records the start.
 func New(now time.Duration, state *ledger.State, options Options) *Core {
-	c := &Core{options: options, state: state, judge: newJudge(state, options.Machine, options.Kernels), fleet: newFleet(now)}
+	c := &Core{options: options, state: state,
+		judge: newJudge(state, options.Machine, options.Kernels), fleet: newFleet(now)}
 	c.clock = clock{start: now, open: now, handOut: now, mark: now, announced: now - announceEvery}
 	if mark := state.Mark(); mark != nil {
 		c.clock.wall = mark.Wall
@@ -77,15 +85,19 @@ func New(now time.Duration, state *ledger.State, options Options) *Core {
 	}
 	c.queue = newQueue(ends)
 	c.fill()
-	start := ledger.Start{Number: state.Starts() + 1, Instance: options.Instance, Version: options.Version, At: c.at(now)}
+	start := ledger.Start{Number: state.Starts() + 1, Instance: options.Instance,
+		Version: options.Version, At: c.at(now)}
 	c.record(now, &start, nil)
 	c.checkMachine(now)
 	c.after(now)
 	return c
 }
 
-// at converts a time of the core to a time of day: it adds the time since the start to the time of day of the start.
-func (c *Core) at(now time.Duration) time.Time { return c.options.At.Add(now - c.clock.start).UTC() }
+// at converts a time of the core to a time of day: it adds the time since the start to the time of
+// day of the start.
+func (c *Core) at(now time.Duration) time.Time {
+	return c.options.At.Add(now - c.clock.start).UTC()
+}
 
 // Take returns the commands since the last call.
 func (c *Core) Take() Commands {
@@ -94,7 +106,8 @@ func (c *Core) Take() Commands {
 	return out
 }
 
-// advance lets time pass. Every input calls it first. It reports whether the core already announces and answers.
+// advance lets time pass. Every input calls it first. It reports whether the core already announces
+// and answers.
 func (c *Core) advance(now time.Duration) bool {
 	c.clock.wall += c.fleet.advance(now)
 	return now >= c.clock.open
@@ -115,8 +128,8 @@ func (c *Core) after(now time.Duration) {
 	c.tell = c.tell[:0]
 }
 
-// serveKept hands out tasks to the workers whose requests are kept, in the order in which these came,
-// if more tasks may wait than before.
+// serveKept hands out tasks to the workers whose requests are kept, in the order in which these
+// came, if more tasks may wait than before.
 func (c *Core) serveKept(now time.Duration) {
 	if c.over != nil || !c.changed || now < c.clock.handOut {
 		return
@@ -129,8 +142,9 @@ func (c *Core) serveKept(now time.Duration) {
 	}
 }
 
-// Connected tells the core whether the coordinator is connected to its server, and how many bytes the chunks of a reply may
-// take there. Until the first call, the core assumes a connection, and the bytes that its options say.
+// Connected tells the core whether the coordinator is connected to its server, and how many bytes
+// the chunks of a reply may take there. Until the first call, the core assumes a connection, and
+// the bytes that its options say.
 func (c *Core) Connected(now time.Duration, connected bool, replyBytes int) {
 	c.advance(now)
 	c.fleet.connect(now, connected)
@@ -138,16 +152,18 @@ func (c *Core) Connected(now time.Duration, connected bool, replyBytes int) {
 	c.after(now)
 }
 
-// HeardOther handles an announcement of another coordinator of this run. A coordinator that still listens, because it has just
-// resumed the run, leaves the run to the other one. Of two coordinators that answer already, the one with fewer results ends.
-// If they have equally many, the one with the smaller instance ends.
+// HeardOther handles an announcement of another coordinator of this run. A coordinator that still
+// listens, because it has just resumed the run, leaves the run to the other one. Of two
+// coordinators that answer already, the one with fewer results ends. If they have equally many, the
+// one with the smaller instance ends.
 func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
 	c.advance(now)
 	if c.over != nil || other.Instance == c.options.Instance || other.State != queens.Running {
 		return
 	}
 	mine := c.state.Results()
-	if now >= c.clock.open && (mine > other.Recorded || mine == other.Recorded && c.options.Instance > other.Instance) {
+	if now >= c.clock.open &&
+		(mine > other.Recorded || mine == other.Recorded && c.options.Instance > other.Instance) {
 		return
 	}
 	c.fail(now, "another coordinator has it, with %d results; this one has %d", other.Recorded, mine)
@@ -171,7 +187,9 @@ func (c *Core) Tick(now time.Duration) {
 		c.doubleLast(now)
 		c.recountAbandoned(now)
 	}
-	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept && now-w.asked >= longestKept }) {
+	for _, w := range c.fleet.sorted(func(w *worker) bool {
+		return w.kept && now-w.asked >= longestKept
+	}) {
 		c.answer(w, nil)
 	}
 	c.after(now)
@@ -189,8 +207,9 @@ func (c *Core) Tick(now time.Duration) {
 // Announcement returns the announcement that describes the run now.
 func (c *Core) Announcement() queens.Announcement {
 	a := queens.Announcement{
-		Run: c.state.Header().Run, Instance: c.options.Instance, State: queens.Running, Recorded: c.state.Results(),
-		Work: c.over == nil && c.queue.waits() > 0,
+		Run: c.state.Header().Run, Instance: c.options.Instance, State: queens.Running,
+		Recorded: c.state.Results(),
+		Work:     c.over == nil && c.queue.waits() > 0,
 	}
 	if c.over != nil {
 		a.State = c.over.State

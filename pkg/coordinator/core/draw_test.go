@@ -11,8 +11,8 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// drawn returns what a seed draws: the spot checks of many tasks, the first checks of many machines,
-// and the task that is recounted last.
+// drawn returns what a seed draws: the spot checks of many tasks, the first checks of many
+// machines, and the task that is recounted last.
 func drawn(seed [32]byte) (tasks []uint64, first, last string) {
 	d := draw{seed: seed, share: 0.25}
 	for task := range uint64(2000) {
@@ -47,9 +47,9 @@ func TestDrawsNeedTheSeed(t *testing.T) {
 	}
 }
 
-// A machine can't tell which of its counts are checked: until every task is counted, the coordinator
-// says the same to it whatever the secret is. (Its chunks have one task each here. The number of tasks
-// in later chunks depends on all that waits, checks included.)
+// A machine can't tell which of its counts are checked: until every task is counted, the
+// coordinator says the same to it whatever the secret is. (Its chunks have one task each here. The
+// number of tasks in later chunks depends on all that waits, checks included.)
 func TestDrawsAreHidden(t *testing.T) {
 	type drawnBy struct {
 		said   string
@@ -75,11 +75,13 @@ func TestDrawsAreHidden(t *testing.T) {
 		process := queens.Process{Machine: testkit.Machine("a"), Name: "a"}
 		for number := range uint64(39) {
 			now := time.Duration(number+1) * time.Second
-			r := &Request{From: process, WorkRequest: queens.WorkRequest{Number: number + 1, Want: 1, Searchers: 1, Threads: 1}}
+			r := &Request{From: process,
+				WorkRequest: queens.WorkRequest{Number: number + 1, Want: 1, Searchers: 1, Threads: 1}}
 			c.WorkRequested(now, r)
 			say()
 			chunk := queens.Range{First: number, Tasks: 1}
-			result := CheckedResult{Result: queens.Result{Range: chunk, Counted: chunk, Counts: []uint64{5}, Searched: time.Minute}}
+			result := CheckedResult{Result: queens.Result{Range: chunk, Counted: chunk, Counts: []uint64{5},
+				Searched: time.Minute}}
 			c.Delivered(now, &Delivery{From: process, Results: []CheckedResult{result}})
 			say()
 		}

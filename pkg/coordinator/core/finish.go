@@ -13,8 +13,8 @@ import (
 	"nqueens/pkg/split"
 )
 
-// startRecount starts a recount if one is due and none runs. It recounts the lowest task that needs a recount. If there is
-// none, it recounts the lowest task that c.lost returns.
+// startRecount starts a recount if one is due and none runs. It recounts the lowest task that needs
+// a recount. If there is none, it recounts the lowest task that c.lost returns.
 func (c *Core) startRecount(now time.Duration) {
 	if c.judge.running != nil {
 		return
@@ -33,10 +33,12 @@ func (c *Core) startRecount(now time.Duration) {
 	c.recount(now, task, why)
 }
 
-// lost returns the tasks that workers have lost lostAlone times or more, if no other tasks wait except for spot checks.
+// lost returns the tasks that workers have lost lostAlone times or more, if no other tasks wait
+// except for spot checks.
 func (c *Core) lost() (tasks []uint64) {
 	waits := c.queue.waits()
-	if len(c.queue.losses) == 0 || waits > uint64(len(c.queue.losses)+len(c.judge.checks)) { // others wait for sure
+	// others wait for sure
+	if len(c.queue.losses) == 0 || waits > uint64(len(c.queue.losses)+len(c.judge.checks)) {
 		return nil
 	}
 	for task := range c.judge.checks {
@@ -62,7 +64,8 @@ func (c *Core) lost() (tasks []uint64) {
 func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
 	c.judge.running = c.judge.way(task, why)
 	if c.out.Recount = c.judge.running; c.out.Recount == nil {
-		c.fail(now, "every kernel of this machine fails on task %d: resume the run on another machine", task)
+		c.fail(now, "every kernel of this machine fails on task %d: resume the run on another machine",
+			task)
 	}
 }
 
@@ -84,15 +87,17 @@ func (c *Core) RecountDone(now time.Duration, count uint64, err error) {
 		c.judge.died = nil
 		c.line(false, "task %d is recounted (%s): %d, by kernel %s", r.Task, r.Why, count, r.way())
 		c.record(now, &ledger.Recount{
-			Task: r.Task, Count: count, Machine: c.options.Machine, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why, At: c.at(now),
+			Task: r.Task, Count: count, Machine: c.options.Machine, Kernel: r.Kernel, Deeper: r.Deeper,
+			Why: r.Why, At: c.at(now),
 		}, nil)
 		c.checkMachine(now)
 	}
 	c.after(now)
 }
 
-// finish commands the total when every task is done, and no recount or spot check is awaited. If a run with spot checks has no
-// checked task and no published total, finish commands a recount of one task first, which the secret draws.
+// finish commands the total when every task is done, and no recount or spot check is awaited. If a
+// run with spot checks has no checked task and no published total, finish commands a recount of one
+// task first, which the secret draws.
 func (c *Core) finish(now time.Duration) {
 	h := c.state.Header()
 	if c.totalOf != 0 || c.over != nil || c.judge.running != nil || len(c.judge.unsettled) > 0 {
@@ -105,15 +110,17 @@ func (c *Core) finish(now time.Duration) {
 	if c.awaitsChecks() {
 		return
 	}
-	if tasks := h.Manifest.Tasks; tasks > 0 && c.judge.draw.share > 0 && c.state.Checked() == 0 && h.Manifest.KnownTotal() == nil {
+	if tasks := h.Manifest.Tasks; tasks > 0 && c.judge.draw.share > 0 && c.state.Checked() == 0 &&
+		h.Manifest.KnownTotal() == nil {
 		c.recount(now, c.judge.draw.last(tasks), ledger.SpotCheck)
 		return
 	}
 	c.totalOf, c.out.OnDisk.Total = c.state.Results()+1, true
 }
 
-// awaitsChecks reports whether the end of the run waits for spot checks. The end waits for at most a fiftieth of the run's
-// time, and only while a task is held or a present machine can make a check. After that, awaitsChecks gives up all checks.
+// awaitsChecks reports whether the end of the run waits for spot checks. The end waits for at most
+// a fiftieth of the run's time, and only while a task is held or a present machine can make a
+// check. After that, awaitsChecks gives up all checks.
 func (c *Core) awaitsChecks() bool {
 	if len(c.judge.checks) == 0 {
 		return false
@@ -132,8 +139,8 @@ func (c *Core) awaitsChecks() bool {
 	return false
 }
 
-// TotalDone handles the commanded total. err wraps [queens.ErrContradiction] if the total is not the published one, or two ways
-// to compute it differ.
+// TotalDone handles the commanded total. err wraps [queens.ErrContradiction] if the total is not
+// the published one, or two ways to compute it differ.
 func (c *Core) TotalDone(now time.Duration, total *big.Int, err error) {
 	c.advance(now)
 	current := c.totalOf == c.state.Results()+1 && c.allDone() && len(c.judge.unsettled) == 0
@@ -151,8 +158,8 @@ func (c *Core) TotalDone(now time.Duration, total *big.Int, err error) {
 	c.after(now)
 }
 
-// Stop ends the run here so that it can be resumed. err is nil if a person or a service manager stops the run. Otherwise err
-// says what is wrong, such as an error of the ledger.
+// Stop ends the run here so that it can be resumed. err is nil if a person or a service manager
+// stops the run. Otherwise err says what is wrong, such as an error of the ledger.
 func (c *Core) Stop(now time.Duration, err error) {
 	c.advance(now)
 	if c.over == nil {
@@ -165,8 +172,8 @@ func (c *Core) fail(now time.Duration, format string, args ...any) {
 	c.Stop(now, fmt.Errorf("%w: "+format, append([]any{queens.ErrIncomplete}, args...)...))
 }
 
-// end ends the run here. If the run is complete or contradicted, workers are told to drop what they hold. If it only stops,
-// they go on.
+// end ends the run here. If the run is complete or contradicted, workers are told to drop what they
+// hold. If it only stops, they go on.
 func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err error) {
 	c.mark(now, state, total)
 	c.over = &End{State: state, Total: total, Err: err}

@@ -12,7 +12,8 @@ import (
 const (
 	// silence is how long a worker may send nothing before the tasks that it holds wait again.
 	silence = 20 * time.Second
-	// graceTime is how long after a gap no worker can become silent. In a gap, this process did not run or was not connected.
+	// graceTime is how long after a gap no worker can become silent. In a gap, this process did not
+	// run or was not connected.
 	graceTime = 30 * time.Second
 	// longestStep bounds the time between two inputs: more is a gap. Ticks come four times a second.
 	longestStep = 2 * time.Second
@@ -20,9 +21,11 @@ const (
 	longestKept = 5 * time.Second
 	// measureEvery is the time between two measurements of the speed of all searchers.
 	measureEvery = time.Second
-	// remembered is how long after its last message a worker that is not present is remembered: it may come back.
+	// remembered is how long after its last message a worker that is not present is remembered: it may
+	// come back.
 	remembered = 10 * time.Minute
-	// mostWorkers bounds the worker processes that are remembered, because a stranger can invent any number of names.
+	// mostWorkers bounds the worker processes that are remembered, because a stranger can invent any
+	// number of names.
 	mostWorkers = 1 << 16
 )
 
@@ -60,7 +63,8 @@ const memory = 60
 func (r *rate) add(work, solutions float64, searched time.Duration) {
 	seconds := max(searched, time.Microsecond).Seconds()
 	keep := memory / (memory + seconds)
-	r.work, r.solutions, r.seconds = r.work*keep+work, r.solutions*keep+solutions, r.seconds*keep+seconds
+	r.work, r.solutions, r.seconds = r.work*keep+work, r.solutions*keep+solutions,
+		r.seconds*keep+seconds
 }
 
 // speed returns the work that a searcher does in a second; 0 while it is unknown.
@@ -68,16 +72,18 @@ func (r *rate) speed() float64 { return r.work / max(r.seconds, 1e-6) }
 
 // fleet has the worker processes that were heard lately.
 type fleet struct {
-	workers   map[queens.Process]*worker
-	heardOf   uint64                     // processes that were heard so far
-	wanting   map[queens.Process]*worker // those whose request is kept and asks for work: few, while there is work
-	last      time.Duration              // time of the last input
-	grace     time.Duration              // before this time, nobody is silent
+	workers map[queens.Process]*worker
+	heardOf uint64 // processes that were heard so far
+	// those whose request is kept and asks for work: few, while there is work
+	wanting   map[queens.Process]*worker
+	last      time.Duration // time of the last input
+	grace     time.Duration // before this time, nobody is silent
 	connected bool
-	searchers int           // of all present workers
-	speed     float64       // of all these searchers, as measured last; 0 before the first results
-	median    float64       // of the speeds of a searcher of each present worker; 0 before the first results
-	measured  time.Duration // when speed was measured
+	searchers int     // of all present workers
+	speed     float64 // of all these searchers, as measured last; 0 before the first results
+	// of the speeds of a searcher of each present worker; 0 before the first results
+	median   float64
+	measured time.Duration // when speed was measured
 }
 
 func newFleet(now time.Duration) *fleet {
@@ -87,8 +93,8 @@ func newFleet(now time.Duration) *fleet {
 	}
 }
 
-// advance lets time pass, and returns how much of it counts as time of the run. A gap does not count, and nobody becomes
-// silent during graceTime after it.
+// advance lets time pass, and returns how much of it counts as time of the run. A gap does not
+// count, and nobody becomes silent during graceTime after it.
 func (f *fleet) advance(now time.Duration) time.Duration {
 	step := max(now-f.last, 0)
 	f.last = max(now, f.last)
@@ -99,7 +105,8 @@ func (f *fleet) advance(now time.Duration) time.Duration {
 	return step
 }
 
-// connect notes whether the coordinator is connected. After a reconnection, nobody becomes silent during graceTime.
+// connect notes whether the coordinator is connected. After a reconnection, nobody becomes silent
+// during graceTime.
 func (f *fleet) connect(now time.Duration, connected bool) {
 	if connected && !f.connected {
 		f.grace = now + graceTime
@@ -107,7 +114,8 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 	f.connected = connected
 }
 
-// takes reports whether there is room for a process. To make room, it forgets the workers that are not present.
+// takes reports whether there is room for a process. To make room, it forgets the workers that are
+// not present.
 func (f *fleet) takes(p queens.Process) bool {
 	if f.workers[p] != nil || len(f.workers) < mostWorkers {
 		return true
@@ -188,7 +196,8 @@ func compareProcesses(a, b queens.Process) int {
 	return cmp.Or(a.Machine.Compare(b.Machine), cmp.Compare(a.Name, b.Name))
 }
 
-// waiting returns the workers with a kept request for work, in the order in which these requests came.
+// waiting returns the workers with a kept request for work, in the order in which these requests
+// came.
 func (f *fleet) waiting() []*worker {
 	return slices.SortedFunc(maps.Values(f.wanting), func(a, b *worker) int {
 		return cmp.Or(cmp.Compare(a.asked, b.asked), compareProcesses(a.process, b.process))
@@ -223,8 +232,8 @@ func (f *fleet) machines() (machines []queens.Machine) {
 	return slices.Compact(machines)
 }
 
-// measure measures the speed of all searchers together, and the median speed, at most once a second. Searchers without a result
-// count as fast as the others.
+// measure measures the speed of all searchers together, and the median speed, at most once a
+// second. Searchers without a result count as fast as the others.
 func (f *fleet) measure(now time.Duration) {
 	if now-f.measured < measureEvery {
 		return

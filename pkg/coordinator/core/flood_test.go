@@ -10,14 +10,20 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// A machine has one ticket, and lists the ticket's range in the names of ever more processes. At most mostHolders of them hold
-// the range, and at most mostWorkers are remembered.
+// A machine has one ticket, and lists the ticket's range in the names of ever more processes. At
+// most mostHolders of them hold the range, and at most mostWorkers are remembered.
 func TestManyNames(t *testing.T) {
-	h := &ledger.Header{Format: ledger.Format, Run: "flood", Redundancy: 1, Manifest: testManifest(20, []uint64{8})}
-	c := New(0, ledger.NewState(h), Options{Instance: 1, Version: "v", Machine: "home", Kernels: []string{generic}, Shares: testShares(&h.Manifest), TaskBytes: []int{100}, ReplyBytes: 1 << 20})
-	list := queens.WorkRequest{Number: 1, Threads: 1, Searchers: 1, Held: []queens.Held{{Range: queens.Range{Tasks: 8}}}}
+	h := &ledger.Header{Format: ledger.Format, Run: "flood", Redundancy: 1,
+		Manifest: testManifest(20, []uint64{8})}
+	c := New(0, ledger.NewState(h),
+		Options{Instance: 1, Version: "v", Machine: "home", Kernels: []string{generic},
+			Shares: testShares(&h.Manifest), TaskBytes: []int{100}, ReplyBytes: 1 << 20})
+	list := queens.WorkRequest{Number: 1, Threads: 1, Searchers: 1,
+		Held: []queens.Held{{Range: queens.Range{Tasks: 8}}}}
 	for i := range mostWorkers + 10 {
-		c.WorkRequested(time.Second, &Request{From: queens.Process{Machine: testkit.Machine("a"), Name: fmt.Sprint(i)}, WorkRequest: list})
+		c.WorkRequested(time.Second,
+			&Request{From: queens.Process{Machine: testkit.Machine("a"), Name: fmt.Sprint(i)},
+				WorkRequest: list})
 		c.Take()
 	}
 	if n := len(c.queue.holders[7]); n > mostHolders {

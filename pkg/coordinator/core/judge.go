@@ -7,21 +7,24 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// need is what a task needs. The ledger says which tasks are done and which counts differ; the rest is decided here.
+// need is what a task needs. The ledger says which tasks are done and which counts differ; the rest
+// is decided here.
 type need byte
 
 const (
 	needNothing need = iota // it is done
 	needCount               // it needs a count by one more witness
 	needCheck               // it is done, and needs a count by a second witness
-	needRecount             // it needs a recount, because its counts differ or because its recount needs a second one
+	// it needs a recount, because its counts differ or because its recount needs a second one
+	needRecount
 )
 
 // byWorker reports whether a task needs a count by a worker.
 func (n need) byWorker() bool { return n == needCount || n == needCheck }
 
-// lostAlone is how often workers must lose a task that is alone in its chunk before the coordinator counts it itself. One
-// machine whose worker dies and starts again may lose it each time, so a run with a single machine ends too.
+// lostAlone is how often workers must lose a task that is alone in its chunk before the coordinator
+// counts it itself. One machine whose worker dies and starts again may lose it each time, so a run
+// with a single machine ends too.
 const lostAlone = 3
 
 // generic is the kernel that counts every board on every machine.
@@ -52,7 +55,8 @@ func newJudge(state *ledger.State, machine string, kernels []string) *judge {
 
 // load derives the three maps from the ledger.
 func (j *judge) load() {
-	j.counted, j.checks, j.unsettled = map[queens.Machine]uint64{}, map[uint64]bool{}, map[uint64]bool{}
+	j.counted, j.checks, j.unsettled = map[queens.Machine]uint64{}, map[uint64]bool{},
+		map[uint64]bool{}
 	for _, task := range j.state.Unsettled() {
 		j.unsettled[task] = true
 	}
@@ -69,8 +73,8 @@ func (j *judge) load() {
 	}
 }
 
-// counts notes that a machine has counted a task. In a run with spot checks, the task gets a check if
-// it is drawn, or if it is the one of the machine's first counts that is drawn for the machine.
+// counts notes that a machine has counted a task. In a run with spot checks, the task gets a check
+// if it is drawn, or if it is the one of the machine's first counts that is drawn for the machine.
 func (j *judge) counts(machine queens.Machine, task uint64) {
 	j.counted[machine]++
 	if j.draw.share > 0 && (j.counted[machine] == j.draw.first(machine.String()) || j.draw.has(task)) {
@@ -113,7 +117,8 @@ func (j *judge) need(task uint64) need {
 func (j *judge) news(machine queens.Machine, task, count uint64) (isNew, tooMany bool) {
 	var own []uint64 // different counts by the witness
 	for _, c := range j.state.Counts(task) {
-		if c.Machine.Witness() == machine.Witness() && !c.Void && !c.Recount && !slices.Contains(own, c.Count) {
+		if c.Machine.Witness() == machine.Witness() && !c.Void && !c.Recount &&
+			!slices.Contains(own, c.Count) {
 			own = append(own, c.Count)
 		}
 	}
@@ -126,17 +131,22 @@ func (j *judge) news(machine queens.Machine, task, count uint64) (isNew, tooMany
 
 // isDispute reports whether a task needs a recount and has counts by workers.
 func (j *judge) isDispute(task uint64) bool {
-	return j.unsettled[task] && slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount })
+	return j.unsettled[task] && slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool {
+		return !c.Recount
+	})
 }
 
-// way returns how to recount a task: by the fastest kernel that no worker has used for it, or by generic, or by generic with
-// prefixes one row deeper. It never repeats a recount of this machine, and repeats one of another machine only if no other way
-// is left. It returns nil if this machine has tried every way: each gave a recount, or its child process died.
+// way returns how to recount a task: by the fastest kernel that no worker has used for it, or by
+// generic, or by generic with prefixes one row deeper. It never repeats a recount of this machine,
+// and repeats one of another machine only if no other way is left. It returns nil if this machine
+// has tried every way: each gave a recount, or its child process died.
 func (j *judge) way(task uint64, why ledger.Why) *Attempt {
 	counts := j.state.Counts(task)
 	var ways []Attempt
 	for _, kernel := range j.kernels {
-		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool { return c.Kernel == kernel && !c.Recount }) {
+		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool {
+			return c.Kernel == kernel && !c.Recount
+		}) {
 			ways = append(ways, Attempt{task, kernel, false, why})
 		}
 	}
@@ -161,7 +171,9 @@ func (j *judge) way(task uint64, why ledger.Why) *Attempt {
 
 // contradictsItself reports whether recounts of a task on this machine differ.
 func (j *judge) contradictsItself(task uint64) bool {
-	own := slices.DeleteFunc(j.state.Counts(task), func(c ledger.Count) bool { return !c.Recount || c.Machine.Name != j.machine })
+	own := slices.DeleteFunc(j.state.Counts(task), func(c ledger.Count) bool {
+		return !c.Recount || c.Machine.Name != j.machine
+	})
 	return slices.ContainsFunc(own, func(c ledger.Count) bool { return c.Count != own[0].Count })
 }
 

@@ -24,7 +24,8 @@ func (c computer) compare(other computer) int {
 // laptop, alice/laptop. If several have the same one, a number follows: laptop-2.
 func (f *fleet) labels() map[computer]string {
 	hosts := make(map[computer]string)
-	for _, w := range f.sorted(func(*worker) bool { return true }) { // the coordinator's own worker comes first
+	// the coordinator's own worker comes first
+	for _, w := range f.sorted(func(*worker) bool { return true }) {
 		of := computerOf(w.process.Machine)
 		hosts[of] = cmp.Or(hosts[of], w.request.Host)
 	}

@@ -9,12 +9,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A worker may list a chunk for as long as it likes, so a listed chunk does not prove that its tasks
-// will be counted. What follows lets a run end whatever workers do. It depends on when a chunk was
-// handed out, and not on what its holder says:
+// A worker may list a chunk for as long as it likes, so a listed chunk does not prove that its
+// tasks will be counted. What follows lets a run end whatever workers do. It depends on when a
+// chunk was handed out, and not on what its holder says:
 //
-//   - An idle searcher gets a chunk that another process holds, if it would finish sooner, or if the
-//     other process has no result yet.
+//   - An idle searcher gets a chunk that another process holds, if it would finish sooner, or if
+//     the other process has no result yet.
 //   - A hold is overdue after a time in which others would have finished long ago. Then any idle
 //     searcher gets its tasks, even if no speed is known yet.
 //   - A process gets nothing as long as it has more overdue holds than results.
@@ -33,8 +33,8 @@ const (
 	overdueFor = 2 * time.Minute
 )
 
-// findLate finds how late each hold is. Holds that are overdue while no speed is known may not be so
-// when it is.
+// findLate finds how late each hold is. Holds that are overdue while no speed is known may not be
+// so when it is.
 func (c *Core) findLate(now time.Duration) {
 	for _, holds := range c.queue.holds {
 		for _, h := range holds {
@@ -87,7 +87,9 @@ func (c *Core) abandoned() (lowest uint64, found bool) {
 			}
 			for task := h.First; task < h.End(); task++ {
 				holders := c.queue.holders[task]
-				atAll := slices.Contains(holders, h) && !slices.ContainsFunc(holders, func(h *hold) bool { return !late(h) })
+				atAll := slices.Contains(holders, h) && !slices.ContainsFunc(holders, func(h *hold) bool {
+					return !late(h)
+				})
 				if atAll && c.judge.need(task) == needCount && (!found || task < lowest) {
 					lowest, found = task, true
 				}
@@ -150,8 +152,8 @@ func (c *Core) pickLast(now time.Duration, w *worker, last *[]*hold) (chunks []q
 
 // endings estimates when the searches of all holds will end, and returns the holds whose ranges may
 // also be handed out to another process. The hold that ends latest comes first. Holds that are
-// overdue, or whose process has no result, are taken to end never. If several processes hold a task,
-// only the hold that ends first is in the list.
+// overdue, or whose process has no result, are taken to end never. If several processes hold a
+// task, only the hold that ends first is in the list.
 func (c *Core) endings(now time.Duration) (list []*hold) {
 	for p, holds := range c.queue.holds {
 		for _, h := range holds {
@@ -184,9 +186,9 @@ func (c *Core) timeAt(speed float64, r queens.Range) time.Duration {
 	return time.Duration(min(seconds, 1e9) * float64(time.Second))
 }
 
-// timeLeft estimates how long the search of a hold will still take. The estimate is at least half of
-// the time that the search has taken so far. Whatever the worker says, it is also at least a quarter
-// of the time since the hold began.
+// timeLeft estimates how long the search of a hold will still take. The estimate is at least half
+// of the time that the search has taken so far. Whatever the worker says, it is also at least a
+// quarter of the time since the hold began.
 func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	left := c.searchTime(w, h.Range)
 	if h.begun {

@@ -19,8 +19,9 @@ type queue struct {
 	waiting []uint64                     // number of tasks that wait, by class
 	holders map[uint64][]*hold           // by task: the holds that await a count of it
 	holds   map[queens.Process]heldRange // the holds of each process
-	losses  map[uint64]int               // tasks that a worker lost, and how often they were alone in the chunk then
-	ends    []uint64                     // for each class, the id after its last task
+	// tasks that a worker lost, and how often they were alone in the chunk then
+	losses map[uint64]int
+	ends   []uint64 // for each class, the id after its last task
 }
 
 // overdue reports whether others would have finished the hold's range long ago.
@@ -29,7 +30,8 @@ func (h *hold) overdue() bool { return h.late >= 0 }
 // heldRange finds the hold of a range.
 type heldRange map[queens.Range]*hold
 
-// hold is a range that a process holds, because the range was handed out to the process, or the process listed it.
+// hold is a range that a process holds, because the range was handed out to the process, or the
+// process listed it.
 type hold struct {
 	queens.Range
 	holder queens.Process
@@ -44,8 +46,9 @@ type hold struct {
 
 func newQueue(ends []uint64) *queue {
 	return &queue{
-		groups: map[queens.Witness]*ranges{}, waiting: make([]uint64, len(ends)), holders: map[uint64][]*hold{},
-		holds: map[queens.Process]heldRange{}, losses: map[uint64]int{}, ends: ends,
+		groups: map[queens.Witness]*ranges{}, waiting: make([]uint64, len(ends)),
+		holders: map[uint64][]*hold{},
+		holds:   map[queens.Process]heldRange{}, losses: map[uint64]int{}, ends: ends,
 	}
 }
 
@@ -54,8 +57,8 @@ func (q *queue) class(task uint64) int {
 	return sort.Search(len(q.ends), func(class int) bool { return q.ends[class] > task })
 }
 
-// wait lets the tasks of a range wait. They must neither wait nor be held before. The parameter by is the
-// witness that has counted them.
+// wait lets the tasks of a range wait. They must neither wait nor be held before. The parameter by
+// is the witness that has counted them.
 func (q *queue) wait(r queens.Range, by queens.Witness) {
 	if r.Tasks == 0 {
 		return
@@ -109,13 +112,16 @@ func (q *queue) lowest(witness queens.Witness) (by queens.Witness, first uint64,
 // They are consecutive and of one class; a task that a worker lost is handed out alone. It takes at
 // most most(class) tasks of a class. take returns false if no such task waits, or if none may be
 // taken.
-func (q *queue) take(now time.Duration, p queens.Process, most func(class int) uint64) (queens.Range, bool) {
+func (q *queue) take(
+	now time.Duration, p queens.Process, most func(class int) uint64,
+) (queens.Range, bool) {
 	by, first, found := q.lowest(p.Machine.Witness())
 	if !found {
 		return queens.Range{}, false
 	}
 	class := q.class(first)
-	r := queens.Range{First: first, Tasks: min((*q.groups[by])[0].Tasks, q.ends[class]-first, most(class))}
+	r := queens.Range{First: first,
+		Tasks: min((*q.groups[by])[0].Tasks, q.ends[class]-first, most(class))}
 	if r.Tasks == 0 {
 		return queens.Range{}, false
 	}
@@ -135,7 +141,9 @@ func (q *queue) take(now time.Duration, p queens.Process, most func(class int) u
 // hold lets a process hold the tasks of a range for which awaited(task) is true. Such a task must
 // no longer wait when awaited returns, and the witness of the process must not have counted it.
 // hold returns nil if there is no such task. The process must not hold the range already.
-func (q *queue) hold(now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool) *hold {
+func (q *queue) hold(
+	now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool,
+) *hold {
 	h := &hold{Range: r, holder: p, since: now, began: now, late: -1}
 	own := []*hold{h}
 	for task := r.First; task < r.End(); task++ {
@@ -172,8 +180,8 @@ func (q *queue) punctual(task uint64) (holds int) {
 // held reports whether any process holds a task.
 func (q *queue) held(task uint64) bool { return len(q.holders[task]) > 0 }
 
-// release ends a hold and returns the tasks that nobody holds any more: they neither wait nor are held now. If the hold is
-// lost, each of its tasks is handed out alone from now on.
+// release ends a hold and returns the tasks that nobody holds any more: they neither wait nor are
+// held now. If the hold is lost, each of its tasks is handed out alone from now on.
 func (q *queue) release(h *hold, lost bool) (free []uint64) {
 	for task := h.First; task < h.End(); task++ {
 		if !slices.Contains(q.holders[task], h) {
@@ -201,7 +209,8 @@ func (q *queue) unhold(task uint64, h *hold) {
 		delete(q.holders, task)
 	} else {
 		i := slices.Index(others, h)
-		q.holders[task] = slices.Concat(others[:i], others[i+1:]) // a new list, because the tasks of a hold share one
+		// a new list, because the tasks of a hold share one
+		q.holders[task] = slices.Concat(others[:i], others[i+1:])
 	}
 	if h.left--; h.left == 0 {
 		delete(q.holds[h.holder], h.Range)
@@ -243,8 +252,8 @@ func (q *queue) waits() (tasks uint64) {
 	return tasks
 }
 
-// work returns the estimated work of the waiting tasks. The parameter shares has, for each class, the part of the run's work
-// that one of its tasks is.
+// work returns the estimated work of the waiting tasks. The parameter shares has, for each class,
+// the part of the run's work that one of its tasks is.
 func (q *queue) work(shares []float64) (work float64) {
 	for class, n := range q.waiting {
 		work += float64(n) * shares[class]
@@ -259,7 +268,8 @@ func (q *queue) holdsOf(p queens.Process) []*hold {
 
 // compareHolds compares holds by their processes, and the holds of a process by their ranges.
 func compareHolds(a, b *hold) int {
-	return cmp.Or(compareProcesses(a.holder, b.holder), cmp.Compare(a.First, b.First), cmp.Compare(a.Tasks, b.Tasks))
+	return cmp.Or(compareProcesses(a.holder, b.holder), cmp.Compare(a.First, b.First),
+		cmp.Compare(a.Tasks, b.Tasks))
 }
 
 // compareEnds compares holds by the ends of their searches, the latest first.
@@ -273,8 +283,9 @@ func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
 	return tasks
 }
 
-// mayDouble reports whether the range of a hold may also be handed out to another process. It may not if a hold that ends
-// sooner shares a task with the hold, or if the hold has several tasks and a worker has lost one of them.
+// mayDouble reports whether the range of a hold may also be handed out to another process. It may
+// not if a hold that ends sooner shares a task with the hold, or if the hold has several tasks and
+// a worker has lost one of them.
 func (q *queue) mayDouble(h *hold) bool {
 	sooner := func(other *hold) bool { return compareEnds(h, other) < 0 }
 	for task := h.First; task < h.End(); task++ {

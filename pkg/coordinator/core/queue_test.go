@@ -11,12 +11,13 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The stories of testdata/queue.txt are the specification of the queue. The lines below an input say what the queue returned,
-// what waits then, and what is held.
+// The stories of testdata/queue.txt are the specification of the queue. The lines below an input
+// say what the queue returned, what waits then, and what is held.
 func TestQueueStories(t *testing.T) {
-	testkit.Stories(t, "testdata/queue.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
-		return (&queueStory{t: t, out: out, by: map[uint64]queens.Witness{}}).input
-	})
+	testkit.Stories(t, "testdata/queue.txt",
+		func(t *testing.T, out *strings.Builder) func(words []string) {
+			return (&queueStory{t: t, out: out, by: map[uint64]queens.Witness{}}).input
+		})
 }
 
 type queueStory struct {
@@ -49,7 +50,9 @@ func (s *queueStory) input(words []string) {
 	case "list": // MACHINE/PROCESS RANGE: a request lists it, as after a restart
 		p := process(args[0])
 		h := q.hold(0, p, rangeOf(s.t, args[1]), func(task uint64) bool {
-			waits := slices.ContainsFunc(slices.Collect(maps.Values(q.groups)), func(set *ranges) bool { return set.has(task) })
+			waits := slices.ContainsFunc(slices.Collect(maps.Values(q.groups)), func(set *ranges) bool {
+				return set.has(task)
+			})
 			q.removeTask(task)
 			return (waits || q.held(task)) && s.by[task] != p.Machine.Witness()
 		})

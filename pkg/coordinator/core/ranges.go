@@ -44,7 +44,9 @@ func (s *ranges) remove(r queens.Range) {
 	i := s.at(r.First)
 	left := queens.Range{First: (*s)[i].First, Tasks: r.First - (*s)[i].First}
 	right := queens.Range{First: r.End(), Tasks: (*s)[i].End() - r.End()}
-	rest := slices.DeleteFunc([]queens.Range{left, right}, func(r queens.Range) bool { return r.Tasks == 0 })
+	rest := slices.DeleteFunc([]queens.Range{left, right}, func(r queens.Range) bool {
+		return r.Tasks == 0
+	})
 	if i == 0 && len(rest) == 0 {
 		*s = (*s)[1:] // mostly, the lowest tasks are taken
 	} else {

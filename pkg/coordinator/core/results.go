@@ -24,7 +24,8 @@ func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
 			c.numbers.refused++
 		}
 	}
-	c.out.OnDisk.Receipts = append(c.out.OnDisk.Receipts, Receipts{To: delivery.From, Receipts: receipts, Origin: delivery.Origin})
+	c.out.OnDisk.Receipts = append(c.out.OnDisk.Receipts,
+		Receipts{To: delivery.From, Receipts: receipts, Origin: delivery.Origin})
 	c.after(now)
 }
 
@@ -44,7 +45,8 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 		task := r.Counted.First + uint64(i)
 		news, tooMany := c.judge.news(machine, task, count)
 		if tooMany {
-			return fmt.Sprintf("%s has counted task %d twice already, with other counts", machine.Witness(), task)
+			return fmt.Sprintf("%s has counted task %d twice already, with other counts", machine.Witness(),
+				task)
 		}
 		isNew = isNew || news
 	}
@@ -63,14 +65,16 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	w.results++
 	c.changed = c.changed || w.wants() // it may get more now: see hoards
 	c.record(now, &ledger.Result{
-		Machine: machine, Process: w.process.Name, Kernel: r.Kernel, Range: r.Counted, Hash: r.Hash, Counts: r.Counts,
+		Machine: machine, Process: w.process.Name, Kernel: r.Kernel, Range: r.Counted, Hash: r.Hash,
+		Counts:   r.Counts,
 		Searched: r.Searched, At: c.at(now),
 	}, c.queue.holds[w.process][r.Range])
 	return ""
 }
 
-// record appends a record to the ledger, and at once settles its tasks and bans machines if the record shows that they are
-// wrong. The parameter searched is the hold whose search gave the result r; nil if there is none.
+// record appends a record to the ledger, and at once settles its tasks and bans machines if the
+// record shows that they are wrong. The parameter searched is the hold whose search gave the result
+// r; nil if there is none.
 func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 	change, err := c.state.Apply(r)
 	if err != nil {
@@ -89,8 +93,9 @@ func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 	}
 }
 
-// settle moves a task to where it belongs after its records have changed: it waits, is held, awaits a recount, or is done. If a
-// hold ends, its worker is told to drop the chunk, unless it is the hold searched: see record.
+// settle moves a task to where it belongs after its records have changed: it waits, is held, awaits
+// a recount, or is done. If a hold ends, its worker is told to drop the chunk, unless it is the
+// hold searched: see record.
 func (c *Core) settle(task uint64, searched *hold) {
 	again := c.judge.update(task).byWorker()
 	c.changed = c.changed || again
@@ -132,16 +137,19 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 	c.checkMachine(now)
 }
 
-// checkMachine stops the run if the coordinator's own machine is banned, or if two of its recounts of a task differ.
+// checkMachine stops the run if the coordinator's own machine is banned, or if two of its recounts
+// of a task differ.
 func (c *Core) checkMachine(now time.Duration) {
 	for _, task := range slices.Sorted(maps.Keys(c.judge.unsettled)) {
 		if c.judge.contradictsItself(task) {
-			c.fail(now, "two recounts of task %d differ, so this machine or a kernel is wrong: check its memory, "+
+			c.fail(now, "two recounts of task %d differ, so this machine or a kernel is wrong: check its "+
+				"memory, "+
 				"and resume the run on another machine", task)
 		}
 	}
 	if own := c.ownMachine(); c.state.Banned(own) {
-		c.fail(now, "%s, and resume the run on another machine: this is the coordinator's own", c.refusal(own))
+		c.fail(now, "%s, and resume the run on another machine: this is the coordinator's own",
+			c.refusal(own))
 	}
 }
 

@@ -14,13 +14,14 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The stories of testdata/core_*.txt are the specification of the core. An input begins with a time in seconds. Until that
-// time, the core ticks four times a second. The lines below an input are the commands that follow. Commands of a tick begin
-// with its time.
+// The stories of testdata/core_*.txt are the specification of the core. An input begins with a time
+// in seconds. Until that time, the core ticks four times a second. The lines below an input are the
+// commands that follow. Commands of a tick begin with its time.
 func TestStories(t *testing.T) {
-	testkit.Stories(t, "testdata/core_*.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
-		return (&story{t: t, out: out}).input
-	})
+	testkit.Stories(t, "testdata/core_*.txt",
+		func(t *testing.T, out *strings.Builder) func(words []string) {
+			return (&story{t: t, out: out}).input
+		})
 }
 
 // story is a core, with defaults for everything that a story does not say.
@@ -36,11 +37,12 @@ type story struct {
 	said    queens.Announcement
 }
 
-// run begins a run: run TASKS... [redundancy R] [spot SHARE] [published] [alone] [kernels K,K] [bytes N]. Each number is
-// the number of tasks of a class.
+// run begins a run: run TASKS... [redundancy R] [spot SHARE] [published] [alone] [kernels K,K]
+// [bytes N]. Each number is the number of tasks of a class.
 func (s *story) run(words []string) {
 	var classes []uint64
-	s.options = Options{Instance: 1, Version: "v", At: time.Unix(1e9, 0), Machine: "home", Kernels: []string{"avx512", "avx2", "generic"}, ReplyBytes: 1 << 20}
+	s.options = Options{Instance: 1, Version: "v", At: time.Unix(1e9, 0), Machine: "home",
+		Kernels: []string{"avx512", "avx2", "generic"}, ReplyBytes: 1 << 20}
 	h := &ledger.Header{Format: ledger.Format, Run: "story", Redundancy: 1}
 	n := queens.MaxN
 	for i := 0; i < len(words); i++ {
@@ -79,7 +81,8 @@ func testManifest(n int, classes []uint64) queens.Manifest {
 	m := queens.Manifest{Method: queens.Prefixes, N: n, Symmetry: queens.Full}
 	for i, tasks := range classes {
 		m.Classes = append(m.Classes, queens.ClassPlan{
-			Class: queens.Class{Board: queens.FullBoard(n), Weight: 1 << (i % 4)}, Depth: 2, Batch: 1, First: m.Tasks,
+			Class: queens.Class{Board: queens.FullBoard(n), Weight: 1 << (i % 4)}, Depth: 2, Batch: 1,
+			First: m.Tasks,
 		})
 		m.Tasks += tasks
 	}
@@ -90,11 +93,13 @@ func testManifest(n int, classes []uint64) queens.Manifest {
 func halvesManifest(n int, tasks uint64) queens.Manifest {
 	return queens.Manifest{
 		Method: queens.Halves, N: n, Symmetry: queens.Full, Tasks: tasks,
-		Classes: []queens.ClassPlan{{Class: queens.Class{Board: queens.FullBoard(n), Weight: 1}, Batch: 1}},
+		Classes: []queens.ClassPlan{{Class: queens.Class{Board: queens.FullBoard(n), Weight: 1},
+			Batch: 1}},
 	}
 }
 
-// testShares returns the shares for equal tasks: for each class, the part of the work that one of its tasks is.
+// testShares returns the shares for equal tasks: for each class, the part of the work that one of
+// its tasks is.
 func testShares(m *queens.Manifest) []float64 {
 	shares := make([]float64, len(m.Classes))
 	for i := range shares {
@@ -137,9 +142,12 @@ func (s *story) input(words []string) {
 	switch verb {
 	case "asleep": // no tick until then
 		s.core.Tick(at)
-	case "ask": // [USER/]MACHINE/PROCESS NUMBER WANT [RANGE[(SECONDSs)]]... [leaving] [host NAME] [connection N] [invalid RANGE]
+	case "ask":
+		// [USER/]MACHINE/PROCESS NUMBER WANT [RANGE[(SECONDSs)]]... [leaving] [host NAME] [connection N]
+		// [invalid RANGE]
 		r := &Request{From: process(args[0])}
-		r.WorkRequest = queens.WorkRequest{Number: s.number(args[1]), Version: "v", Kernel: "avx2", Want: int(s.number(args[2])), Threads: 2, Searchers: 2}
+		r.WorkRequest = queens.WorkRequest{Number: s.number(args[1]), Version: "v", Kernel: "avx2",
+			Want: int(s.number(args[2])), Threads: 2, Searchers: 2}
 		for i := 3; i < len(args); i++ {
 			of, searched, _ := strings.Cut(args[i], "(")
 			switch of {
@@ -166,7 +174,9 @@ func (s *story) input(words []string) {
 			}
 		}
 		s.core.WorkRequested(at, r)
-	case "deliver": // [USER/]MACHINE/PROCESS SECONDS KERNEL RANGE=COUNT,COUNT...: counts of the first tasks of a chunk
+	case "deliver":
+		// [USER/]MACHINE/PROCESS SECONDS KERNEL RANGE=COUNT,COUNT...: counts of the first tasks of a
+		// chunk
 		d := &Delivery{From: process(args[0])}
 		searched, err := time.ParseDuration(args[1])
 		if err != nil {
@@ -174,7 +184,8 @@ func (s *story) input(words []string) {
 		}
 		for _, arg := range args[3:] {
 			of, counts, _ := strings.Cut(arg, "=")
-			r := CheckedResult{Result: queens.Result{Range: s.rangeOf(of), Kernel: args[2], Searched: searched}}
+			r := CheckedResult{Result: queens.Result{Range: s.rangeOf(of), Kernel: args[2],
+				Searched: searched}}
 			if counts == "refused" {
 				r.Refused = "its hash is wrong"
 			} else {
@@ -199,14 +210,17 @@ func (s *story) input(words []string) {
 	case "total": // [wrong|fails]
 		switch {
 		case len(args) > 0 && args[0] == "wrong":
-			s.core.TotalDone(at, nil, fmt.Errorf("%w: the published total is another", queens.ErrContradiction))
+			s.core.TotalDone(at, nil,
+				fmt.Errorf("%w: the published total is another", queens.ErrContradiction))
 		case len(args) > 0:
 			s.core.TotalDone(at, nil, errors.New("the ledger can't be read"))
 		default:
 			s.core.TotalDone(at, s.state.Solutions(), nil)
 		}
 	case "hear": // INSTANCE RESULTS
-		s.core.HeardOther(at, queens.Announcement{Instance: s.number(args[0]), Recorded: s.number(args[1]), State: queens.Running})
+		s.core.HeardOther(at,
+			queens.Announcement{Instance: s.number(args[0]), Recorded: s.number(args[1]),
+				State: queens.Running})
 	case "disconnected", "connected":
 		s.core.Connected(at, verb == "connected", s.options.ReplyBytes)
 	case "stop":
@@ -221,17 +235,21 @@ func (s *story) input(words []string) {
 		s.core.Tick(at)
 	case "show":
 		snapshot := s.core.Snapshot(at)
-		fmt.Fprintf(s.out, "%d done, %d wait, %d held, %d in dispute, %d checked, wall %v\n", snapshot.Done, snapshot.Waiting, snapshot.Held,
+		fmt.Fprintf(s.out, "%d done, %d wait, %d held, %d in dispute, %d checked, wall %v\n",
+			snapshot.Done, snapshot.Waiting, snapshot.Held,
 			snapshot.Recounting, snapshot.Checked, snapshot.Elapsed.Duration)
 	case "fleet":
 		snapshot := s.core.Snapshot(at)
-		fmt.Fprintf(s.out, "%d machines, %d workers, %d of %d threads idle, %d recorded, %d repeated, %d refused, %d lost\n", snapshot.Machines, snapshot.Workers,
-			snapshot.IdleThreads, snapshot.Threads, snapshot.Recorded, snapshot.Repeated, snapshot.Refused, snapshot.Lost)
+		fmt.Fprintf(s.out, "%d machines, %d workers, %d of %d threads idle, %d recorded, %d repeated, "+
+			"%d refused, %d lost\n", snapshot.Machines, snapshot.Workers,
+			snapshot.IdleThreads, snapshot.Threads, snapshot.Recorded, snapshot.Repeated, snapshot.Refused,
+			snapshot.Lost)
 		if w := snapshot.Waits; w != nil {
 			fmt.Fprintln(s.out, w.Text())
 		}
 		for _, w := range snapshot.WorkerList {
-			fmt.Fprintf(s.out, "%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v\n", w.Label, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration)
+			fmt.Fprintf(s.out, "%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v\n", w.Label,
+				w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration)
 		}
 	case "marks": // print all recorded marks
 		for _, r := range s.records {

@@ -13,17 +13,22 @@ import (
 // coordinatorWith returns a core that resumes a run with the given number of results.
 func coordinatorWith(t *testing.T, instance uint64, results int) *Core {
 	m := testManifest(queens.MaxN, []uint64{10})
-	state := ledger.NewState(&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: 1})
+	state := ledger.NewState(
+		&ledger.Header{Format: ledger.Format, Run: "r", Manifest: m, Redundancy: 1})
 	records := []ledger.Record{&ledger.Start{Number: 1}}
 	for i := range results {
-		records = append(records, &ledger.Result{Machine: testkit.Machine("m"), Kernel: generic, Range: queens.Range{First: uint64(i), Tasks: 1}, Counts: []uint64{1}, At: time.UnixMilli(0)})
+		records = append(records,
+			&ledger.Result{Machine: testkit.Machine("m"), Kernel: generic,
+				Range: queens.Range{First: uint64(i), Tasks: 1}, Counts: []uint64{1}, At: time.UnixMilli(0)})
 	}
 	for _, r := range records {
 		if _, err := state.Apply(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return New(0, state, Options{Instance: instance, Shares: testShares(&m), TaskBytes: []int{1}, ReplyBytes: 1000, Kernels: []string{generic}})
+	return New(0, state,
+		Options{Instance: instance, Shares: testShares(&m), TaskBytes: []int{1}, ReplyBytes: 1000,
+			Kernels: []string{generic}})
 }
 
 // tickTo lets a core tick until the given time, and reports whether it announced itself.
@@ -35,8 +40,8 @@ func tickTo(c *Core, to time.Duration) (announced bool) {
 	return announced
 }
 
-// If two coordinators of a run hear each other, exactly one ends, and the run can be resumed. The one with fewer results
-// ends. If they have equally many, the one with the smaller instance ends.
+// If two coordinators of a run hear each other, exactly one ends, and the run can be resumed. The
+// one with fewer results ends. If they have equally many, the one with the smaller instance ends.
 func TestTwoCoordinators(t *testing.T) {
 	for results := range 3 {
 		for others := range 3 {
@@ -50,7 +55,8 @@ func TestTwoCoordinators(t *testing.T) {
 				endA, endB := a.Take().OnDisk.End, b.Take().OnDisk.End
 				wantA := results < others || results == others && instance == 3
 				if (endA != nil) != wantA || (endB != nil) == wantA {
-					t.Errorf("%d results, and %d by instance %d: the first ends %v, the second %v", results, others, instance, endA != nil, endB != nil)
+					t.Errorf("%d results, and %d by instance %d: the first ends %v, the second %v", results,
+						others, instance, endA != nil, endB != nil)
 				}
 				for _, end := range []*End{endA, endB} {
 					if end != nil && (end.State != queens.Stopped || !errors.Is(end.Err, queens.ErrIncomplete)) {
@@ -62,7 +68,8 @@ func TestTwoCoordinators(t *testing.T) {
 	}
 }
 
-// If a coordinator starts while another one runs, the new one ends, whatever their results are. It announces nothing.
+// If a coordinator starts while another one runs, the new one ends, whatever their results are. It
+// announces nothing.
 func TestSecondCoordinator(t *testing.T) {
 	old, young := coordinatorWith(t, 1, 0), coordinatorWith(t, 2, 5)
 	tickTo(old, 10*time.Second)

@@ -8,9 +8,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// WorkRequested handles a work request: it notes what the worker holds, and answers at once if the worker leaves, or gets or
-// drops a chunk, or is refused. Otherwise it keeps the request for up to 5 s. A request that is repeated, or comes after a
-// newer one, changes nothing.
+// WorkRequested handles a work request: it notes what the worker holds, and answers at once if the
+// worker leaves, or gets or drops a chunk, or is refused. Otherwise it keeps the request for up to
+// 5 s. A request that is repeated, or comes after a newer one, changes nothing.
 func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	if !c.advance(now) || !c.fleet.takes(request.From) {
 		return
@@ -49,8 +49,8 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	c.after(now)
 }
 
-// list notes a chunk that a worker lists. If the worker does not hold the chunk, list tries to adopt it. It reports whether the
-// worker holds the chunk now; otherwise the worker shall drop it.
+// list notes a chunk that a worker lists. If the worker does not hold the chunk, list tries to
+// adopt it. It reports whether the worker holds the chunk now; otherwise the worker shall drop it.
 func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	h := c.queue.holds[w.process][held.Range]
 	if h == nil {
@@ -72,10 +72,11 @@ func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 const mostHolders = 16
 
 // adopt lets a process hold those tasks of a range that need a count by its witness, whether they
-// wait or others hold them. It leaves out the tasks for which except is true and, if the process has
-// no result, those with [mostHolders] holders. It returns nil if no task is left.
+// wait or others hold them. It leaves out the tasks for which except is true and, if the process
+// has no result, those with [mostHolders] holders. It returns nil if no task is left.
 func (c *Core) adopt(
-	now time.Duration, p queens.Process, r queens.Range, except func(p queens.Process, task uint64) bool,
+	now time.Duration, p queens.Process, r queens.Range,
+	except func(p queens.Process, task uint64) bool,
 ) *hold {
 	return c.queue.hold(now, p, r, func(task uint64) bool {
 		counted := c.state.Counter(task).Witness() == p.Machine.Witness()
@@ -92,7 +93,8 @@ func (c *Core) adopt(
 	})
 }
 
-// witnessHolds reports whether another process of the same witness holds a task, and is not overdue.
+// witnessHolds reports whether another process of the same witness holds a task, and is not
+// overdue.
 func (c *Core) witnessHolds(p queens.Process, task uint64) bool {
 	return slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool {
 		return h.holder.Machine.Witness() == p.Machine.Witness() && h.holder != p && !h.overdue()
@@ -102,8 +104,8 @@ func (c *Core) witnessHolds(p queens.Process, task uint64) bool {
 // nobody is no exception: see adopt.
 func nobody(queens.Process, uint64) bool { return false }
 
-// release ends a hold. Tasks that nobody holds any more wait again. The hold is lost if its worker is silent, or stays but no
-// longer lists the chunk although its search had begun.
+// release ends a hold. Tasks that nobody holds any more wait again. The hold is lost if its worker
+// is silent, or stays but no longer lists the chunk although its search had begun.
 func (c *Core) release(h *hold, lost bool) {
 	if lost {
 		c.numbers.lost++
@@ -167,7 +169,8 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 	if !w.kept {
 		return
 	}
-	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks, Origin: w.request.Origin}
+	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks,
+		Origin: w.request.Origin}
 	if !c.accepts(w.process.Machine) {
 		reply.Refused = c.refusal(w.process.Machine)
 	}
@@ -190,12 +193,14 @@ func (c *Core) refusal(m queens.Machine) string {
 	switch {
 	case i >= 0:
 		b := bans[i]
-		return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted %d: check its memory",
+		return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted "+
+			"%d: check its memory",
 			b.Shown(), b.Count, b.Task, b.Recount)
 	case c.state.UserBanned(m.User):
 		return userBan(m.User)
 	}
-	return fmt.Sprintf("machine %s is the coordinator's, so user %s would confirm its counts: there, use join.token; "+
+	return fmt.Sprintf("machine %s is the coordinator's, so user %s would confirm its counts: "+
+		"there, use join.token; "+
 		"elsewhere, give another name with --machine", m.Name, m.User)
 }
 
@@ -204,8 +209,8 @@ func userBan(user string) string {
 	return fmt.Sprintf("user %s is banned, with all its machines: three of them counted wrong", user)
 }
 
-// noteWait notes for what the run waits, and since when. Its cause, if it waits for a server, is the
-// caller's to add.
+// noteWait notes for what the run waits, and since when. Its cause, if it waits for a server, is
+// the caller's to add.
 func (c *Core) noteWait(now time.Duration) {
 	reason, why := c.waitReason(now)
 	if reason != c.wait.Reason {
@@ -227,8 +232,9 @@ func (c *Core) waitReason(now time.Duration) (reason queens.Reason, why string) 
 	case c.totalOf != 0:
 		return queens.Auditing, ""
 	case c.needsOtherWitness():
-		return queens.OtherMachine, fmt.Sprintf("a redundancy of %d needs another machine or invited user: "+
-			"those here have counted all that waits", c.state.Header().Redundancy)
+		return queens.OtherMachine,
+			fmt.Sprintf("a redundancy of %d needs another machine or invited user: "+
+				"those here have counted all that waits", c.state.Header().Redundancy)
 	case isIdle && c.queue.waits() > 0 && !c.fleet.anybody():
 		return queens.NoWorkers, "none is present"
 	case isIdle && c.queue.waits() == 0 && recounts > 0:
@@ -239,8 +245,8 @@ func (c *Core) waitReason(now time.Duration) (reason queens.Reason, why string) 
 	return "", ""
 }
 
-// needsOtherWitness reports whether searchers are idle and every present witness has counted all tasks
-// that wait.
+// needsOtherWitness reports whether searchers are idle and every present witness has counted all
+// tasks that wait.
 func (c *Core) needsOtherWitness() bool {
 	return c.state.Header().Redundancy > 1 && c.queue.waits() > 0 && len(c.fleet.waiting()) > 0 &&
 		!slices.ContainsFunc(c.fleet.machines(), c.waitsFor)

@@ -72,7 +72,8 @@ func (w *world) check() {
 		}
 	}
 	if undone != waits+held+recounting || undone != w.header.Manifest.Tasks-c.state.NumberDone() {
-		w.fail("%d tasks are not done; %d wait, %d are held, %d are recounted", undone, waits, held, recounting)
+		w.fail("%d tasks are not done; %d wait, %d are held, %d are recounted", undone, waits, held,
+			recounting)
 	}
 	if q.waits() != waiting {
 		w.fail("%d tasks wait, not %d", waiting, q.waits())
@@ -106,8 +107,9 @@ func (w *world) checkHolds(q *queue) {
 	}
 }
 
-// checkFleet checks that workers become silent neither too early nor too late, and that no request is kept for too long, or
-// while work waits for its machine, or while its worker must drop something.
+// checkFleet checks that workers become silent neither too early nor too late, and that no request
+// is kept for too long, or while work waits for its machine, or while its worker must drop
+// something.
 func (w *world) checkFleet(c *Core) {
 	if w.host.lastTick != w.now {
 		return // the coordinator has not run since the last event
@@ -118,10 +120,12 @@ func (w *world) checkFleet(c *Core) {
 		if silent && since < 20*time.Second {
 			w.fail("worker %s is silent, and was heard %v ago", p.process.Name, since)
 		}
-		if silent && p.heard+20*time.Second > w.host.gap && w.now-w.host.gap < 30*time.Second && w.now < p.heard+21*time.Second {
+		if silent && p.heard+20*time.Second > w.host.gap && w.now-w.host.gap < 30*time.Second &&
+			w.now < p.heard+21*time.Second {
 			w.fail("worker %s is silent %v after a gap", p.process.Name, w.now-w.host.gap)
 		}
-		if c.over == nil && p.present && len(c.queue.holds[p.process]) > 0 && c.fleet.connected && w.now >= w.host.frozen &&
+		if c.over == nil && p.present && len(c.queue.holds[p.process]) > 0 && c.fleet.connected &&
+			w.now >= w.host.frozen &&
 			since > 51*time.Second && w.now-w.host.gap > 51*time.Second {
 			w.fail("worker %s was heard %v ago and is not silent", p.process.Name, since)
 		}
@@ -131,22 +135,27 @@ func (w *world) checkFleet(c *Core) {
 		if by, isProc := p.request.Origin.(*proc); isProc && by.asked == p.request.Number {
 			for _, r := range by.listed {
 				if c.queue.holds[p.process][r] == nil && !by.delivered[r] {
-					w.fail("%s is not told to drop %v: %v, %v, drops %v", p.process.Name, r, c.queue.holders[r.First], c.state.Counter(r.First), p.drops)
+					w.fail("%s is not told to drop %v: %v, %v, drops %v", p.process.Name, r,
+						c.queue.holders[r.First], c.state.Counter(r.First), p.drops)
 				}
 			}
 		}
 		if w.now-p.asked > 7500*time.Millisecond && w.now-w.host.gap > 5*time.Second {
 			w.fail("a request of %s is kept for %v", p.process.Name, w.now-p.asked)
 		}
-		if _, _, found := c.queue.lowest(p.process.Machine.Witness()); found && c.accepts(p.process.Machine) && c.over == nil && p.wants() && !c.hoards(p) && c.mostChunks(p) > 0 && w.now > c.clock.handOut+time.Second/2 && w.now-w.host.gap > time.Second {
+		if _, _, found := c.queue.lowest(p.process.Machine.Witness()); found &&
+			c.accepts(p.process.Machine) && c.over == nil && p.wants() && !c.hoards(p) &&
+			c.mostChunks(p) > 0 && w.now > c.clock.handOut+time.Second/2 && w.now-w.host.gap > time.Second {
 			w.fail("work waits for %s, whose request is kept", p.process.Name)
 		}
 	}
 }
 
-// checkEnding checks that a run ends soon after every task is done: it may wait for checks for a fiftieth of its time.
+// checkEnding checks that a run ends soon after every task is done: it may wait for checks for a
+// fiftieth of its time.
 func (w *world) checkEnding(c *Core) {
-	if c.over != nil || c.state.NumberDone() < w.header.Manifest.Tasks || c.judge.running != nil || c.totalOf != 0 {
+	if c.over != nil || c.state.NumberDone() < w.header.Manifest.Tasks || c.judge.running != nil ||
+		c.totalOf != 0 {
 		w.host.done = 0
 		return
 	}
@@ -163,14 +172,18 @@ func (w *world) checkReply(h *host, r *Reply) {
 	c := h.core
 	for _, drop := range r.Drop {
 		for task := drop.First; task < drop.End() && c.over == nil && c.accepts(r.To.Machine); task++ {
-			if need := c.judge.need(task); (need == needCount || need == needCheck) && !c.witnessHolds(r.To, task) && c.state.Counter(task).Witness() != r.To.Machine.Witness() &&
-				!slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool { return h.holder == r.To && h.Range != drop }) {
+			if need := c.judge.need(task); (need == needCount || need == needCheck) &&
+				!c.witnessHolds(r.To, task) && c.state.Counter(task).Witness() != r.To.Machine.Witness() &&
+				!slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool {
+					return h.holder == r.To && h.Range != drop
+				}) {
 				w.fail("%s is told to drop %v, but task %d needs its count", r.To.Name, drop, task)
 			}
 		}
 	}
 	if c.accepts(r.To.Machine) != (r.Refused == "") {
-		w.fail("%s, whose machine is accepted: %v, is told %q", r.To.Name, c.accepts(r.To.Machine), r.Refused)
+		w.fail("%s, whose machine is accepted: %v, is told %q", r.To.Name, c.accepts(r.To.Machine),
+			r.Refused)
 	}
 	if len(r.Chunks) == 0 {
 		return
@@ -239,8 +252,11 @@ func (w *world) checkRecord(r ledger.Record) {
 			w.fail("the run ends while task %d is recounted", w.host.core.judge.running.Task)
 		}
 		state := w.host.state
-		if r.State == queens.Complete && (state.NumberDone() < w.header.Manifest.Tasks || state.Solutions().Cmp((*big.Int)(r.Total)) != 0) {
-			w.fail("the mark says that the run is complete with %v; %d tasks are done, with %v", (*big.Int)(r.Total), state.NumberDone(), state.Solutions())
+		if r.State == queens.Complete &&
+			(state.NumberDone() < w.header.Manifest.Tasks ||
+				state.Solutions().Cmp((*big.Int)(r.Total)) != 0) {
+			w.fail("the mark says that the run is complete with %v; %d tasks are done, with %v",
+				(*big.Int)(r.Total), state.NumberDone(), state.Solutions())
 		}
 		if r.State == queens.Complete && w.mustBeExact() && w.total.Cmp((*big.Int)(r.Total)) != 0 {
 			w.fail("the total is %v, not %v", (*big.Int)(r.Total), w.total)
@@ -262,16 +278,22 @@ func (w *world) checkBans(h *host, records []ledger.Record) {
 	}
 }
 
-// checkRecount checks that a recount uses another kernel than the counts of its task, and another search than earlier recounts
-// by this machine. It also checks that a lost task is recounted only if no other work waits.
+// checkRecount checks that a recount uses another kernel than the counts of its task, and another
+// search than earlier recounts by this machine. It also checks that a lost task is recounted only
+// if no other work waits.
 func (w *world) checkRecount(h *host, r *Attempt) {
 	for _, c := range h.state.Counts(r.Task) {
 		if c.Kernel == r.Kernel && r.Kernel != generic && (!c.Recount || c.Machine == w.own()) {
-			w.fail("task %d is recounted by kernel %s, which machine %s has used", r.Task, r.Kernel, c.Machine)
+			w.fail("task %d is recounted by kernel %s, which machine %s has used", r.Task, r.Kernel,
+				c.Machine)
 		}
 	}
-	recounts := slices.DeleteFunc(h.state.Counts(r.Task), func(c ledger.Count) bool { return !c.Recount })
-	if slices.ContainsFunc(recounts, func(c ledger.Count) bool { return c.Machine == w.own() && c.Kernel == r.Kernel && c.Deeper == r.Deeper }) {
+	recounts := slices.DeleteFunc(h.state.Counts(r.Task), func(c ledger.Count) bool {
+		return !c.Recount
+	})
+	if slices.ContainsFunc(recounts, func(c ledger.Count) bool {
+		return c.Machine == w.own() && c.Kernel == r.Kernel && c.Deeper == r.Deeper
+	}) {
 		w.fail("task %d is recounted twice by %s", r.Task, r.way())
 	}
 	if task, found := h.core.abandoned(); found && task == r.Task {
@@ -295,9 +317,12 @@ func (w *world) checkRecount(h *host, r *Attempt) {
 func (w *world) checkDisk(state *ledger.State) {
 	for _, f := range w.acked {
 		o := state.Task(f.task)
-		recorded := slices.ContainsFunc(state.Counts(f.task), func(c ledger.Count) bool { return c.Count == f.count && !c.Recount })
+		recorded := slices.ContainsFunc(state.Counts(f.task), func(c ledger.Count) bool {
+			return c.Count == f.count && !c.Recount
+		})
 		if !(o.Done && o.Count == f.count) && !recorded {
-			w.fail("a receipt was given for task %d by %s: %d, and the log does not have that count", f.task, f.machine, f.count)
+			w.fail("a receipt was given for task %d by %s: %d, and the log does not have that count", f.task,
+				f.machine, f.count)
 		}
 	}
 }
@@ -307,7 +332,8 @@ func (w *world) checkEnd() {
 	if w.failure != "" {
 		return
 	}
-	state, notes, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
+	state, notes, err := ledger.Fold(
+		io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
 	if err != nil || notes.Torn > 0 {
 		w.fail("the log of the end can't be read: %v", err)
 		return
@@ -342,7 +368,8 @@ func (w *world) checkEnd() {
 				}
 			}
 		}
-		if w.header.Redundancy == 1 && w.setup.spot > 0 && !w.setup.published && state.Checked() == 0 && len(w.truth) > 0 && !w.damaged {
+		if w.header.Redundancy == 1 && w.setup.spot > 0 && !w.setup.published && state.Checked() == 0 &&
+			len(w.truth) > 0 && !w.damaged {
 			w.fail("nothing was checked")
 		}
 		if w.header.Redundancy > 1 {

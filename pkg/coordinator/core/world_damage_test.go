@@ -14,9 +14,10 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Damage to a log that the core has written never makes a task wrong. A life with liars ends in the middle,
-// and one byte of its log is damaged. The log is refused, or a coordinator with honest workers continues,
-// and counts every task right that the undamaged log counts right or leaves open.
+// Damage to a log that the core has written never makes a task wrong. A life with liars ends in the
+// middle, and one byte of its log is damaged. The log is refused, or a coordinator with honest
+// workers continues, and counts every task right that the undamaged log counts right or leaves
+// open.
 func TestDamagedLives(t *testing.T) {
 	continued := 0
 	for seed := range uint64(*lives) {
@@ -62,7 +63,8 @@ func TestDamagedLives(t *testing.T) {
 	}
 }
 
-// interrupted returns the log of a life that ends early, perhaps with a torn write, and the setup of the life.
+// interrupted returns the log of a life that ends early, perhaps with a torn write, and the setup
+// of the life.
 func interrupted(rng *rand.Rand) ([]byte, setup) {
 	s := drawSetup(rng)
 	s.published, s.wrong, s.alone = false, "", false
@@ -83,15 +85,16 @@ func interrupted(rng *rand.Rand) ([]byte, setup) {
 	return w.disk, s
 }
 
-// resumed returns the world in which a log is continued by honest machines alone. The machines of the
-// earlier life are known, and have no processes.
+// resumed returns the world in which a log is continued by honest machines alone. The machines of
+// the earlier life are known, and have no processes.
 func resumed(s setup, log []byte, f faults) *world {
 	s.machines = slices.Clone(s.machines)
 	for i := range s.machines {
 		s.machines[i].processes = 0
 	}
 	for _, name := range []string{"x", "y"} {
-		s.machines = append(s.machines, machine{name: name, kernel: generic, processes: 1, searchers: 2, speed: 1})
+		s.machines = append(s.machines,
+			machine{name: name, kernel: generic, processes: 1, searchers: 2, speed: 1})
 	}
 	s.end = 0
 	w := newWorld(s, f, func(string, ...any) {})
@@ -105,7 +108,8 @@ func (w *world) settle(s *ledger.State) {
 	for unsettled := s.Unsettled(); len(unsettled) > 0; unsettled = s.Unsettled() {
 		r := j.way(unsettled[0], ledger.Disputed)
 		_, err := s.Apply(&ledger.Recount{
-			Task: r.Task, Count: w.truth[r.Task], Machine: spare, Kernel: r.Kernel, Deeper: r.Deeper, Why: r.Why,
+			Task: r.Task, Count: w.truth[r.Task], Machine: spare, Kernel: r.Kernel, Deeper: r.Deeper,
+			Why: r.Why,
 		})
 		if err != nil {
 			w.fail("a recount: %v", err)

@@ -14,11 +14,13 @@ import (
 
 var (
 	fleetSide    = flag.Int("fleet-n", 22, "side of the board that a simulated fleet counts")
-	fleetThreads = flag.Int("fleet-threads", 100, "threads of the simulated fleet, a hundred on each machine")
+	fleetThreads = flag.Int("fleet-threads", 100,
+		"threads of the simulated fleet, a hundred on each machine")
 )
 
-// TestFleetIsBusy simulates a run of a large fleet without faults. The tasks are those of the splitter. Their times differ
-// from the estimates as much as those of real tasks do. Nearly all threads search nearly all the time.
+// TestFleetIsBusy simulates a run of a large fleet without faults. The tasks are those of the
+// splitter. Their times differ from the estimates as much as those of real tasks do. Nearly all
+// threads search nearly all the time.
 func TestFleetIsBusy(t *testing.T) {
 	const nodesPerSecond = 4e9 // speed of a thread
 	classes, err := symmetry.Classes(*fleetSide, queens.Full)
@@ -43,7 +45,9 @@ func TestFleetIsBusy(t *testing.T) {
 		s.shares = append(s.shares, n/all)
 	}
 	for i := 0; i < *fleetThreads; i += 100 {
-		s.machines = append(s.machines, machine{name: fmt.Sprint("m", i), kernel: generic, processes: 1, searchers: min(100, *fleetThreads-i), speed: 1})
+		s.machines = append(s.machines,
+			machine{name: fmt.Sprint("m", i), kernel: generic, processes: 1,
+				searchers: min(100, *fleetThreads-i), speed: 1})
 	}
 	w := newWorld(s, quiet{}, func(string, ...any) {})
 	w.unchecked = true
@@ -52,7 +56,8 @@ func TestFleetIsBusy(t *testing.T) {
 		t.Fatal(w.failure)
 	}
 	busy := w.searched.Seconds() / w.ended.Seconds() / float64(*fleetThreads)
-	t.Logf("n = %d, %d tasks, %d threads: %v, %.1f%% busy", *fleetSide, len(w.truth), *fleetThreads, w.ended.Round(time.Second/10), 100*busy)
+	t.Logf("n = %d, %d tasks, %d threads: %v, %.1f%% busy", *fleetSide, len(w.truth), *fleetThreads,
+		w.ended.Round(time.Second/10), 100*busy)
 	if busy < 0.97 {
 		t.Errorf("the threads were busy for %.1f%% of the time", 100*busy)
 	}

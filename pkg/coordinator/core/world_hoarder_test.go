@@ -96,7 +96,10 @@ func (h *hoarder) ask(name queens.Process) {
 		request.Held = h.list(name)
 	}
 	w.send(func() {
-		w.host.receive(name, order{0, request.Number}, func() { again := request; w.host.core.WorkRequested(w.now, &again) })
+		w.host.receive(name, order{0, request.Number}, func() {
+			again := request
+			w.host.core.WorkRequested(w.now, &again)
+		})
 	})
 }
 
@@ -144,7 +147,9 @@ func (h *hoarder) deliver(name queens.Process) {
 	for _, r := range results {
 		d.Results = append(d.Results, CheckedResult{Result: r})
 	}
-	w.send(func() { w.host.receive(name, order{}, func() { again := *d; w.host.core.Delivered(w.now, &again) }) })
+	w.send(func() {
+		w.host.receive(name, order{}, func() { again := *d; w.host.core.Delivered(w.now, &again) })
+	})
 }
 
 // delivers reports whether the hoarder delivers a chunk now, its i-th one.
@@ -176,7 +181,8 @@ func TestHoarders(t *testing.T) {
 			alone := honestRun(t, seconds, redundancy, "")
 			for _, does := range conducts {
 				w := honestRun(t, seconds, redundancy, does)
-				t.Logf("tasks of %vs, redundancy %d, a hoarder that %s: %v instead of %v", seconds, redundancy, does,
+				t.Logf("tasks of %vs, redundancy %d, a hoarder that %s: %v instead of %v", seconds, redundancy,
+					does,
 					w.ended.Round(time.Second), alone.ended.Round(time.Second))
 				if w.ended > 2*alone.ended+150*time.Second {
 					t.Errorf("tasks of %vs, redundancy %d, a hoarder that %s: the run takes %v, and %v without it",
@@ -193,7 +199,8 @@ func honestRun(t *testing.T, seconds float64, redundancy int, does conduct) *wor
 	s := setup{redundancy: redundancy, kernels: []string{generic}}
 	for i := range 3 {
 		s.machines = append(s.machines, machine{
-			name: fmt.Sprint("m", i), kernel: "avx2", processes: 1, searchers: 2, speed: 1, from: time.Second,
+			name: fmt.Sprint("m", i), kernel: "avx2", processes: 1, searchers: 2, speed: 1,
+			from: time.Second,
 		})
 	}
 	tasks := uint64(6 * 120 / seconds / float64(redundancy))
@@ -208,7 +215,8 @@ func honestRun(t *testing.T, seconds float64, redundancy int, does conduct) *wor
 	}
 	w.live()
 	if w.failure != "" {
-		t.Errorf("tasks of %vs, redundancy %d, a hoarder that %s: %s", seconds, redundancy, does, w.failure)
+		t.Errorf("tasks of %vs, redundancy %d, a hoarder that %s: %s", seconds, redundancy, does,
+			w.failure)
 	}
 	return w
 }

@@ -35,7 +35,8 @@ type host struct {
 
 // startHost starts a coordinator with the log that is on the disk.
 func (w *world) startHost() {
-	state, notes, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
+	state, notes, err := ledger.Fold(
+		io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
 	if err != nil || len(notes.Dropped)+len(notes.Mended) > 0 && !w.damaged {
 		w.fail("the log can't be read: %v, %v", err, notes)
 		return
@@ -47,7 +48,8 @@ func (w *world) startHost() {
 		return
 	}
 	w.starts++
-	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour, lastTick: w.now, seen: map[queens.Process]order{}, bans: map[queens.Machine]bool{}}
+	h := &host{w: w, state: state, started: w.now, resumed: state.Starts() > 0, gap: -time.Hour,
+		lastTick: w.now, seen: map[queens.Process]order{}, bans: map[queens.Machine]bool{}}
 	for _, b := range state.Bans() {
 		h.bans[b.Machine] = true
 	}
@@ -60,7 +62,8 @@ func (w *world) startHost() {
 		sizes[i] = 100
 	}
 	h.core = New(w.now, state, Options{
-		Instance: w.starts, Version: "v", At: time.Unix(1e9, 0).Add(w.now), Alone: w.setup.alone, Machine: w.home,
+		Instance: w.starts, Version: "v", At: time.Unix(1e9, 0).Add(w.now), Alone: w.setup.alone,
+		Machine: w.home,
 		Kernels: w.setup.kernels, Shares: shares, TaskBytes: sizes, ReplyBytes: w.setup.replyBytes(),
 	})
 	w.host = h
@@ -80,7 +83,8 @@ func (s *setup) replyBytes() int {
 	return 1 << 19
 }
 
-// tick lets the core tick four times a second. Like the service, it also tells the core whether the process is connected.
+// tick lets the core tick four times a second. Like the service, it also tells the core whether the
+// process is connected.
 func (h *host) tick() {
 	if h.dead {
 		return
@@ -165,8 +169,8 @@ func (h *host) fault() {
 // crash kills the process. It starts again after some time.
 func (h *host) crash() { h.kill(h.w.faults.between(0, 40*time.Second)) }
 
-// kill kills the process. Of the bytes that are not on the disk yet, the disk keeps the first ones or none. The process starts
-// again after the given time.
+// kill kills the process. Of the bytes that are not on the disk yet, the disk keeps the first ones
+// or none. The process starts again after the given time.
 func (h *host) kill(away time.Duration) {
 	if h.dead {
 		return
@@ -289,12 +293,16 @@ func (h *host) onceOnDisk(c *OnDisk) {
 func (h *host) reply(r Reply) {
 	w := h.w
 	w.checkReply(h, &r)
-	reply := &queens.WorkReply{Number: r.Number, Instance: h.core.options.Instance, Drop: r.Drop, Refused: r.Refused}
+	reply := &queens.WorkReply{Number: r.Number, Instance: h.core.options.Instance, Drop: r.Drop,
+		Refused: r.Refused}
 	for _, of := range r.Chunks {
 		class := w.header.Manifest.ClassOf(of.First)
-		reply.Chunks = append(reply.Chunks, queens.Chunk{Range: of, Ticket: ticket(r.To.Machine, of), Board: w.header.Manifest.Classes[class].Board})
+		reply.Chunks = append(reply.Chunks,
+			queens.Chunk{Range: of, Ticket: ticket(r.To.Machine, of),
+				Board: w.header.Manifest.Classes[class].Board})
 	}
-	w.trace("%v reply to %s/%s #%d %v drop %v %s", w.now, r.To.Machine, r.To.Name, r.Number, r.Chunks, r.Drop, r.Refused)
+	w.trace("%v reply to %s/%s #%d %v drop %v %s", w.now, r.To.Machine, r.To.Name, r.Number, r.Chunks,
+		r.Drop, r.Refused)
 	if !h.cut {
 		w.send(func() { r.Origin.(client).replied(r.To, reply) })
 	}
@@ -306,7 +314,8 @@ func (h *host) sendReceipts(r Receipts) {
 	for i, receipt := range r.Receipts {
 		result := &sent.results[i]
 		if !receipt.Recorded {
-			w.trace("%v refused to %s/%s: %v %s", w.now, r.To.Machine, r.To.Name, result.Counted, receipt.Refused)
+			w.trace("%v refused to %s/%s: %v %s", w.now, r.To.Machine, r.To.Name, result.Counted,
+				receipt.Refused)
 			continue
 		}
 		for j, count := range result.Counts {
@@ -314,7 +323,8 @@ func (h *host) sendReceipts(r Receipts) {
 		}
 	}
 	if !h.cut {
-		reply := &queens.DeliveryReply{Instance: h.core.options.Instance, Receipts: slices.Clone(r.Receipts)}
+		reply := &queens.DeliveryReply{Instance: h.core.options.Instance,
+			Receipts: slices.Clone(r.Receipts)}
 		w.send(func() { sent.by.receipted(sent.number, reply) })
 	}
 }
@@ -352,7 +362,8 @@ func (h *host) total() {
 	if h.dead {
 		return
 	}
-	state, _, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))), "the world's")
+	state, _, err := ledger.Fold(io.NewSectionReader(bytes.NewReader(w.disk), 0, int64(len(w.disk))),
+		"the world's")
 	if err != nil {
 		w.fail("the log can't be read: %v", err)
 		return
@@ -373,8 +384,8 @@ func (h *host) total() {
 // spare is a machine without workers, whose recounts are right.
 const spare = "spare"
 
-// ended handles the end of the process. If the run was stopped, or must continue on another machine, it is resumed. Otherwise
-// the run ends too.
+// ended handles the end of the process. If the run was stopped, or must continue on another
+// machine, it is resumed. Otherwise the run ends too.
 func (h *host) ended(end *End) {
 	w := h.w
 	w.trace("%v end %s: %v", w.now, end.State, end.Err)
@@ -384,7 +395,9 @@ func (h *host) ended(end *End) {
 		return
 	}
 	if !end.State.Ended() {
-		if !w.setup.alone && w.home != spare && (h.state.Banned(w.own()) || slices.ContainsFunc(h.state.Unsettled(), h.core.judge.contradictsItself)) {
+		if !w.setup.alone && w.home != spare &&
+			(h.state.Banned(w.own()) ||
+				slices.ContainsFunc(h.state.Unsettled(), h.core.judge.contradictsItself)) {
 			w.home = spare // a person resumes the run there
 			h.crash()
 			return

@@ -20,8 +20,8 @@ var (
 	seed    = flag.Uint64("seed", 1, "seed of the first life; 0 draws one")
 )
 
-// TestSimulation simulates lives of runs on all CPUs, each from a seed. A failure names its seed. -lives 1 -seed S -v repeats
-// that life, and prints what happens in it if it fails again.
+// TestSimulation simulates lives of runs on all CPUs, each from a seed. A failure names its seed.
+// -lives 1 -seed S -v repeats that life, and prints what happens in it if it fails again.
 func TestSimulation(t *testing.T) {
 	first := *seed
 	if first == 0 {
@@ -31,7 +31,9 @@ func TestSimulation(t *testing.T) {
 	var next, failed atomic.Int64
 	var simulated atomic.Int64
 	more := func(i int64) bool {
-		return failed.Load() < 10 && (*minutes == 0 && i < int64(*lives) || *minutes > 0 && time.Since(began) < time.Duration(*minutes)*time.Minute)
+		return failed.Load() < 10 &&
+			(*minutes == 0 && i < int64(*lives) ||
+				*minutes > 0 && time.Since(began) < time.Duration(*minutes)*time.Minute)
 	}
 	var wait sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -48,7 +50,8 @@ func TestSimulation(t *testing.T) {
 	}
 	wait.Wait()
 	played := next.Load() - int64(runtime.GOMAXPROCS(0))
-	t.Logf("%d lives from seed %d on, %v each on the mean, %.0f a minute and core, %d failed", played, first,
+	t.Logf("%d lives from seed %d on, %v each on the mean, %.0f a minute and core, %d failed", played,
+		first,
 		(time.Duration(simulated.Load()) / time.Duration(max(played, 1))).Round(time.Second),
 		float64(played)/time.Since(began).Minutes()/float64(runtime.GOMAXPROCS(0)), failed.Load())
 	if *lives == 1 && failed.Load() > 0 {
@@ -73,9 +76,11 @@ func play(seed uint64, trace func(string, ...any)) *world {
 // drawSetup draws the setup of a life. There are always enough honest machines for the redundancy.
 func drawSetup(rng *rand.Rand) setup {
 	s := setup{
-		published: rng.IntN(3) == 0, redundancy: []int{1, 1, 2, 2, 2}[rng.IntN(5)], spot: []float64{0, 0, 0.1, 0.3, 1}[rng.IntN(5)],
-		kernels: []string{"avx512", "avx2", generic}[rng.IntN(3):], poison: map[uint64]bool{}, dying: map[string]bool{},
-		end: time.Duration(rng.IntN(120)) * time.Second,
+		published: rng.IntN(3) == 0, redundancy: []int{1, 1, 2, 2, 2}[rng.IntN(5)],
+		spot:    []float64{0, 0, 0.1, 0.3, 1}[rng.IntN(5)],
+		kernels: []string{"avx512", "avx2", generic}[rng.IntN(3):], poison: map[uint64]bool{},
+		dying: map[string]bool{},
+		end:   time.Duration(rng.IntN(120)) * time.Second,
 	}
 	tasks := 0
 	for range 1 + rng.IntN(3) {
@@ -106,8 +111,10 @@ func drawSetup(rng *rand.Rand) setup {
 	}
 	for i := range s.redundancy + liars + wrong + rng.IntN(3) {
 		m := machine{
-			name: fmt.Sprint("m", i), kernel: []string{"avx512", "avx2", generic}[rng.IntN(3)], processes: 1 + rng.IntN(2)*rng.IntN(2),
-			searchers: 1 + rng.IntN(3), together: rng.IntN(4) == 0, speed: []float64{1, 1, 1, 10}[rng.IntN(4)], offset: 10 * uint64(i+1),
+			name: fmt.Sprint("m", i), kernel: []string{"avx512", "avx2", generic}[rng.IntN(3)],
+			processes: 1 + rng.IntN(2)*rng.IntN(2),
+			searchers: 1 + rng.IntN(3), together: rng.IntN(4) == 0,
+			speed: []float64{1, 1, 1, 10}[rng.IntN(4)], offset: 10 * uint64(i+1),
 		}
 		if rng.IntN(3) == 0 {
 			m.from = time.Duration(rng.IntN(60)) * time.Second
@@ -149,7 +156,8 @@ func (s *setup) addOwners(rng *rand.Rand) {
 		for i := range 1 + rng.IntN(4) {
 			lies := []lie{honest, constant, rare, random, agreeing}[rng.IntN(5)]
 			s.machines = append(s.machines, machine{
-				name: fmt.Sprint("x", i), user: "mallory", kernel: generic, processes: 1, searchers: 1, speed: 1, lies: lies, offset: 5,
+				name: fmt.Sprint("x", i), user: "mallory", kernel: generic, processes: 1, searchers: 1,
+				speed: 1, lies: lies, offset: 5,
 			})
 		}
 	}

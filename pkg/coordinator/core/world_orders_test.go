@@ -9,9 +9,11 @@ import (
 	"time"
 )
 
-var depth = flag.Int("depth", 1, "faults in each life of a tiny run; one more takes several hundred times as long")
+var depth = flag.Int("depth", 1,
+	"faults in each life of a tiny run; one more takes several hundred times as long")
 
-// deviations are faults at chosen places: call number i of pick with p > 0 returns at[i]. Elsewhere there is no fault.
+// deviations are faults at chosen places: call number i of pick with p > 0 returns at[i]. Elsewhere
+// there is no fault.
 type deviations struct {
 	at      map[int]int
 	choices []int // how many choices each pick had
@@ -30,25 +32,35 @@ func (d *deviations) between(low, high time.Duration) time.Duration { return low
 
 // tiny has small runs. TestOrders simulates all their lives with few faults.
 var tiny = map[string]setup{
-	"one machine":     {redundancy: 1, machines: []machine{tinyMachine(0, honest)}},
-	"two machines":    {redundancy: 1, machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
-	"redundancy 2":    {redundancy: 2, machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
-	"a liar":          {redundancy: 2, machines: []machine{tinyMachine(0, honest), tinyMachine(1, constant), tinyMachine(2, honest)}},
-	"a deadly task":   {redundancy: 1, poison: map[uint64]bool{1: true}, machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
-	"a spot check":    {redundancy: 1, spot: 1, machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
-	"a wrong recount": {redundancy: 2, wrong: generic, machines: []machine{tinyMachine(0, honest), tinyMachine(1, constant), tinyMachine(2, honest), tinyMachine(3, honest)}},
+	"one machine": {redundancy: 1, machines: []machine{tinyMachine(0, honest)}},
+	"two machines": {redundancy: 1,
+		machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
+	"redundancy 2": {redundancy: 2,
+		machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
+	"a liar": {redundancy: 2,
+		machines: []machine{tinyMachine(0, honest), tinyMachine(1, constant), tinyMachine(2, honest)}},
+	"a deadly task": {redundancy: 1, poison: map[uint64]bool{1: true},
+		machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
+	"a spot check": {redundancy: 1, spot: 1,
+		machines: []machine{tinyMachine(0, honest), tinyMachine(1, honest)}},
+	"a wrong recount": {redundancy: 2, wrong: generic,
+		machines: []machine{tinyMachine(0, honest), tinyMachine(1, constant), tinyMachine(2, honest),
+			tinyMachine(3, honest)}},
 }
 
 func tinyMachine(i int, lies lie) machine {
-	return machine{name: fmt.Sprint("m", i), kernel: "avx2", processes: 1, searchers: 1, speed: 1, lies: lies, offset: uint64(10 + i)}
+	return machine{name: fmt.Sprint("m", i), kernel: "avx2", processes: 1, searchers: 1, speed: 1,
+		lies: lies, offset: uint64(10 + i)}
 }
 
-// TestOrders simulates every life of tiny runs with at most as many faults as the flag -depth says. Each point where a message
-// can be lost, doubled or late, or a process can be killed, stopped, cut off or frozen, may have a fault.
+// TestOrders simulates every life of tiny runs with at most as many faults as the flag -depth says.
+// Each point where a message can be lost, doubled or late, or a process can be killed, stopped, cut
+// off or frozen, may have a fault.
 func TestOrders(t *testing.T) {
 	for name, s := range tiny {
 		t.Run(name, func(t *testing.T) {
-			s.classes, s.seconds, s.kernels, s.end = []uint64{2}, []float64{1, 2}, []string{generic}, 12*time.Second
+			s.classes, s.seconds, s.kernels, s.end = []uint64{2}, []float64{1, 2}, []string{generic},
+				12*time.Second
 			played := 0
 			level := []map[int]int{{}}
 			for faults := 0; faults <= *depth; faults++ {
@@ -61,7 +73,9 @@ func TestOrders(t *testing.T) {
 					if w.failure != "" {
 						t.Errorf("faults %v: %s", at, w.failure)
 						if os.Getenv("NQUEENS_TRACE") != "" {
-							newWorld(s, &deviations{at: at}, func(f string, args ...any) { fmt.Printf(f+"\n", args...) }).live()
+							newWorld(s, &deviations{at: at}, func(f string, args ...any) {
+								fmt.Printf(f+"\n", args...)
+							}).live()
 						}
 						return
 					}

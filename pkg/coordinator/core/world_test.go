@@ -12,10 +12,10 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// world is a simulated system in one goroutine, in which time is a number. It has the real core of the coordinator with a
-// real log and fold, and real cores of workers. Messages are lost, doubled, late and out of order. Processes are killed,
-// stopped and cut off. Machines lie. After every event, the rules of world_checks_test.go are checked. A world is one life of
-// a run.
+// world is a simulated system in one goroutine, in which time is a number. It has the real core of
+// the coordinator with a real log and fold, and real cores of workers. Messages are lost, doubled,
+// late and out of order. Processes are killed, stopped and cut off. Machines lie. After every
+// event, the rules of world_checks_test.go are checked. A world is one life of a run.
 type world struct {
 	setup     setup
 	faults    faults
@@ -172,9 +172,11 @@ func newWorld(s setup, f faults, trace func(string, ...any)) *world {
 	if s.published {
 		n = 20
 	}
-	w := &world{setup: s, faults: f, trace: trace, heard: map[string]heard{}, counted: map[uint64]int{}}
+	w := &world{setup: s, faults: f, trace: trace, heard: map[string]heard{},
+		counted: map[uint64]int{}}
 	w.header = ledger.Header{
-		Format: ledger.Format, Run: "n20-20261120-153012-ab12", Manifest: testManifest(n, s.classes), Redundancy: s.redundancy, SpotCheck: s.spot, Secret: s.secret,
+		Format: ledger.Format, Run: "n20-20261120-153012-ab12", Manifest: testManifest(n, s.classes),
+		Redundancy: s.redundancy, SpotCheck: s.spot, Secret: s.secret,
 	}
 	if s.halves {
 		w.header.Manifest = halvesManifest(n, w.header.Manifest.Tasks)

@@ -39,7 +39,9 @@ type search struct {
 // spawn starts a process of a machine.
 func (w *world) spawn(m *machine) {
 	w.spawned++
-	p := &proc{w: w, machine: m, name: queens.Process{Machine: m.id(), Name: fmt.Sprint("p", w.spawned)}, connection: 1, delivered: map[queens.Range]bool{}}
+	p := &proc{w: w, machine: m,
+		name: queens.Process{Machine: m.id(), Name: fmt.Sprint("p", w.spawned)}, connection: 1,
+		delivered: map[queens.Range]bool{}}
 	p.core = workers.New(m.searchers, m.together)
 	p.searches, p.pulses = make([]*search, m.searchers), make([]uint64, m.searchers)
 	w.procs = append(w.procs, p)
@@ -130,19 +132,24 @@ func (p *proc) execute() {
 	for _, command := range p.core.Commands() {
 		switch c := command.(type) {
 		case workers.Ask:
-			w.trace("%v %s/%s asks #%d want %d holds%v", w.now, p.machine.name, p.name.Name, c.Request.Number, c.Request.Want, heldList(c.Request.Held))
+			w.trace("%v %s/%s asks #%d want %d holds%v", w.now, p.machine.name, p.name.Name,
+				c.Request.Number, c.Request.Want, heldList(c.Request.Held))
 			p.asked, p.listed = c.Request.Number, nil
 			for _, held := range c.Request.Held {
 				p.listed = append(p.listed, held.Range)
 			}
 			request := Request{From: p.name, WorkRequest: c.Request, Origin: p}
 			request.Connection = p.connection
-			request.Version, request.Kernel, request.Threads, request.Searchers = "v", p.machine.kernel, p.machine.searchers, p.machine.searchers
+			request.Version, request.Kernel, request.Threads, request.Searchers = "v", p.machine.kernel,
+				p.machine.searchers, p.machine.searchers
 			w.send(func() {
 				if w.host == nil && w.faults.pick(2, 0.5) == 1 {
 					w.send(func() { p.input(func() { p.core.Replied(w.now, c.Run, c.Request.Number, nil) }) })
 				}
-				w.host.receive(p.name, order{request.Connection, request.Number}, func() { again := request; w.host.core.WorkRequested(w.now, &again) })
+				w.host.receive(p.name, order{request.Connection, request.Number}, func() {
+					again := request
+					w.host.core.WorkRequested(w.now, &again)
+				})
 			})
 		case workers.Deliver:
 			sent := delivered{by: p, number: c.Number, results: c.Delivery.Results}
@@ -200,9 +207,12 @@ func (w *world) impersonate() {
 	if len(w.procs) > 0 && w.host != nil {
 		victim := w.procs[int(w.faults.between(0, time.Duration(len(w.procs))))]
 		r := Request{From: victim.name, Origin: &proc{w: w, dead: true}}
-		r.WorkRequest = queens.WorkRequest{Number: math.MaxUint64, Connection: 1 << 60, Version: "v", Kernel: generic, Threads: 1, Searchers: 1}
+		r.WorkRequest = queens.WorkRequest{Number: math.MaxUint64, Connection: 1 << 60, Version: "v",
+			Kernel: generic, Threads: 1, Searchers: 1}
 		w.trace("%v somebody asks in the name of %s", w.now, victim.name.Name)
-		w.host.receive(victim.name, order{r.Connection, r.Number}, func() { w.host.core.WorkRequested(w.now, &r) })
+		w.host.receive(victim.name, order{r.Connection, r.Number}, func() {
+			w.host.core.WorkRequested(w.now, &r)
+		})
 	}
 	w.after(w.faults.between(time.Second, 20*time.Second), w.impersonate)
 }
@@ -259,7 +269,8 @@ func (p *proc) finish(searcher int, s *search) {
 		at, searched := s.began, p.w.now-s.began
 		p.w.searched += searched
 		for _, chunk := range s.chunks {
-			r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Kernel: p.machine.kernel, Searched: searched / time.Duration(len(s.chunks))}
+			r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Kernel: p.machine.kernel,
+				Searched: searched / time.Duration(len(s.chunks))}
 			r.Counted.First = chunk.First
 			for task := chunk.First; task < chunk.End(); task++ {
 				if at += p.time(task); at > p.w.now || s.hangs || p.w.setup.poison[task] {

@@ -28,13 +28,15 @@ func newBatch(name string, board queens.Board) *batch {
 	return &batch{name: name, board: board}
 }
 
-// add adds the prefix with queens on the given columns. Its count comes from the oracle, which does not use masks.
+// add adds the prefix with queens on the given columns. Its count comes from the oracle, which does
+// not use masks.
 func (b *batch) add(columns []int) {
 	allowed := func(row, col int) bool { return has(b.board.Allow[row], col) }
 	b.append(b.prefix(columns), oracle.Count(b.board.N, allowed, columns))
 }
 
-// addShort adds a prefix with queens on the given columns: the shortest with a short search and at least the given rows.
+// addShort adds a prefix with queens on the given columns: the shortest with a short search and at
+// least the given rows.
 func (b *batch) addShort(columns []int, rows int) {
 	for !isShort(&b.board, b.prefix(columns[:rows])) {
 		rows++
@@ -54,8 +56,8 @@ func (b *batch) addDepths(columns []int) {
 // addState adds a prefix whose queens are unknown.
 func (b *batch) addState(p queens.Prefix) { b.append(p, b.count(p)) }
 
-// count returns the oracle's count of a prefix whose queens are unknown. The oracle searches a board whose first rows stay
-// empty, and which does not allow the squares that the prefix attacks.
+// count returns the oracle's count of a prefix whose queens are unknown. The oracle searches a
+// board whose first rows stay empty, and which does not allow the squares that the prefix attacks.
 func (b *batch) count(p queens.Prefix) uint64 {
 	allowed := func(row, col int) bool {
 		return has(b.board.Allow[row], col) && !attacks(p, queens.Square{Row: row, Column: col})
@@ -90,10 +92,12 @@ func (b *batch) prefix(columns []int) queens.Prefix {
 
 // only returns a batch that has just the i-th prefix.
 func (b *batch) only(i int) *batch {
-	return &batch{fmt.Sprintf("%s, prefix %d", b.name, i), b.board, b.prefixes[i : i+1], b.wants[i : i+1]}
+	return &batch{fmt.Sprintf("%s, prefix %d", b.name, i), b.board, b.prefixes[i : i+1],
+		b.wants[i : i+1]}
 }
 
-// draw returns a batch of the given size. Its prefixes are drawn at random from those of b, with repetition.
+// draw returns a batch of the given size. Its prefixes are drawn at random from those of b, with
+// repetition.
 func (b *batch) draw(rng *rand.Rand, size int) *batch {
 	drawn := newBatch(fmt.Sprintf("%s, %d drawn", b.name, size), b.board)
 	for range size {
@@ -155,12 +159,14 @@ func (b *batch) countedBy(ctx context.Context, c kernel.Counter) error {
 	return nil
 }
 
-// firstMismatch describes the first prefix that the counter counts wrong when it gets this prefix alone.
+// firstMismatch describes the first prefix that the counter counts wrong when it gets this prefix
+// alone.
 func (b *batch) firstMismatch(ctx context.Context, c kernel.Counter) string {
 	var pulse atomic.Uint64
 	for i, want := range b.wants {
 		if got, err := c.Count(ctx, &b.board, b.prefixes[i:i+1], &pulse); got != want || err != nil {
-			return fmt.Sprintf("prefix %d %+v alone: %d (error %v), want %d", i, b.prefixes[i], got, err, want)
+			return fmt.Sprintf("prefix %d %+v alone: %d (error %v), want %d", i, b.prefixes[i], got, err,
+				want)
 		}
 	}
 	return "each prefix alone is counted right"
@@ -184,10 +190,12 @@ func allPrefixes(n int) *batch {
 	return b
 }
 
-// densities is the number of densities of a solvableBoard: the parts of its squares that it allows, an eighth to all.
+// densities is the number of densities of a solvableBoard: the parts of its squares that it allows,
+// an eighth to all.
 const densities = 5
 
-// solvableBoard returns an empty batch on a random board that has a solution, and the solution. n must not be 2 or 3.
+// solvableBoard returns an empty batch on a random board that has a solution, and the solution. n
+// must not be 2 or 3.
 func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) {
 	b, columns := newBatch(name, queens.FullBoard(n)), solution(rng, n)
 	for row, col := range columns {
@@ -198,7 +206,8 @@ func solvableBoard(rng *rand.Rand, name string, n, density int) (*batch, []int) 
 	return b, columns
 }
 
-// isShort reports whether a search from p visits so few states that the oracle takes at most about a millisecond.
+// isShort reports whether a search from p visits so few states that the oracle takes at most about
+// a millisecond.
 func isShort(b *queens.Board, p queens.Prefix) bool {
 	left := 2000
 	var visit func(p queens.Prefix) bool

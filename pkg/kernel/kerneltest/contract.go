@@ -13,13 +13,15 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// maxPulsesAfterCancel is how often a canceled Count may still increment its pulse. Kernels poll their context whenever they
-// increment the pulse. Benchmarks measure how long a Count continues after it was canceled.
+// maxPulsesAfterCancel is how often a canceled Count may still increment its pulse. Kernels poll
+// their context whenever they increment the pulse. Benchmarks measure how long a Count continues
+// after it was canceled.
 const maxPulsesAfterCancel = 2
 
 var errStop = errors.New("stopped by the test")
 
-// longSearches returns batches that take most kernels seconds to years, each for a different reason.
+// longSearches returns batches that take most kernels seconds to years, each for a different
+// reason.
 func longSearches() []*batch {
 	deep := newBatch("one prefix", queens.FullBoard(20))
 	deep.addKnown()
@@ -36,10 +38,11 @@ func longSearches() []*batch {
 	return []*batch{deep, tiny, blocked, outerColumns(22), outerColumns(28)}
 }
 
-// outerColumns returns a batch without a completion, on whose board there are many thousands of ways to place the queens of
-// n-16 outer columns. Most rows allow the first n-16 columns. All rows but two allow the last column. So a kernel that begins
-// with the outer column of fewer squares fills the first columns. The last two rows allow only the same two neighboring
-// columns, so their queens attack each other.
+// outerColumns returns a batch without a completion, on whose board there are many thousands of
+// ways to place the queens of n-16 outer columns. Most rows allow the first n-16 columns. All rows
+// but two allow the last column. So a kernel that begins with the outer column of fewer squares
+// fills the first columns. The last two rows allow only the same two neighboring columns, so their
+// queens attack each other.
 func outerColumns(n int) *batch {
 	const fewSquares = 3
 	rng, outer := newRand(uint64(n)), n-16
@@ -58,21 +61,23 @@ func outerColumns(n int) *batch {
 	return b
 }
 
-// If the context has already ended, Count returns the cause and 0, whatever the batch, and the next call counts right.
+// If the context has already ended, Count returns the cause and 0, whatever the batch, and the next
+// call counts right.
 func canceledBefore(t *testing.T, k kernel.Kernel) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStop)
 	c, next := NewCounter(t, k), allPrefixes(6)
 	complete := newBatch("a complete prefix", queens.FullBoard(1))
 	complete.add([]int{0})
-	for _, b := range append(longSearches(), next, complete, newBatch("no prefix", queens.FullBoard(8))) {
+	for _, b := range append(longSearches(), next, complete,
+		newBatch("no prefix", queens.FullBoard(8))) {
 		start(ctx, t, c, b).mustStop(t)
 		check(t, c, next)
 	}
 }
 
-// A search increments its pulse. When its context ends, it stops within maxPulsesAfterCancel pulses, with the cause and no
-// count. The counter can count again.
+// A search increments its pulse. When its context ends, it stops within maxPulsesAfterCancel
+// pulses, with the cause and no count. The counter can count again.
 func canceledDuring(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
 	for _, b := range longSearches() {
@@ -122,8 +127,8 @@ func noAllocation(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// A counter counts right while other counters of its kernel search other boards, and does not disturb them. The race detector
-// can find more errors.
+// A counter counts right while other counters of its kernel search other boards, and does not
+// disturb them. The race detector can find more errors.
 func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
@@ -149,8 +154,8 @@ func countersShareNothing(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// Close returns nil for a new counter, after a Count, and after a canceled Count. Counters that are made before or after the
-// Close count right.
+// Close returns nil for a new counter, after a Count, and after a canceled Count. Counters that are
+// made before or after the Close count right.
 func closed(t *testing.T, k kernel.Kernel) {
 	next := allPrefixes(6)
 	before := NewCounter(t, k)
@@ -181,8 +186,8 @@ func closed(t *testing.T, k kernel.Kernel) {
 	}
 }
 
-// searching counts a batch over and over in a goroutine, so that a fast kernel does not finish before the test cancels it. It
-// ends when Count returns an error or a wrong count.
+// searching counts a batch over and over in a goroutine, so that a fast kernel does not finish
+// before the test cancels it. It ends when Count returns an error or a wrong count.
 type searching struct {
 	pulse atomic.Uint64
 	seen  uint64 // pulse when it was last seen to advance

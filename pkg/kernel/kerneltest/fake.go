@@ -10,10 +10,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// This file is for tests of code that uses kernels. NewCounter returns a counter that is closed when the test ends. A Fake
-// counts what the test says, and fails the test if its counters are misused.
+// This file is for tests of code that uses kernels. NewCounter returns a counter that is closed
+// when the test ends. A Fake counts what the test says, and fails the test if its counters are
+// misused.
 
-// NewCounter returns a counter of the kernel. It fails the test if New fails. The counter is closed when the test ends.
+// NewCounter returns a counter of the kernel. It fails the test if New fails. The counter is closed
+// when the test ends.
 func NewCounter(t testing.TB, k kernel.Kernel) kernel.Counter {
 	t.Helper()
 	c, err := k.New()
@@ -31,9 +33,12 @@ func NewCounter(t testing.TB, k kernel.Kernel) kernel.Counter {
 // Fake describes a kernel with the name fake.
 type Fake struct {
 	// Count is the method of kernel.Counter. Several counters may call it at once.
-	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error)
-	// CountTasks is the method of kernel.BatchCounter. If it is nil, the counters are no BatchCounters.
-	CountTasks func(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64, counts []uint64) (n int, err error)
+	Count func(ctx context.Context, b *queens.Board, prefixes []queens.Prefix,
+		pulse *atomic.Uint64) (uint64, error)
+	// CountTasks is the method of kernel.BatchCounter. If it is nil, the counters are no
+	// BatchCounters.
+	CountTasks func(ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64,
+		counts []uint64) (n int, err error)
 	// If New is not nil, the kernel's New calls it first, and returns its error.
 	New func() error
 	// CloseError is the error of every Close.
@@ -42,8 +47,8 @@ type Fake struct {
 	Made, Open atomic.Int64 // counters made so far, and those that are not closed
 }
 
-// Kernel returns the kernel. The test fails if a counter is used by two threads at once or after Close, or is not closed
-// exactly once before the test ends.
+// Kernel returns the kernel. The test fails if a counter is used by two threads at once or after
+// Close, or is not closed exactly once before the test ends.
 func (f *Fake) Kernel(t testing.TB) kernel.Kernel {
 	t.Cleanup(func() {
 		if open := f.Open.Load(); open != 0 {
@@ -90,7 +95,9 @@ type fakeCounter struct {
 	busy atomic.Bool // in a Count, or closed
 }
 
-func (c *fakeCounter) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+func (c *fakeCounter) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (uint64, error) {
 	var n uint64
 	err := c.use(func() (err error) {
 		n, err = c.fake.Count(ctx, b, prefixes, pulse)

@@ -9,8 +9,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Fuzz compares kernels with the oracle, and so with each other, on batches decoded from the fuzzer's
-// bytes.
+// Fuzz compares kernels with the oracle, and so with each other, on batches decoded from the
+// fuzzer's bytes.
 func Fuzz(f *testing.F, kernels ...kernel.Kernel) {
 	f.Add([]byte(nil))
 	for seed := range uint64(8) {
@@ -31,9 +31,10 @@ func Fuzz(f *testing.F, kernels ...kernel.Kernel) {
 	})
 }
 
-// decode makes a batch from any bytes. The first byte decides the side. Then comes a word for each row: the squares that it
-// does not allow. Then come three words for each of at most 16 prefixes: its columns and both kinds of diagonals. Missing bytes
-// are 0, so a single byte makes a full board and its empty prefix. decode extends each prefix until its search is short.
+// decode makes a batch from any bytes. The first byte decides the side. Then comes a word for each
+// row: the squares that it does not allow. Then come three words for each of at most 16 prefixes:
+// its columns and both kinds of diagonals. Missing bytes are 0, so a single byte makes a full board
+// and its empty prefix. decode extends each prefix until its search is short.
 func decode(data []byte) *batch {
 	word := func() uint32 {
 		var bytes [4]byte

@@ -18,8 +18,8 @@ import (
 // Exception names a test of the suite that is skipped for a kernel, and the reason.
 type Exception struct{ Property, Reason string }
 
-// Run runs the suite for a kernel, in a subtest with the kernel's name. The subtests must not run in parallel with other tests,
-// because a subtest counts allocations.
+// Run runs the suite for a kernel, in a subtest with the kernel's name. The subtests must not run
+// in parallel with other tests, because a subtest counts allocations.
 func Run(t *testing.T, k kernel.Kernel, exceptions ...Exception) {
 	t.Run(k.Name, func(t *testing.T) {
 		t.Logf("kernel %s", k.Name)
@@ -44,7 +44,8 @@ func Run(t *testing.T, k kernel.Kernel, exceptions ...Exception) {
 	})
 }
 
-// counting has the properties of right counts. One counter counts all batches of a property right, one after the other.
+// counting has the properties of right counts. One counter counts all batches of a property right,
+// one after the other.
 var counting = []struct {
 	name    string
 	batches func() []*batch
@@ -64,7 +65,8 @@ var counting = []struct {
 	{"large searches between fixed rows", once(largeSearches)},
 }
 
-// once returns a function that generates batches in its first call, and returns these batches in every call.
+// once returns a function that generates batches in its first call, and returns these batches in
+// every call.
 func once(generate func(add func(*batch))) func() []*batch {
 	return sync.OnceValue(func() (batches []*batch) {
 		generate(func(b *batch) { batches = append(batches, b) })
@@ -104,12 +106,13 @@ func wholeTotals(add func(*batch)) {
 	}
 }
 
-// One counter counts many boards right, one after the other. The boards have all sides from 4 and all densities. The prefixes
-// have all depths.
+// One counter counts many boards right, one after the other. The boards have all sides from 4 and
+// all densities. The prefixes have all depths.
 func randomBoards(add func(*batch)) {
 	for seed := range uint64(400) {
 		rng := newRand(seed)
-		b, columns := solvableBoard(rng, fmt.Sprintf("seed %d", seed), 4+rng.IntN(queens.MaxN-3), rng.IntN(densities))
+		b, columns := solvableBoard(rng, fmt.Sprintf("seed %d", seed), 4+rng.IntN(queens.MaxN-3),
+			rng.IntN(densities))
 		for range 1 + rng.IntN(4) {
 			b.addShort(columns, rng.IntN(b.board.N+1))
 			b.addShort(rng.Perm(b.board.N), rng.IntN(b.board.N+1))
@@ -118,8 +121,9 @@ func randomBoards(add func(*batch)) {
 	}
 }
 
-// Bit 31 is a column like any other. For each seed, one board of side 32 is full and has deep prefixes. The other allows all
-// squares of its first two rows but few squares of its other rows, and has the shortest prefix whose search is short.
+// Bit 31 is a column like any other. For each seed, one board of side 32 is full and has deep
+// prefixes. The other allows all squares of its first two rows but few squares of its other rows,
+// and has the shortest prefix whose search is short.
 func allColumns(add func(*batch)) {
 	for seed := range uint64(10) {
 		rng := newRand(seed)
@@ -127,7 +131,8 @@ func allColumns(add func(*batch)) {
 		full.addDepths(columns)
 		add(full)
 
-		early, columns := solvableBoard(rng, fmt.Sprintf("early rows full, seed %d", seed), queens.MaxN, 0)
+		early, columns := solvableBoard(rng, fmt.Sprintf("early rows full, seed %d", seed), queens.MaxN,
+			0)
 		early.board.Allow[0], early.board.Allow[1] = early.board.Columns(), early.board.Columns()
 		early.addShort(columns, 0)
 		add(early)
@@ -149,8 +154,8 @@ func freeStates(add func(*batch)) {
 	}
 }
 
-// The count of a batch is the sum over its prefixes. There may be any number of prefixes, also none, of different depths, in
-// any order, and with repetitions.
+// The count of a batch is the sum over its prefixes. There may be any number of prefixes, also
+// none, of different depths, in any order, and with repetitions.
 func batchSizes(add func(*batch)) {
 	rng := newRand(1)
 	small := allPrefixes(8)
@@ -164,14 +169,16 @@ func batchSizes(add func(*batch)) {
 	wide.addDepths(wideColumns)
 
 	for _, from := range []*batch{small, same, complete, masked, wide} {
-		for _, size := range []int{0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000, 5000, queens.MaxBatch} {
+		for _, size := range []int{0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 1000,
+			5000, queens.MaxBatch} {
 			add(from.draw(rng, size))
 		}
 	}
 	add(newBatch("nil", queens.FullBoard(8)))
 }
 
-// Hundreds of prefixes are counted right, even if they have more children than a kernel's queue has room for.
+// Hundreds of prefixes are counted right, even if they have more children than a kernel's queue has
+// room for.
 func manyChildren(add func(*batch)) {
 	rng := newRand(0)
 	b, _ := solvableBoard(rng, "two rows allow all squares", 16, 1)
@@ -216,11 +223,13 @@ func unsolvableBoards(add func(*batch)) {
 	}
 }
 
-// If a row allows no square, prefixes that have no queen on it have no completion. The counts of deeper prefixes do not change.
+// If a row allows no square, prefixes that have no queen on it have no completion. The counts of
+// deeper prefixes do not change.
 func blockedRows(add func(*batch)) {
 	for _, n := range []int{1, 4, 8, 11, 20, queens.MaxN} {
 		for row := range n {
-			b, columns := solvableBoard(newRand(uint64(row)), fmt.Sprintf("n=%d without row %d", n, row), n, densities-1)
+			b, columns := solvableBoard(newRand(uint64(row)), fmt.Sprintf("n=%d without row %d", n, row), n,
+				densities-1)
 			b.board.Allow[row] = 0
 			b.addDepths(columns)
 			add(b)

@@ -7,12 +7,12 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A kernel may place queens in three stages: first on the rows with a single allowed square (the fixed rows), then in the
-// outer columns, then on the other rows, in a window of 16 columns in 16-bit words. The properties of this file test such
-// kernels.
+// A kernel may place queens in three stages: first on the rows with a single allowed square (the
+// fixed rows), then in the outer columns, then on the other rows, in a window of 16 columns in
+// 16-bit words. The properties of this file test such kernels.
 
-// Boards of side 14 to 32 are counted right with any number of outer columns, any fixed rows, scattered or in a block, and
-// any prefixes.
+// Boards of side 14 to 32 are counted right with any number of outer columns, any fixed rows,
+// scattered or in a block, and any prefixes.
 func randomOuter(add func(*batch)) {
 	for n := 14; n <= queens.MaxN; n++ {
 		for seed := range uint64(25) {
@@ -62,7 +62,8 @@ func outerBatch(n int, seed uint64) *batch {
 	return b
 }
 
-// Two to seven rows are fixed, and ten rows allow all squares. The search visits thousands of states.
+// Two to seven rows are fixed, and ten rows allow all squares. The search visits thousands of
+// states.
 func largeSearches(add func(*batch)) {
 	for n := 12; n <= 17; n++ {
 		rng := newRand(uint64(n))

@@ -8,7 +8,8 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// solution returns a random solution of the full board of side n: the column of the queen on each row. n must not be 2 or 3.
+// solution returns a random solution of the full board of side n: the column of the queen on each
+// row. n must not be 2 or 3.
 func solution(rng *rand.Rand, n int) []int {
 	for {
 		columns, budget := slices.Repeat([]int{-1}, n), 200
@@ -18,8 +19,8 @@ func solution(rng *rand.Rand, n int) []int {
 	}
 }
 
-// place places queens on the rows whose column is -1, the row with the fewest allowed squares first. It returns false if it
-// finds no solution within the budget.
+// place places queens on the rows whose column is -1, the row with the fewest allowed squares
+// first. It returns false if it finds no solution within the budget.
 func place(rng *rand.Rand, board queens.Board, columns []int, budget *int) bool {
 	row, fewest := -1, queens.MaxN+1
 	for r, col := range columns {

@@ -14,8 +14,10 @@ func TestSolution(t *testing.T) {
 		columns := solution(rng, n)
 		for row := range n {
 			for above := range row {
-				if (queens.Square{Row: row, Column: columns[row]}).Attacks(queens.Square{Row: above, Column: columns[above]}) {
-					t.Fatalf("n=%d, queens in columns %v: the queens on rows %d and %d attack each other", n, columns, above, row)
+				if (queens.Square{Row: row, Column: columns[row]}).Attacks(
+					queens.Square{Row: above, Column: columns[above]}) {
+					t.Fatalf("n=%d, queens in columns %v: the queens on rows %d and %d attack each other", n,
+						columns, above, row)
 				}
 			}
 		}

@@ -38,9 +38,9 @@ func opened(b *testing.B, s settings) *counter {
 	return c
 }
 
-// BenchmarkStates measures how many states the device searches in a second, and for which part of the time its lanes are idle.
-// It measures the settings that New chooses, and others. It doubles the copies of a board until their count takes at least
-// -opencl.time.
+// BenchmarkStates measures how many states the device searches in a second, and for which part of
+// the time its lanes are idle. It measures the settings that New chooses, and others. It doubles
+// the copies of a board until their count takes at least -opencl.time.
 func BenchmarkStates(b *testing.B) {
 	const n = 14
 	board := queens.FullBoard(n)

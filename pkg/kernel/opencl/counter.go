@@ -277,7 +277,8 @@ func (c *counter) adapt(took time.Duration, steps uint64) {
 		return
 	}
 	budget := float64(launchTime) / float64(max(took, 1)) * float64(steps)
-	c.budget = uint32(min(max(budget, float64(c.minBudget)), 2*float64(c.budget), fewRounds*float64(c.maxBudget)))
+	c.budget = uint32(min(max(budget, float64(c.minBudget)), 2*float64(c.budget),
+		fewRounds*float64(c.maxBudget)))
 }
 
 // addCounts adds the counts of the device to the totals.

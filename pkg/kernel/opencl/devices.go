@@ -24,7 +24,8 @@ func Devices() ([]Device, error) {
 	devices := make([]Device, len(found))
 	for i, f := range found {
 		devices[i] = Device{
-			Name: queens.Sanitize(f.Name), Vendor: queens.Sanitize(f.Vendor), Units: f.Units, Memory: f.Memory,
+			Name: queens.Sanitize(f.Name), Vendor: queens.Sanitize(f.Vendor), Units: f.Units,
+			Memory: f.Memory,
 			Driver: queens.Sanitize(f.Driver),
 		}
 	}
@@ -60,8 +61,9 @@ func Kernels(name string) (kernels []kernel.Kernel, note string, err error) {
 		kernels = append(kernels, k)
 	}
 	if first := found[gpus[0]]; first.IsCPU {
-		note = queens.Sanitize(fmt.Sprintf("this machine has no GPU with an OpenCL driver: %s, %s, is its processor",
-			kernels[0].Name, first.Name))
+		note = queens.Sanitize(
+			fmt.Sprintf("this machine has no GPU with an OpenCL driver: %s, %s, is its processor",
+				kernels[0].Name, first.Name))
 	}
 	return kernels, note, nil
 }
@@ -99,7 +101,8 @@ func Kernel(name string) (kernel.Kernel, error) {
 	number, warps := strings.CutPrefix(name, WarpsPrefix)
 	index, err := strconv.ParseUint(strings.TrimPrefix(number, Prefix), 10, 16)
 	if err != nil {
-		return kernel.Kernel{}, fmt.Errorf("a device has a name like %s0, with an index up to 65535, not %q", Prefix, name)
+		return kernel.Kernel{},
+			fmt.Errorf("a device has a name like %s0, with an index up to 65535, not %q", Prefix, name)
 	}
 	newCounter := func() (kernel.Counter, error) { return open(int(index), settings{warps: warps}) }
 	return kernel.Kernel{Name: nameOf(int(index), warps), AtOnce: atOnce, New: newCounter}, nil

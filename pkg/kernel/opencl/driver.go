@@ -43,7 +43,8 @@ type driver struct {
 func (c *counter) startDriver() {
 	// After a step that did not end in time, only Close sends one more. Nobody waits for the ends
 	// of these two steps.
-	c.driver = driver{steps: make(chan step, 2), ends: make(chan error, 2), timer: time.NewTimer(time.Hour)}
+	c.driver = driver{steps: make(chan step, 2), ends: make(chan error, 2),
+		timer: time.NewTimer(time.Hour)}
 	go func() {
 		for s := range c.steps {
 			c.ends <- s(c)
@@ -80,7 +81,8 @@ func (c *counter) Close() error {
 	cancel()
 	err := c.do(ctx, func(c *counter) error { return c.context.Close() })
 	if c.silent {
-		return fmt.Errorf("%s: %w: its memory is freed when it answers or when this process ends", c.title, err)
+		return fmt.Errorf("%s: %w: its memory is freed when it answers or when this process ends",
+			c.title, err)
 	}
 	return err
 }

@@ -94,18 +94,21 @@ func TestHangingDevice(t *testing.T) {
 				if !test.counts {
 					break
 				}
-				if got, err := c.Count(ctx, &board, []queens.Prefix{{}}, &pulse); got != 0 || !errors.Is(err, kernel.ErrDeviceLost) {
+				if got, err := c.Count(ctx, &board, []queens.Prefix{{}}, &pulse); got != 0 ||
+					!errors.Is(err, kernel.ErrDeviceLost) {
 					t.Errorf("count %d with the error %v, want 0 with %v", got, err, kernel.ErrDeviceLost)
 				}
 			}
 			if test.counts {
 				c.tick = time.Hour // Close does not wait a second time
 			}
-			if err := c.Close(); !errors.Is(err, errSilent) || !strings.Contains(err.Error(), "freed when it answers") {
+			if err := c.Close(); !errors.Is(err, errSilent) ||
+				!strings.Contains(err.Error(), "freed when it answers") {
 				t.Errorf("Close returns %v", err)
 			}
 			answer()
-			for deadline := time.Now().Add(testkit.Stall); cl.Live() != before; time.Sleep(time.Millisecond) {
+			for deadline := time.Now().Add(testkit.Stall); cl.Live() !=
+				before; time.Sleep(time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("%d objects of OpenCL after the device answers, %d before", cl.Live(), before)
 				}

@@ -58,7 +58,8 @@ func TestMostRows(t *testing.T) {
 		task.Prefixes = append(task.Prefixes, queens.Prefix{Row: depth})
 	}
 	var c counter
-	if part := c.part([]queens.Task{task}); len(part) != 1 || c.bounds.rows != mostRows || c.bounds.most != slots {
+	if part := c.part([]queens.Task{task}); len(part) != 1 || c.bounds.rows != mostRows ||
+		c.bounds.most != slots {
 		t.Errorf("%d tasks, %d rows, want %d", len(part), c.bounds.rows, mostRows)
 	}
 }

@@ -20,7 +20,8 @@ func firstDevice(t testing.TB) kernel.Kernel {
 	t.Helper()
 	devices, err := Devices()
 	if err != nil {
-		t.Fatalf("these tests need a device (Debian: apt-get install pocl-opencl-icd ocl-icd-libopencl1): %v", err)
+		t.Fatalf("these tests need a device (Debian: apt-get install pocl-opencl-icd "+
+			"ocl-icd-libopencl1): %v", err)
 	}
 	t.Logf("device: %+v", devices[0])
 	k, err := Kernel("opencl:0")
@@ -77,7 +78,8 @@ func TestTotals(t *testing.T) {
 		for n := 1; n <= last; n++ {
 			known, _ := queens.KnownTotal(n)
 			for _, s := range []queens.Symmetry{queens.Full, queens.Mirror, queens.None} {
-				got, err := count.Run(t.Context(), count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: k, Threads: 1})
+				got, err := count.Run(t.Context(),
+					count.Job{Method: queens.Prefixes, N: n, Symmetry: s, Kernel: k, Threads: 1})
 				if err != nil || got.Cmp(known) != 0 {
 					t.Errorf("n=%d %s: %v (error %v), want %v", n, s, got, err, known)
 				}
@@ -109,7 +111,8 @@ func TestCountTasks(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got[i].Count != want {
-					t.Fatalf("%+v: task %d of %d prefixes counts %d, want %d", n, i, len(tasks[i].Prefixes), got[i].Count, want)
+					t.Fatalf("%+v: task %d of %d prefixes counts %d, want %d", n, i, len(tasks[i].Prefixes),
+						got[i].Count, want)
 				}
 				sum += want
 			}
@@ -172,7 +175,8 @@ func TestSteps(t *testing.T) {
 	firstDevice(t)
 	board := queens.FullBoard(8)
 	want := states(&board, queens.Prefix{})
-	for _, s := range []settings{{lanes: 1, group: 1}, {lanes: 1, group: 1, minBudget: 70, maxBudget: 70}, {lanes: 64, group: 32}} {
+	for _, s := range []settings{{lanes: 1, group: 1},
+		{lanes: 1, group: 1, minBudget: 70, maxBudget: 70}, {lanes: 64, group: 32}} {
 		c, err := open(0, s)
 		if err != nil {
 			t.Fatal(err)
@@ -191,7 +195,8 @@ func TestCountTasksCanceled(t *testing.T) {
 	eachKernel(t, func(t *testing.T, k kernel.Kernel) {
 		c := kerneltest.NewCounter(t, k)
 		ctx, cancel := cancelAfterPulse(t)
-		tasks := slices.Repeat([]queens.Task{{Board: queens.FullBoard(20), Prefixes: []queens.Prefix{{}}}}, 5)
+		tasks := slices.Repeat(
+			[]queens.Task{{Board: queens.FullBoard(20), Prefixes: []queens.Prefix{{}}}}, 5)
 		if counts, err := kernel.CountTasks(ctx, c, tasks, cancel); err == nil || len(counts) > 0 {
 			t.Errorf("counts %v and the error %v after the cancellation", counts, err)
 		}
@@ -208,9 +213,12 @@ func TestLongestGaps(t *testing.T) {
 	}
 	reference := kerneltest.NewCounter(t, kernel.Reference())
 	for _, columns := range [][]int{
-		{-1, 14, 16, 13, 9, 27, 21, 18, 26, 0, 30, 10, 2, 29, 6, 11, 3, 24, 20, 28, 17, 1, 7, 23, 12, 31, 5, 25, 22, 15, 19, -1},
-		{-1, -1, 0, 10, 29, 5, 3, 15, 18, 25, 1, 4, 17, 28, 9, 16, 30, 26, 31, 6, 22, 24, 2, 13, 23, 7, 12, 21, 11, 8, 14, -1},
-		{-1, 11, 14, 17, 21, 8, 12, 0, 15, 22, 31, 26, 10, 4, 25, 23, 18, 9, 1, 13, 29, 7, 2, 24, 28, 20, 3, 6, 16, 19, -1, -1},
+		{-1, 14, 16, 13, 9, 27, 21, 18, 26, 0, 30, 10, 2, 29, 6, 11, 3, 24, 20, 28, 17, 1, 7, 23, 12, 31,
+			5, 25, 22, 15, 19, -1},
+		{-1, -1, 0, 10, 29, 5, 3, 15, 18, 25, 1, 4, 17, 28, 9, 16, 30, 26, 31, 6, 22, 24, 2, 13, 23, 7,
+			12, 21, 11, 8, 14, -1},
+		{-1, 11, 14, 17, 21, 8, 12, 0, 15, 22, 31, 26, 10, 4, 25, 23, 18, 9, 1, 13, 29, 7, 2, 24, 28, 20,
+			3, 6, 16, 19, -1, -1},
 	} {
 		board := queens.FullBoard(32)
 		for row, column := range columns {
@@ -224,7 +232,8 @@ func TestLongestGaps(t *testing.T) {
 			t.Fatalf("the reference counts %d (error %v)", want, err)
 		}
 		for i, c := range counters {
-			if got, err := c.Count(t.Context(), &board, []queens.Prefix{{}}, &pulse); got != want || err != nil {
+			if got, err := c.Count(t.Context(), &board, []queens.Prefix{{}}, &pulse); got != want ||
+				err != nil {
 				t.Errorf("kernel %d, open rows %v: %d (error %v), want %d", i, columns, got, err, want)
 			}
 		}

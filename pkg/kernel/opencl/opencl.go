@@ -7,16 +7,17 @@
 //
 //  1. A count is exact, or there is an error: no overflow can change it.
 //  2. The queue of states never overflows, whatever the board, the prefixes and the sizes.
-//  3. A canceled count returns within 50 ms, because launches are short: the times of earlier launches
-//     decide how many steps the next one has. If the device hangs, a count ends after 30 s of silence, or
-//     at most 5 s after its context ends, and Close returns within 5 s.
+//  3. A canceled count returns within 50 ms, because launches are short: the times of earlier
+//     launches decide how many steps the next one has. If the device hangs, a count ends after 30 s
+//     of silence, or at most 5 s after its context ends, and Close returns within 5 s.
 //  4. The kernel's New finds what the machine lacks, before a worker takes its first chunk.
-//  5. If the device is lost, the result is an error that wraps [kernel.ErrDeviceLost], never a count.
+//  5. If the device is lost, the result is an error that wraps [kernel.ErrDeviceLost], never a
+//     count.
 //  6. Count does not allocate.
 //  7. Each task has its own count, however many tasks a call has.
 //  8. Counters share no device memory; any number of them may count at once on one device.
-//  9. Close frees everything that New made. If New fails halfway, it frees everything itself. If the
-//     device hangs, its memory is freed when it answers.
+//  9. Close frees everything that New made. If New fails halfway, it frees everything itself. If
+//     the device hangs, its memory is freed when it answers.
 //  10. Only Devices and New load drivers, because a broken driver can end the process.
 package opencl
 
@@ -75,7 +76,8 @@ func Together(name string, kernels []kernel.Kernel) kernel.Kernel {
 type Device struct {
 	Name   string `json:"device,omitempty"` // as its driver names it, printable
 	Vendor string `json:"vendor,omitempty"` // its maker, printable
-	Units  int    `json:"units,omitempty"`  // its compute units: multiprocessors of a GPU, threads of a CPU
+	// its compute units: multiprocessors of a GPU, threads of a CPU
+	Units  int    `json:"units,omitempty"`
 	Memory uint64 `json:"memory,omitempty"` // its global memory, bytes
 	Driver string `json:"driver,omitempty"` // platform and version of its driver, printable
 }

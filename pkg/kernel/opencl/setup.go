@@ -254,7 +254,8 @@ func (c *counter) checkLanes() error {
 	const n, solutions = 8, 92
 	board := queens.FullBoard(n)
 	var pulse atomic.Uint64
-	got, err := c.Count(context.Background(), &board, slices.Repeat([]queens.Prefix{{}}, c.lanes), &pulse)
+	got, err := c.Count(context.Background(), &board, slices.Repeat([]queens.Prefix{{}}, c.lanes),
+		&pulse)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,8 @@ func mustCount(t *testing.T, c kernel.Counter, n int) {
 	total, _ := queens.KnownTotal(n)
 	known = total.Uint64()
 	var pulse atomic.Uint64
-	if got, err := c.Count(t.Context(), &board, []queens.Prefix{{}}, &pulse); got != known || err != nil {
+	if got, err := c.Count(t.Context(), &board, []queens.Prefix{{}}, &pulse); got != known ||
+		err != nil {
 		t.Fatalf("n=%d: %d (error %v), want %d", n, got, err, known)
 	}
 }
@@ -46,7 +47,8 @@ func cancelAfterPulse(t *testing.T) (context.Context, *atomic.Uint64) {
 	go func() {
 		defer close(ended)
 		defer cancel()
-		for deadline := time.Now().Add(testkit.Stall); pulse.Load() < 3 && ctx.Err() == nil && time.Now().Before(deadline); {
+		for deadline := time.Now().Add(testkit.Stall); pulse.Load() < 3 && ctx.Err() == nil &&
+			time.Now().Before(deadline); {
 			time.Sleep(time.Millisecond)
 		}
 	}()
@@ -62,10 +64,11 @@ func cancelAfterPulse(t *testing.T) (context.Context, *atomic.Uint64) {
 func TestExtremeSizes(t *testing.T) {
 	firstDevice(t)
 	for name, s := range map[string]settings{
-		"one step a launch":           {minBudget: 1, maxBudget: 1, lanes: 64, group: 64},
-		"three steps a launch":        {minBudget: 3, maxBudget: 3, lanes: 8, group: 4},
-		"one lane":                    {lanes: 1, group: 1, minBudget: 50, maxBudget: maxBudget},
-		"a queue without a spare":     {lanes: 16, group: 16, portion: statesOfLane * 16, minBudget: 20, maxBudget: 20},
+		"one step a launch":    {minBudget: 1, maxBudget: 1, lanes: 64, group: 64},
+		"three steps a launch": {minBudget: 3, maxBudget: 3, lanes: 8, group: 4},
+		"one lane":             {lanes: 1, group: 1, minBudget: 50, maxBudget: maxBudget},
+		"a queue without a spare": {lanes: 16, group: 16, portion: statesOfLane * 16, minBudget: 20,
+			maxBudget: 20},
 		"portions of one state":       {lanes: 16, group: 8, portion: 1},
 		"portions of seven states":    {lanes: 64, group: 64, portion: 7, minBudget: 5, maxBudget: 100},
 		"many groups":                 {lanes: 1024, group: 2},
@@ -73,12 +76,14 @@ func TestExtremeSizes(t *testing.T) {
 
 		"warps, one step a launch":    {warps: true, minBudget: 1, maxBudget: 1, lanes: 64},
 		"warps, three steps a launch": {warps: true, minBudget: 3, maxBudget: 3, lanes: 32},
-		"warps, portions of 32":       {warps: true, lanes: 64, portion: 32, minBudget: 20, maxBudget: 20},
-		"warps, a full queue":         {warps: true, lanes: 64, portion: statesOfLane * 64, minBudget: 20, maxBudget: 20},
-		"warps, all rows saved":       {warps: true, lanes: 64, inside: -1},
-		"warps, one row inside":       {warps: true, lanes: 64, inside: 1, minBudget: 50, maxBudget: 50},
-		"warps, four rows inside":     {warps: true, lanes: 32, inside: 4, minBudget: 7, maxBudget: 100},
-		"many warps":                  {warps: true, lanes: 64 * 32, inside: 3},
+		"warps, portions of 32": {warps: true, lanes: 64, portion: 32, minBudget: 20,
+			maxBudget: 20},
+		"warps, a full queue": {warps: true, lanes: 64, portion: statesOfLane * 64, minBudget: 20,
+			maxBudget: 20},
+		"warps, all rows saved":   {warps: true, lanes: 64, inside: -1},
+		"warps, one row inside":   {warps: true, lanes: 64, inside: 1, minBudget: 50, maxBudget: 50},
+		"warps, four rows inside": {warps: true, lanes: 32, inside: 4, minBudget: 7, maxBudget: 100},
+		"many warps":              {warps: true, lanes: 64 * 32, inside: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := open(0, s)
@@ -101,7 +106,8 @@ func TestExtremeSizes(t *testing.T) {
 func TestCountsOf64Bits(t *testing.T) {
 	firstDevice(t)
 	const before = 1<<32 - 100
-	changed := replaced(t, commonSource+lanesSource, "counts[i] = 0;", fmt.Sprintf("counts[i] = tasks > 1 && i %% 2 == 0 ? %du : 0;", uint32(before)))
+	changed := replaced(t, commonSource+lanesSource, "counts[i] = 0;",
+		fmt.Sprintf("counts[i] = tasks > 1 && i %% 2 == 0 ? %du : 0;", uint32(before)))
 	c, err := open(0, settings{source: changed})
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +115,8 @@ func TestCountsOf64Bits(t *testing.T) {
 	defer mustClose(t, c)
 	board, got := queens.FullBoard(10), make([]uint64, 2)
 	var pulse atomic.Uint64
-	tasks := []queens.Task{{Board: board, Prefixes: []queens.Prefix{{}}}, {Board: board, Prefixes: []queens.Prefix{{}, {}}}}
+	tasks := []queens.Task{{Board: board, Prefixes: []queens.Prefix{{}}},
+		{Board: board, Prefixes: []queens.Prefix{{}, {}}}}
 	if _, err := c.CountTasks(t.Context(), tasks, &pulse, got); err != nil {
 		t.Fatal(err)
 	}
@@ -166,17 +173,20 @@ func TestDeviceLost(t *testing.T) {
 func TestSetupErrors(t *testing.T) {
 	firstDevice(t)
 	noStep := "kernel void begin(global int *lanes, global int *counts) {}"
-	wrong := replaced(t, commonSource+lanesSource, "found += row.z >> 31;", "found += 2 * (row.z >> 31);")
+	wrong := replaced(t, commonSource+lanesSource, "found += row.z >> 31;",
+		"found += 2 * (row.z >> 31);")
 	for name, c := range map[string]struct {
 		index    int
 		settings settings
 		says     []string
 	}{
-		"no such device":         {99, settings{}, []string{"opencl:99", "it has "}},
-		"a kernel with an error": {0, settings{source: "kernel void begin( {"}, []string{"compiler", "error"}},
-		"a kernel is missing":    {0, settings{source: noStep}, []string{"clCreateKernel"}},
-		"too little memory":      {0, settings{lanes: 1 << 40, group: 64, portion: 64}, []string{"1099511627776 lanes", "clCreateBuffer"}},
-		"a wrong count":          {0, settings{source: wrong}, []string{"broken", "for n = 8"}},
+		"no such device": {99, settings{}, []string{"opencl:99", "it has "}},
+		"a kernel with an error": {0, settings{source: "kernel void begin( {"},
+			[]string{"compiler", "error"}},
+		"a kernel is missing": {0, settings{source: noStep}, []string{"clCreateKernel"}},
+		"too little memory": {0, settings{lanes: 1 << 40, group: 64, portion: 64},
+			[]string{"1099511627776 lanes", "clCreateBuffer"}},
+		"a wrong count": {0, settings{source: wrong}, []string{"broken", "for n = 8"}},
 	} {
 		before := cl.Live()
 		counter, err := open(c.index, c.settings)
@@ -216,7 +226,8 @@ func TestCloseReleases(t *testing.T) {
 		if canceled {
 			ctx, pulse := cancelAfterPulse(t)
 			board := queens.FullBoard(20)
-			if _, err := c.Count(ctx, &board, []queens.Prefix{{}}, pulse); !errors.Is(err, context.Canceled) {
+			if _, err := c.Count(ctx, &board, []queens.Prefix{{}}, pulse); !errors.Is(err,
+				context.Canceled) {
 				t.Errorf("error %v, want %v", err, context.Canceled)
 			}
 		} else {
@@ -247,10 +258,12 @@ func TestAdapt(t *testing.T) {
 		"very slow":     {launchTime * 1000, 1000, false, 100},
 		"no time, once": {0, 1000, false, 2000},
 	} {
-		counter := counter{settings: settings{minBudget: 100, maxBudget: 5000}, budget: 1000, early: c.early}
+		counter := counter{settings: settings{minBudget: 100, maxBudget: 5000}, budget: 1000,
+			early: c.early}
 		counter.adapt(c.took, c.steps)
 		if counter.budget != c.budget || counter.expected > launchTime {
-			t.Errorf("%s: the budget is %d for %v, want %d", name, counter.budget, counter.expected, c.budget)
+			t.Errorf("%s: the budget is %d for %v, want %d", name, counter.budget, counter.expected,
+				c.budget)
 		}
 	}
 }
@@ -289,11 +302,13 @@ func TestLittleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.lanes >= whole.lanes || c.lanes%c.group != 0 || c.lanes < whole.lanes/8 {
-			t.Errorf("warps %t: %d lanes in groups of %d with a third of the memory, %d with all", warps, c.lanes, c.group, whole.lanes)
+			t.Errorf("warps %t: %d lanes in groups of %d with a third of the memory, %d with all", warps,
+				c.lanes, c.group, whole.lanes)
 		}
 		mustCount(t, c, 9)
 		mustClose(t, c)
-		for _, s := range []settings{{warps: warps, memory: 1000}, {warps: warps, lanes: whole.lanes, memory: each}} {
+		for _, s := range []settings{{warps: warps, memory: 1000},
+			{warps: warps, lanes: whole.lanes, memory: each}} {
 			if c, err := open(0, s); !errors.Is(err, cl.ErrMemory) {
 				t.Errorf("%+v: error %v", s, err)
 				mustClose(t, c)
@@ -310,7 +325,8 @@ func TestLittleMemory(t *testing.T) {
 func TestUsable(t *testing.T) {
 	gpu, off := cl.Device{Available: true, IsGPU: true}, cl.Device{IsGPU: true}
 	processor := cl.Device{Available: true, IsCPU: true}
-	missing := fmt.Errorf("a driver: %w", cl.MissingError{Maker: "NVIDIA", Library: "lib", Install: "install it"})
+	missing := fmt.Errorf("a driver: %w",
+		cl.MissingError{Maker: "NVIDIA", Library: "lib", Install: "install it"})
 	for name, c := range map[string]struct {
 		found   []cl.Device
 		leftOut error
@@ -320,12 +336,15 @@ func TestUsable(t *testing.T) {
 		"two GPUs":                         {[]cl.Device{gpu, gpu, processor}, nil, []int{0, 1}, ""},
 		"a GPU, another without a library": {[]cl.Device{gpu, processor}, missing, []int{0}, ""},
 		"a GPU that is not available":      {[]cl.Device{processor, off}, nil, []int{0}, ""},
-		"processors":                       {[]cl.Device{processor, processor}, errors.New("a bad driver"), []int{0, 1}, ""},
-		"a processor, a GPU without":       {[]cl.Device{processor}, missing, nil, "install it"},
-		"nothing available":                {[]cl.Device{off}, errors.New("a bad driver"), nil, "a bad driver"},
+		"processors": {[]cl.Device{processor, processor},
+			errors.New("a bad driver"), []int{0, 1}, ""},
+		"a processor, a GPU without": {[]cl.Device{processor}, missing, nil, "install it"},
+		"nothing available": {[]cl.Device{off}, errors.New("a bad driver"), nil,
+			"a bad driver"},
 	} {
 		got, err := usable(c.found, c.leftOut)
-		if !slices.Equal(got, c.want) || (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		if !slices.Equal(got, c.want) || (err != nil) != (c.says != "") ||
+			err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, error %v", name, got, err)
 		}
 	}
@@ -335,7 +354,8 @@ func TestUsable(t *testing.T) {
 // Their kernels together count each on the next device.
 func TestAllDevices(t *testing.T) {
 	firstDevice(t)
-	for name, first := range map[string]string{All: "opencl:0", AllWarps: "opencl-warps:0", "opencl:0": "opencl:0", "opencl-warps:0": "opencl-warps:0"} {
+	for name, first := range map[string]string{All: "opencl:0", AllWarps: "opencl-warps:0",
+		"opencl:0": "opencl:0", "opencl-warps:0": "opencl-warps:0"} {
 		kernels, note, err := Kernels(name)
 		if err != nil || len(kernels) < 1 || kernels[0].Name != first || !Selects(name) {
 			t.Errorf("%s: %d kernels, note %q, error %v", name, len(kernels), note, err)

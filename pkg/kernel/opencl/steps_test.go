@@ -63,7 +63,8 @@ func steps(rows []kernel.Row, s kernel.State, columns uint32, least int, kept te
 		if len(rows) == least {
 			continue
 		}
-		child := kernel.State{Cols: s.Cols | queen, Left: s.Left | queen, Right: s.Right | queen}.Below(int(rows[0].Gap))
+		child := kernel.State{Cols: s.Cols | queen, Left: s.Left | queen,
+			Right: s.Right | queen}.Below(int(rows[0].Gap))
 		if kept(rows[1:], child, columns) {
 			sum += steps(rows[1:], child, columns, least, kept)
 		}
@@ -84,10 +85,12 @@ func warpSteps(rows []kernel.Row, s kernel.State, columns uint32) uint64 {
 // their setup.
 func TestStepsOfTests(t *testing.T) {
 	firstDevice(t)
-	lanes := replaced(t, commonSource+lanesSource, "found += row.z >> 31;", "found += rowCount == 8 ? row.z >> 31 : 1;")
+	lanes := replaced(t, commonSource+lanesSource, "found += row.z >> 31;",
+		"found += rowCount == 8 ? row.z >> 31 : 1;")
 	warps := replaced(t, commonSource+warpsSource, "found += next == after ? 2 : 1;",
 		"found += columns != 255 ? 0 : next == after ? 2 : 1;")
-	warps = replaced(t, warps, "            s.w ^= queen;\n", "found += columns != 255 && queen != 0;\n            s.w ^= queen;\n")
+	warps = replaced(t, warps, "            s.w ^= queen;\n",
+		"found += columns != 255 && queen != 0;\n            s.w ^= queen;\n")
 	for name, c := range map[string]struct {
 		settings settings
 		model    func(rows []kernel.Row, s kernel.State, columns uint32) uint64
@@ -120,7 +123,8 @@ func TestStepsOfTests(t *testing.T) {
 				var pulse atomic.Uint64
 				got, err := counter.Count(t.Context(), &board, []queens.Prefix{p}, &pulse)
 				if err != nil || got != want {
-					t.Fatalf("board %x, prefix %+v: %d steps (error %v), want %d", board.Allow[:board.N], p, got, err, want)
+					t.Fatalf("board %x, prefix %+v: %d steps (error %v), want %d", board.Allow[:board.N], p, got,
+						err, want)
 				}
 				tested++
 			}
@@ -155,11 +159,13 @@ func BenchmarkSteps(b *testing.B) {
 					depth := profile.Depth(1, n, 1e6)
 					for i := range *stepsSamples {
 						s := sample{}
-						for p, weight := range split.Descend(&class.Board, queens.Prefix{}, rand.NewPCG(7, uint64(i))) {
+						for p, weight := range split.Descend(&class.Board, queens.Prefix{},
+							rand.NewPCG(7, uint64(i))) {
 							if p.Row < depth {
 								continue
 							}
-							s = sample{stepsBelow(&class.Board, p, laneTests, laneSteps), stepsBelow(&class.Board, p, warpTests, warpSteps)}
+							s = sample{stepsBelow(&class.Board, p, laneTests, laneSteps),
+								stepsBelow(&class.Board, p, warpTests, warpSteps)}
 							s.lanes, s.warps = s.lanes*weight, s.warps*weight
 							break
 						}
@@ -182,7 +188,8 @@ func BenchmarkSteps(b *testing.B) {
 }
 
 func stepsBelow(
-	b *queens.Board, p queens.Prefix, kept tests, model func(rows []kernel.Row, s kernel.State, columns uint32) uint64,
+	b *queens.Board, p queens.Prefix, kept tests,
+	model func(rows []kernel.Row, s kernel.State, columns uint32) uint64,
 ) float64 {
 	var problems kernel.Problems
 	problems.Start(b, []queens.Prefix{p})
@@ -190,7 +197,8 @@ func stepsBelow(
 	if len(states) == 0 {
 		return 0
 	}
-	rows, s, columns := problem.Rows(nil), states[0].Below(problem.First()), b.Columns()&^problem.Filled()
+	rows, s, columns := problem.Rows(nil), states[0].Below(problem.First()),
+		b.Columns()&^problem.Filled()
 	if !kept(rows, s, columns) {
 		return 0
 	}

@@ -15,7 +15,8 @@ type unit struct {
 // capability describes multiprocessors of NVIDIA with a compute capability: its shared memory in
 // KB, and the most blocks.
 //
-// References: [CUDA] NVIDIA, "CUDA C++ Programming Guide", table "Technical Specifications per Compute Capability".
+// References: [CUDA] NVIDIA, "CUDA C++ Programming Guide", table "Technical Specifications per
+// Compute Capability".
 type capability struct{ major, minor, shared, blocks int }
 
 var capabilities = []capability{

@@ -2,8 +2,9 @@
 //
 //	disputed LEDGER FOLDER
 //
-// In the new run, which is below FOLDER, machine liar has counted all tasks, two of them wrong. Machine
-// honest has counted one of these two. Nothing is recounted yet. The command prints the name of the run.
+// In the new run, which is below FOLDER, machine liar has counted all tasks, two of them wrong.
+// Machine honest has counted one of these two. Nothing is recounted yet. The command prints the
+// name of the run.
 package main
 
 import (
@@ -56,7 +57,8 @@ func dispute(path, folder string) (run string, err error) {
 			break
 		}
 	}
-	mark := &ledger.Mark{State: queens.Running, Solutions: (*queens.Decimal)(s.Solutions()), At: time.Now().UTC()}
+	mark := &ledger.Mark{State: queens.Running, Solutions: (*queens.Decimal)(s.Solutions()),
+		At: time.Now().UTC()}
 	return header.Run, errors.Join(err, log.Write(mark), log.Close())
 }
 

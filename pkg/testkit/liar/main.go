@@ -1,5 +1,6 @@
-// Command liar is a worker that lies: each of its searchers adds one to every fourth count. With it, tests show that wrong
-// counts of a worker do not make a total wrong. It has the worker's flags for servers, and --machine, --threads and --kernel.
+// Command liar is a worker that lies: each of its searchers adds one to every fourth count. With
+// it, tests show that wrong counts of a worker do not make a total wrong. It has the worker's flags
+// for servers, and --machine, --threads and --kernel.
 package main
 
 import (
@@ -56,7 +57,9 @@ type liar struct {
 	counts, every int
 }
 
-func (l *liar) Count(ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
+func (l *liar) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (uint64, error) {
 	count, err := l.Counter.Count(ctx, b, prefixes, pulse)
 	if l.counts++; err == nil && l.counts%l.every == 0 {
 		count++

@@ -1,8 +1,8 @@
-// Package core decides what a worker does: which runs it asks for work, what its searchers search, which results it delivers
-// and what it gives up.
+// Package core decides what a worker does: which runs it asks for work, what its searchers search,
+// which results it delivers and what it gives up.
 //
-// [Core] is a state machine: inputs go in, commands come out. It has no I/O, no goroutine, no clock and no random numbers. The
-// stories in testdata say what it does.
+// [Core] is a state machine: inputs go in, commands come out. It has no I/O, no goroutine, no clock
+// and no random numbers. The stories in testdata say what it does.
 package core
 
 import (
@@ -16,33 +16,41 @@ import (
 
 // The times of the protocol, and those between a worker's messages.
 const (
-	silentAfter  = 7 * time.Second        // a coordinator that was not heard for so long is silent
-	replyAfter   = 7 * time.Second        // a message without a reply for so long is sent again
-	spread       = 2 * time.Second        // a new instance is answered after 0 to 2 s
-	refreshAfter = time.Second            // between requests that want or get nothing, and after a failed message
-	keptAfter    = 250 * time.Millisecond // a request without a reply for so long is kept: no work waits
-	askSilent    = 5 * time.Second        // between messages to a silent coordinator
-	askRefused   = 10 * time.Second       // between requests of a worker that is refused
-	giveUpAfter  = 15 * time.Second       // after so long, searches of a silent run end for a run that has work
-	forgetAfter  = 24 * time.Hour         // results of a run that is silent for so long are forgotten
-	leaveAfter   = 2 * time.Second        // a worker that leaves ends within this time
-	lastResults  = leaveAfter * 3 / 4     // it waits for receipts for so long before it says that it leaves
+	silentAfter = 7 * time.Second // a coordinator that was not heard for so long is silent
+	replyAfter  = 7 * time.Second // a message without a reply for so long is sent again
+	spread      = 2 * time.Second // a new instance is answered after 0 to 2 s
+	// between requests that want or get nothing, and after a failed message
+	refreshAfter = time.Second
+	// a request without a reply for so long is kept: no work waits
+	keptAfter  = 250 * time.Millisecond
+	askSilent  = 5 * time.Second  // between messages to a silent coordinator
+	askRefused = 10 * time.Second // between requests of a worker that is refused
+	// after so long, searches of a silent run end for a run that has work
+	giveUpAfter = 15 * time.Second
+	forgetAfter = 24 * time.Hour  // results of a run that is silent for so long are forgotten
+	leaveAfter  = 2 * time.Second // a worker that leaves ends within this time
+	// it waits for receipts for so long before it says that it leaves
+	lastResults = leaveAfter * 3 / 4
 )
 
-// mostRuns bounds the runs that are known at a time, because a stranger can announce any number of them.
+// mostRuns bounds the runs that are known at a time, because a stranger can announce any number of
+// them.
 const mostRuns = 256
 
-// deliveryBytes bounds the results of a delivery. The names and numbers around them take less than 1 KiB more.
+// deliveryBytes bounds the results of a delivery. The names and numbers around them take less than
+// 1 KiB more.
 const deliveryBytes = 64 << 10
 
-// A search that has not advanced for stalledPolls polls, one a second, is no longer held: see [Core.Pulsed].
+// A search that has not advanced for stalledPolls polls, one a second, is no longer held: see
+// [Core.Pulsed].
 const stalledPolls = 5
 
 // Never is the time of what is not due at any time.
 const Never = time.Duration(math.MaxInt64)
 
-// Core makes all decisions of a worker. It is not safe for concurrent use. Each input has the time, which never goes back;
-// after an input, [Core.Commands] returns what to do, and [Core.Next] when to call [Core.Tick] if no other input comes before.
+// Core makes all decisions of a worker. It is not safe for concurrent use. Each input has the time,
+// which never goes back; after an input, [Core.Commands] returns what to do, and [Core.Next] when
+// to call [Core.Tick] if no other input comes before.
 type Core struct {
 	runs      []*run
 	searchers []searcher
@@ -58,8 +66,8 @@ type Core struct {
 // Command is what a [Core] wants to be done: [Ask], [Deliver], [Search], [Stop] or [Note].
 type Command any
 
-// Ask sends a work request, to which the sender adds version, kernel, threads and searchers. The reply, or nil without one,
-// goes to [Core.Replied] with the number of the request.
+// Ask sends a work request, to which the sender adds version, kernel, threads and searchers. The
+// reply, or nil without one, goes to [Core.Replied] with the number of the request.
 type Ask struct {
 	Run     string
 	Request queens.WorkRequest
@@ -72,8 +80,8 @@ type Deliver struct {
 	Delivery queens.Delivery
 }
 
-// Search starts a search on an idle searcher. The chunks are of one run; only a device gets several. When
-// the search has ended, [Core.Searched] is called.
+// Search starts a search on an idle searcher. The chunks are of one run; only a device gets
+// several. When the search has ended, [Core.Searched] is called.
 type Search struct {
 	Searcher int
 	Run      string
@@ -97,7 +105,8 @@ type Stats struct {
 	Waiting int      // chunks that wait for a searcher
 	Results int      // results without a receipt
 	Runs    []string // for which the worker holds chunks or results
-	// Reason says for what a worker waits that searches nothing, and Why says why; empty if it searches.
+	// Reason says for what a worker waits that searches nothing, and Why says why; empty if it
+	// searches.
 	Reason queens.Reason
 	Why    string
 }
@@ -111,14 +120,15 @@ type searcher struct {
 	still   int    // polls since the pulse has changed
 }
 
-// New returns the core of a worker that has heard of no run. Each searcher searches one load at a time. It is a thread or,
-// if together is true, a device, which searches several chunks together.
+// New returns the core of a worker that has heard of no run. Each searcher searches one load at a
+// time. It is a thread or, if together is true, a device, which searches several chunks together.
 func New(searchers int, together bool) *Core {
-	return &Core{searchers: make([]searcher, searchers), together: together, leaveAt: Never, next: Never}
+	return &Core{searchers: make([]searcher, searchers), together: together, leaveAt: Never,
+		next: Never}
 }
 
-// Announced handles an announcement. A new instance gets its first message after random times 2 s; random is at least 0 and
-// less than 1.
+// Announced handles an announcement. A new instance gets its first message after random times 2 s;
+// random is at least 0 and less than 1.
 func (c *Core) Announced(now time.Duration, a queens.Announcement, random float64) {
 	r := c.run(a.Run)
 	switch {
@@ -126,7 +136,8 @@ func (c *Core) Announced(now time.Duration, a queens.Announcement, random float6
 		c.giveUp(r, everything)
 		c.runs = slices.DeleteFunc(c.runs, func(other *run) bool { return other == r })
 	case r == nil && a.State == queens.Running && len(c.runs) < mostRuns:
-		r = &run{name: a.Run, served: c.leastServed(nil, now)} // as if it had got as much search time as that run
+		// as if it had got as much search time as that run
+		r = &run{name: a.Run, served: c.leastServed(nil, now)}
 		c.runs = append(c.runs, r)
 		fallthrough
 	case r != nil:
@@ -142,7 +153,8 @@ func (c *Core) Replied(now time.Duration, name string, number uint64, reply *que
 		r.unanswered = reply == nil && !r.silent(now)
 		if reply == nil {
 			r.asked.notBefore = now + refreshAfter
-		} else if r.instance, r.silentAt = reply.Instance, max(r.silentAt, now+silentAfter); reply.Refused != "" {
+		} else if r.instance, r.silentAt = reply.Instance,
+			max(r.silentAt, now+silentAfter); reply.Refused != "" {
 			c.refused(r, reply.Refused, now)
 		} else {
 			c.accepted(r, reply, now)
@@ -151,8 +163,8 @@ func (c *Core) Replied(now time.Duration, name string, number uint64, reply *que
 	c.step(now)
 }
 
-// refused gives up all chunks and results of a run that accepts nothing from this machine. The worker asks the run again after
-// 10 s.
+// refused gives up all chunks and results of a run that accepts nothing from this machine. The
+// worker asks the run again after 10 s.
 func (c *Core) refused(r *run, why string, now time.Duration) {
 	if r.refused != why {
 		c.note(r, true, "the coordinator accepts nothing from this machine: "+why)
@@ -162,7 +174,8 @@ func (c *Core) refused(r *run, why string, now time.Duration) {
 	r.results, r.delivered.open = nil, false
 }
 
-// accepted handles a reply that is no refusal: it takes the chunks that are handed out, and gives up those to drop.
+// accepted handles a reply that is no refusal: it takes the chunks that are handed out, and gives
+// up those to drop.
 func (c *Core) accepted(r *run, reply *queens.WorkReply, now time.Duration) {
 	r.refused = ""
 	for _, drop := range reply.Drop {
@@ -192,14 +205,17 @@ func (c *Core) accepted(r *run, reply *queens.WorkReply, now time.Duration) {
 }
 
 // Receipted takes the reply to a delivery; nil says that there will be none.
-func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *queens.DeliveryReply) {
+func (c *Core) Receipted(
+	now time.Duration, name string, number uint64, reply *queens.DeliveryReply,
+) {
 	if r := c.run(name); r != nil && r.delivered.ends(number) {
 		if reply == nil || len(reply.Receipts) != r.inFlight {
 			r.delivered.notBefore = now + refreshAfter
 		} else {
 			for i, receipt := range reply.Receipts {
 				if !receipt.Recorded && receipt.Refused != queens.RunHasEnded {
-					c.note(r, true, "the coordinator refuses the result of "+r.results[i].Counted.String()+": "+receipt.Refused)
+					c.note(r, true, "the coordinator refuses the result of "+r.results[i].Counted.String()+": "+
+						receipt.Refused)
 				}
 			}
 			r.results, r.silentAt = slices.Delete(r.results, 0, r.inFlight), max(r.silentAt, now+silentAfter)
@@ -208,7 +224,8 @@ func (c *Core) Receipted(now time.Duration, name string, number uint64, reply *q
 	c.step(now)
 }
 
-// Searched handles the end of a search. The results are those of all its chunks, unless the search was stopped or has failed.
+// Searched handles the end of a search. The results are those of all its chunks, unless the search
+// was stopped or has failed.
 func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 	s := &c.searchers[of]
 	r, took := s.run, now-s.began
@@ -229,14 +246,16 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 	c.step(now)
 }
 
-// Pulsed takes the pulses of all searchers, numbers that change while their searches advance. They are polled about every
-// second. A search whose pulse has not changed for 5 polls is no longer held: another worker gets its chunks.
+// Pulsed takes the pulses of all searchers, numbers that change while their searches advance. They
+// are polled about every second. A search whose pulse has not changed for 5 polls is no longer
+// held: another worker gets its chunks.
 func (c *Core) Pulsed(now time.Duration, pulses []uint64) {
 	for i := range c.searchers {
 		if s := &c.searchers[i]; s.run == nil || s.pulse != pulses[i] {
 			s.pulse, s.still = pulses[i], 0
 		} else if s.still++; s.still == stalledPolls && len(s.chunks) > 0 {
-			c.note(s.run, true, "the search of "+s.chunks[0].String()+" does not advance: another worker gets it")
+			c.note(s.run, true, "the search of "+s.chunks[0].String()+
+				" does not advance: another worker gets it")
 		}
 	}
 	c.step(now)
@@ -245,8 +264,8 @@ func (c *Core) Pulsed(now time.Duration, pulses []uint64) {
 // Tick does what is due by time alone.
 func (c *Core) Tick(now time.Duration) { c.step(now) }
 
-// Leave ends all searches, delivers what was counted and gives the rest back: within 2 s [Core.Left] reports that the
-// worker may end.
+// Leave ends all searches, delivers what was counted and gives the rest back: within 2 s
+// [Core.Left] reports that the worker may end.
 func (c *Core) Leave(now time.Duration) {
 	if !c.leaving() {
 		c.leaveAt = now + leaveAfter
@@ -260,7 +279,9 @@ func (c *Core) Leave(now time.Duration) {
 // Left reports whether a worker that leaves has nothing more to do, or no time left.
 func (c *Core) Left(now time.Duration) bool {
 	return c.leaving() && (now >= c.leaveAt || c.idle() == len(c.searchers) &&
-		!slices.ContainsFunc(c.runs, func(r *run) bool { return r.asked.number > 0 && !r.left && !r.silent(now) }))
+		!slices.ContainsFunc(c.runs, func(r *run) bool {
+			return r.asked.number > 0 && !r.left && !r.silent(now)
+		}))
 }
 
 // Commands returns the commands since the last call, in order.
@@ -273,8 +294,8 @@ func (c *Core) Commands() []Command {
 // Next returns when Tick is due at the latest.
 func (c *Core) Next() time.Duration { return c.next }
 
-// Idle returns how long ago the last search ended, or 0 while the worker holds a chunk, or a result for a coordinator that is
-// not silent.
+// Idle returns how long ago the last search ended, or 0 while the worker holds a chunk, or a result
+// for a coordinator that is not silent.
 func (c *Core) Idle(now time.Duration) time.Duration {
 	waits := func(r *run) bool { return len(r.waiting) > 0 || len(r.results) > 0 && !r.silent(now) }
 	if c.idle() < len(c.searchers) || slices.ContainsFunc(c.runs, waits) {
@@ -294,7 +315,9 @@ func (c *Core) step(now time.Duration) {
 		c.deliver(r, now)
 	}
 	c.askAll(now)
-	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool { return r.silent(now) && !c.holds(r) && !r.asked.open })
+	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool {
+		return r.silent(now) && !c.holds(r) && !r.asked.open
+	})
 	c.due(now, c.leaveAt)
 }
 

@@ -8,12 +8,14 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// A worker remembers few runs, however many are announced. When these are silent, it forgets them, and there is room for
-// another run.
+// A worker remembers few runs, however many are announced. When these are silent, it forgets them,
+// and there is room for another run.
 func TestManyRuns(t *testing.T) {
 	c := New(1, false)
 	for i := range mostRuns + 10 {
-		c.Announced(time.Second, queens.Announcement{Run: fmt.Sprintf("r%d", i), Instance: 1, State: queens.Running, Work: true}, 0)
+		c.Announced(time.Second,
+			queens.Announcement{Run: fmt.Sprintf("r%d", i), Instance: 1, State: queens.Running, Work: true},
+			0)
 	}
 	if len(c.runs) != mostRuns {
 		t.Errorf("%d runs are known", len(c.runs))
@@ -21,20 +23,24 @@ func TestManyRuns(t *testing.T) {
 	late := time.Second + 2*max(silentAfter, replyAfter)
 	c.Tick(late)
 	c.Tick(late + time.Second)
-	c.Announced(late+time.Second, queens.Announcement{Run: "late", Instance: 1, State: queens.Running, Work: true}, 0)
+	c.Announced(late+time.Second,
+		queens.Announcement{Run: "late", Instance: 1, State: queens.Running, Work: true}, 0)
 	if c.run("late") == nil {
 		t.Errorf("%d runs are known, and the announced one is not", len(c.runs))
 	}
 }
 
-// A worker is idle although it keeps results that a silent coordinator does not take. Their tasks are counted again.
+// A worker is idle although it keeps results that a silent coordinator does not take. Their tasks
+// are counted again.
 func TestIdleBesideASilentCoordinator(t *testing.T) {
 	c := New(1, false)
 	c.Announced(0, queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true}, 0)
 	chunk := queens.Range{Tasks: 1}
 	for _, command := range c.Commands() {
 		if ask, ok := command.(Ask); ok {
-			c.Replied(0, "r", ask.Request.Number, &queens.WorkReply{Number: ask.Request.Number, Instance: 1, Chunks: []queens.Chunk{{Range: chunk}}})
+			c.Replied(0, "r", ask.Request.Number,
+				&queens.WorkReply{Number: ask.Request.Number, Instance: 1,
+					Chunks: []queens.Chunk{{Range: chunk}}})
 		}
 	}
 	if c.Idle(time.Second) != 0 {

@@ -8,8 +8,9 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// askAll sends the work requests that are due, to the run with the least turn first: see turn. It stops asking for chunks after
-// the first run that may have some, so that no run is served before its turn.
+// askAll sends the work requests that are due, to the run with the least turn first: see turn. It
+// stops asking for chunks after the first run that may have some, so that no run is served before
+// its turn.
 func (c *Core) askAll(now time.Duration) {
 	byTurn := func(a, b *run) int { return cmp.Compare(c.turn(a, now, true), c.turn(b, now, true)) }
 	want := c.want(now)
@@ -24,8 +25,8 @@ func (c *Core) askAll(now time.Duration) {
 	}
 }
 
-// want returns how many more chunks the worker needs: one to wait for each searcher, and one more for each idle searcher.
-// Chunks of silent runs do not count, so that other runs are asked.
+// want returns how many more chunks the worker needs: one to wait for each searcher, and one more
+// for each idle searcher. Chunks of silent runs do not count, so that other runs are asked.
 func (c *Core) want(now time.Duration) int {
 	if c.leaving() {
 		return 0
@@ -56,9 +57,9 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	c.due(now, now+replyAfter)
 }
 
-// askAt returns when the next request to a run is due if nothing else happens. The last request of a worker that leaves is due
-// once results have their receipts, or else 1.5 s after Leave. A run that was never asked does not know the worker, and gets
-// none.
+// askAt returns when the next request to a run is due if nothing else happens. The last request of
+// a worker that leaves is due once results have their receipts, or else 1.5 s after Leave. A run
+// that was never asked does not know the worker, and gets none.
 func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 	switch {
 	case c.leaving() && (r.asked.number == 0 || r.left || r.silent(now) || r.asked.open && r.leaving):
@@ -73,7 +74,8 @@ func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 		return Never
 	case r.silent(now):
 		at = r.asked.sent + askSilent
-	case r.asked.open && r.want > 0: // its reply may come at any moment; otherwise a new request replaces it
+	case r.asked.open && r.want > 0:
+		// its reply may come at any moment; otherwise a new request replaces it
 		at = r.asked.sent + keptAfter
 	case want > 0 && want < len(c.searchers)/4 && c.idle() == 0: // more searchers will want work soon
 		at = max(r.asked.notBefore, r.asked.sent+keptAfter)
@@ -85,13 +87,15 @@ func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 	return max(at, r.quiet)
 }
 
-// held lists what the worker holds of a run: searches that advance, chunks that wait, and counted chunks without a receipt. If
-// the searches of all searchers are stalled, it leaves out the chunks that wait.
+// held lists what the worker holds of a run: searches that advance, chunks that wait, and counted
+// chunks without a receipt. If the searches of all searchers are stalled, it leaves out the chunks
+// that wait.
 func (c *Core) held(r *run, now time.Duration) (held []queens.Held) {
 	for i := range c.searchers {
 		if s := &c.searchers[i]; s.run == r && !s.stopped && s.still < stalledPolls {
 			for _, h := range s.chunks {
-				held = append(held, queens.Held{Range: h.Range, Ticket: h.Ticket, Searched: max(1, now-s.began)})
+				held = append(held, queens.Held{Range: h.Range, Ticket: h.Ticket,
+					Searched: max(1, now-s.began)})
 			}
 		}
 	}
@@ -108,10 +112,12 @@ func (c *Core) held(r *run, now time.Duration) (held []queens.Held) {
 	return held
 }
 
-// In a message, a result takes at most fixedBytes, the bytes of its kernel's name, and countBytes for each count.
+// In a message, a result takes at most fixedBytes, the bytes of its kernel's name, and countBytes
+// for each count.
 const fixedBytes, countBytes = 128, 10
 
-// deliver sends results of a run that have no receipt, as many as fit, if no delivery awaits its reply.
+// deliver sends results of a run that have no receipt, as many as fit, if no delivery awaits its
+// reply.
 func (c *Core) deliver(r *run, now time.Duration) {
 	at := max(r.quiet, r.delivered.notBefore)
 	switch {
@@ -129,7 +135,8 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	bytes := 0
 	for i := range r.results {
 		next := &r.results[i].Result
-		if bytes += fixedBytes + len(next.Kernel) + countBytes*len(next.Counts); bytes > deliveryBytes && i > 0 {
+		if bytes += fixedBytes + len(next.Kernel) + countBytes*len(next.Counts); bytes > deliveryBytes &&
+			i > 0 {
 			break
 		}
 		results = append(results, *next)
@@ -137,7 +144,8 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	c.number++
 	r.delivered = exchange{number: c.number, open: true, sent: now}
 	r.inFlight = len(results)
-	c.commands = append(c.commands, Deliver{Run: r.name, Number: c.number, Delivery: queens.Delivery{Results: results}})
+	c.commands = append(c.commands,
+		Deliver{Run: r.name, Number: c.number, Delivery: queens.Delivery{Results: results}})
 	c.due(now, now+replyAfter)
 }
 
@@ -157,8 +165,8 @@ func (c *Core) Stats(now time.Duration) Stats {
 	return s
 }
 
-// waitsFor returns for what a worker that searches nothing waits, and why. Of several runs, the one that may
-// give work soonest decides.
+// waitsFor returns for what a worker that searches nothing waits, and why. Of several runs, the one
+// that may give work soonest decides.
 func (c *Core) waitsFor(now time.Duration) (reason queens.Reason, why string) {
 	reason, why = queens.NoCoordinator, "none is heard"
 	for _, r := range c.runs {
@@ -169,9 +177,11 @@ func (c *Core) waitsFor(now time.Duration) (reason queens.Reason, why string) {
 			reason, why = queens.SilentOne, "run "+r.name+" is silent"
 		case r.silent(now):
 		case r.unanswered:
-			reason, why = queens.NoReplies, "run "+r.name+" is heard, and does not answer: it may be overloaded"
+			reason, why = queens.NoReplies,
+				"run "+r.name+" is heard, and does not answer: it may be overloaded"
 		default:
-			return queens.NoWork, "other workers hold the rest of run " + r.name + ", or it needs another machine"
+			return queens.NoWork,
+				"other workers hold the rest of run " + r.name + ", or it needs another machine"
 		}
 	}
 	return reason, why

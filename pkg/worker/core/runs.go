@@ -37,7 +37,8 @@ type run struct {
 	mean   time.Duration // of its chunks; 0 while unknown
 }
 
-// exchange is the state of the messages of one kind to a run. At most one message waits for its reply.
+// exchange is the state of the messages of one kind to a run. At most one message waits for its
+// reply.
 type exchange struct {
 	number    uint64 // of the last one
 	open      bool   // it has no reply yet
@@ -45,7 +46,8 @@ type exchange struct {
 	notBefore time.Duration // the next one
 }
 
-// ends notes that the message with this number no longer waits for its reply. It returns false if it did not wait.
+// ends notes that the message with this number no longer waits for its reply. It returns false if
+// it did not wait.
 func (e *exchange) ends(number uint64) bool {
 	awaited := e.open && e.number == number
 	e.open = e.open && !awaited
@@ -66,8 +68,8 @@ func (c *Core) run(name string) *run {
 	return c.runs[i]
 }
 
-// hear handles an announcement. If its instance is new, messages to the earlier one no longer wait, and nothing is sent until
-// the time quiet.
+// hear handles an announcement. If its instance is new, messages to the earlier one no longer wait,
+// and nothing is sent until the time quiet.
 func (r *run) hear(a queens.Announcement, now, quiet time.Duration) {
 	if r.instance != a.Instance {
 		r.instance, r.quiet = a.Instance, quiet
@@ -99,8 +101,9 @@ func (c *Core) holds(r *run) bool {
 // everything is all tasks that a run can have.
 var everything = queens.Range{Tasks: math.MaxUint64}
 
-// giveUp drops the chunks of a range of tasks whose counts nobody wants, and ends searches that have no other chunk. Results
-// that the worker has already still wait for receipts, but are not listed any more.
+// giveUp drops the chunks of a range of tasks whose counts nobody wants, and ends searches that
+// have no other chunk. Results that the worker has already still wait for receipts, but are not
+// listed any more.
 func (c *Core) giveUp(r *run, of queens.Range) {
 	for i := range r.results {
 		r.results[i].whole = r.results[i].whole && !of.Contains(r.results[i].Range)
@@ -116,7 +119,8 @@ func (c *Core) giveUp(r *run, of queens.Range) {
 	}
 }
 
-// stopAll ends all searches of a run, and drops its chunks that wait. What the searches have counted so far is delivered.
+// stopAll ends all searches of a run, and drops its chunks that wait. What the searches have
+// counted so far is delivered.
 func (c *Core) stopAll(r *run) {
 	r.waiting = nil
 	for i := range c.searchers {
@@ -133,8 +137,8 @@ func (c *Core) stop(searcher int) {
 	}
 }
 
-// leaveSilent ends the searches of a silent run if another run has had work during the last 15 s of the silence. After a day of
-// silence, it forgets the results of the silent run.
+// leaveSilent ends the searches of a silent run if another run has had work during the last 15 s of
+// the silence. After a day of silence, it forgets the results of the silent run.
 func (c *Core) leaveSilent(r *run, now time.Duration) {
 	if !c.due(now, r.silentAt) {
 		return
@@ -148,7 +152,8 @@ func (c *Core) leaveSilent(r *run, now time.Duration) {
 		return
 	}
 	for _, other := range c.runs {
-		if !other.silent(now) && other.work && !other.isDry(now) && c.due(now, max(other.workFrom, r.silentAt)+giveUpAfter) {
+		if !other.silent(now) && other.work && !other.isDry(now) &&
+			c.due(now, max(other.workFrom, r.silentAt)+giveUpAfter) {
 			c.note(r, false, "the coordinator is silent, and run "+other.name+" has work: the searches end")
 			c.stopAll(r)
 			return
@@ -156,14 +161,16 @@ func (c *Core) leaveSilent(r *run, now time.Duration) {
 	}
 }
 
-// isDry reports whether the run has no work for this machine now: its last reply had none, its coordinator keeps the
-// request, or no request may be sent yet.
+// isDry reports whether the run has no work for this machine now: its last reply had none, its
+// coordinator keeps the request, or no request may be sent yet.
 func (r *run) isDry(now time.Duration) bool {
-	return r.dry || now < max(r.quiet, r.asked.notBefore) || r.asked.open && r.want > 0 && now >= r.asked.sent+keptAfter
+	return r.dry || now < max(r.quiet, r.asked.notBefore) ||
+		r.asked.open && r.want > 0 && now >= r.asked.sent+keptAfter
 }
 
-// turn returns the search time that a run has had, including its present searches. If ahead is true, it adds the time that the
-// waiting chunks will take. The run with the least turn is served next (Waldspurger and Weihl: Stride scheduling, 1995).
+// turn returns the search time that a run has had, including its present searches. If ahead is
+// true, it adds the time that the waiting chunks will take. The run with the least turn is served
+// next (Waldspurger and Weihl: Stride scheduling, 1995).
 func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
 	turn, mean := r.served, cmp.Or(r.mean, time.Second)
 	if ahead {
@@ -177,13 +184,15 @@ func (c *Core) turn(r *run, now time.Duration, ahead bool) time.Duration {
 	return turn
 }
 
-// leastServed returns the least turn of the runs other than r that are not silent; 0 if there are none.
+// leastServed returns the least turn of the runs other than r that are not silent; 0 if there are
+// none.
 func (c *Core) leastServed(r *run, now time.Duration) time.Duration {
 	_, turn := c.least(now, func(other *run) bool { return other != r && !other.silent(now) })
 	return turn
 }
 
-// least returns the eligible run with the least turn, and this turn; nil and 0 if no run is eligible.
+// least returns the eligible run with the least turn, and this turn; nil and 0 if no run is
+// eligible.
 func (c *Core) least(now time.Duration, eligible func(*run) bool) (least *run, turn time.Duration) {
 	for _, r := range c.runs {
 		if eligible(r) && (least == nil || c.turn(r, now, false) < turn) {
@@ -209,7 +218,8 @@ func (c *Core) dispatch(now time.Duration) {
 	}
 }
 
-// load takes the chunks of the next search from those that wait: the first one, and for a device all others.
+// load takes the chunks of the next search from those that wait: the first one, and for a device
+// all others.
 func (c *Core) load(r *run) (load []queens.Chunk) {
 	n := 1
 	if c.together {

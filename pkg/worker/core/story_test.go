@@ -11,13 +11,14 @@ import (
 	"nqueens/pkg/testkit"
 )
 
-// The stories in testdata are the specification of the core. An input begins with a time in seconds. The lines below it are
-// the commands that follow.
+// The stories in testdata are the specification of the core. An input begins with a time in
+// seconds. The lines below it are the commands that follow.
 func TestStories(t *testing.T) {
-	testkit.Stories(t, "testdata/*.txt", func(t *testing.T, out *strings.Builder) func(words []string) {
-		w := &storyWorker{t: t}
-		return func(words []string) { w.input(words, out) }
-	})
+	testkit.Stories(t, "testdata/*.txt",
+		func(t *testing.T, out *strings.Builder) func(words []string) {
+			w := &storyWorker{t: t}
+			return func(words []string) { w.input(words, out) }
+		})
 }
 
 // storyWorker is a core, with the commands to which later inputs of the story refer.
@@ -34,7 +35,8 @@ type storyWorker struct {
 func (w *storyWorker) input(words []string, out *strings.Builder) {
 	if words[0] == "worker" {
 		searchers := w.number(words[1])
-		w.core, w.asked, w.sent, w.search = New(searchers, len(words) > 2), map[string]uint64{}, map[string]Deliver{}, map[int]Search{}
+		w.core, w.asked, w.sent, w.search = New(searchers, len(words) > 2), map[string]uint64{},
+			map[string]Deliver{}, map[int]Search{}
 		w.pulses = make([]uint64, searchers)
 		return
 	}
@@ -51,7 +53,8 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 	verb, args := words[1], words[2:]
 	switch verb {
 	case "announce": // RUN INSTANCE work|empty|STATE [RANDOM]
-		a := queens.Announcement{Run: args[0], Instance: uint64(w.number(args[1])), State: queens.Running, Work: args[2] == "work"}
+		a := queens.Announcement{Run: args[0], Instance: uint64(w.number(args[1])), State: queens.Running,
+			Work: args[2] == "work"}
 		if args[2] != "work" && args[2] != "empty" {
 			a.State = queens.State(args[2])
 		}
@@ -89,7 +92,8 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 		w.core.Receipted(at, args[0], w.sent[args[0]].Number, reply)
 	case "undelivered":
 		w.core.Receipted(at, args[0], w.sent[args[0]].Number, nil)
-	case "searched": // SEARCHER [TASKS]: with counts of the first TASKS tasks of each chunk, by default of all
+	case "searched":
+		// SEARCHER [TASKS]: with counts of the first TASKS tasks of each chunk, by default of all
 		i := w.number(args[0])
 		var results []queens.Result
 		for _, c := range w.search[i].Chunks {
@@ -98,7 +102,9 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 				counted.Tasks = uint64(w.number(args[1]))
 			}
 			if counted.Tasks > 0 {
-				results = append(results, queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: counted, Counts: make([]uint64, counted.Tasks)})
+				results = append(results,
+					queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: counted,
+						Counts: make([]uint64, counted.Tasks)})
 			}
 		}
 		delete(w.search, i)

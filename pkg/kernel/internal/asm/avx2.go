@@ -6,12 +6,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// avx2 implements the step for AVX2. Shuffles pack children and spread states over idle lanes. Tables of package kernel hold
-// the shuffle for each mask of eight lanes: for VPERMD in 32-bit lanes, for VPSHUFB in each half of a vector of 16-bit lanes.
-// AVX2 has no shift of 16-bit lanes by another vector, so the step multiplies these lanes by powers of two. Two vectors would
-// fit into the registers, but one alone can't fill the time in which the other waits for its previous round. So a round loads
-// four vectors from the queue and stores them again. The step reads row masks from memory. If it needed more than 16 registers,
-// avo would use registers that only AVX-512 has; a test of package kernel checks that it does not.
+// avx2 implements the step for AVX2. Shuffles pack children and spread states over idle lanes.
+// Tables of package kernel hold the shuffle for each mask of eight lanes: for VPERMD in 32-bit
+// lanes, for VPSHUFB in each half of a vector of 16-bit lanes. AVX2 has no shift of 16-bit lanes by
+// another vector, so the step multiplies these lanes by powers of two. Two vectors would fit into
+// the registers, but one alone can't fill the time in which the other waits for its previous round.
+// So a round loads four vectors from the queue and stores them again. The step reads row masks from
+// memory. If it needed more than 16 registers, avo would use registers that only AVX-512 has; a
+// test of package kernel checks that it does not.
 type avx2 struct {
 	amd64
 	zero, count      vec
@@ -21,7 +23,8 @@ type avx2 struct {
 
 // newAVX2 returns the instructions for lanes of the given size.
 func newAVX2(size laneSize, d pruneRules) *avx2 {
-	s := &avx2{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPMULLW, VPSLLVD), shiftRight: size.choose(VPMULHUW, VPSRLVD)}}
+	s := &avx2{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPMULLW, VPSLLVD),
+		shiftRight: size.choose(VPMULHUW, VPSRLVD)}}
 	s.shiftBy = func(i int) (left, right Op) {
 		return s.mask(masksShifts + 2*i), s.mask(masksShifts + 2*i + 1)
 	}
@@ -66,7 +69,8 @@ func (s *avx2) start(masks reg.Register, d pruneRules) {
 	}
 }
 
-// mask returns the memory operand of the vector that has the given word of the row masks in all lanes.
+// mask returns the memory operand of the vector that has the given word of the row masks in all
+// lanes.
 func (s *avx2) mask(word int) Mem { return vectorOf(s.masks, word) }
 
 // spread writes the function that sets the vectors of row masks.
@@ -103,7 +107,8 @@ type shuffle struct {
 	end  reg.Register // the index after the last state
 }
 
-// shuffle loads a shuffle from a table: for the lanes that are all ones or, if inverted is true, for the lanes that are 0.
+// shuffle loads a shuffle from a table: for the lanes that are all ones or, if inverted is true,
+// for the lanes that are 0.
 func (s *avx2) shuffle(table reg.Register, lanes vec, inverted bool, index reg.Register) shuffle {
 	n, order := GP32(), YMM()
 	entry := func(offset reg.GPVirtual) Mem { return Mem{Base: table, Index: offset.As64(), Scale: 1} }
@@ -178,7 +183,8 @@ func (s *avx2) selectSquare(v lanes, queue, index reg.Register) state {
 	return c
 }
 
-// free returns the columns that a word of the row masks allows and that none of the three masks attacks.
+// free returns the columns that a word of the row masks allows and that none of the three masks
+// attacks.
 func (s *avx2) free(cols, left, right vec, disp int) vec {
 	x := YMM()
 	VPOR(cols, left, x)
@@ -187,8 +193,8 @@ func (s *avx2) free(cols, left, right vec, disp int) vec {
 	return x
 }
 
-// pruned says which children are dropped: those with 0 in least and, unless covered is nil, those without all columns in
-// covered.
+// pruned says which children are dropped: those with 0 in least and, unless covered is nil, those
+// without all columns in covered.
 type pruned struct{ least, covered vec }
 
 func (s *avx2) pruneTest(c state, d pruneRules) survivors {

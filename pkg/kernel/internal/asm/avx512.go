@@ -7,8 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Truth tables for VPTERNLOGD: bit 4d+2a+b is the value of the expression for bit d of the destination, bit a of the operand
-// before it and bit b of the operand before that, in the order of Go's assembler.
+// Truth tables for VPTERNLOGD: bit 4d+2a+b is the value of the expression for bit d of the
+// destination, bit a of the operand before it and bit b of the operand before that, in the order of
+// Go's assembler.
 const (
 	nor      = 0x01 // ^(d | a | b)
 	orAnd    = 0xf8 // d | a&b
@@ -29,7 +30,8 @@ type avx512 struct {
 
 // newAVX512 returns the instructions for lanes of the given size.
 func newAVX512(size laneSize, d pruneRules) *avx512 {
-	s := &avx512{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPSLLVW, VPSLLVD), shiftRight: size.choose(VPSRLVW, VPSRLVD)}}
+	s := &avx512{amd64: amd64{laneSize: size, rules: d, shiftLeft: size.choose(VPSLLVW, VPSLLVD),
+		shiftRight: size.choose(VPSRLVW, VPSRLVD)}}
 	s.shiftBy = func(i int) (left, right Op) {
 		by := s.shifts[i]
 		if IsMem(by) {
@@ -87,7 +89,8 @@ func (s *avx512) testNone(x ...Op) { s.choose(VPTESTNMW, VPTESTNMD)(x...) }
 
 func (s *avx512) equal(x ...Op) { s.choose(VPCMPEQW, VPCMPEQD)(x...) }
 
-// expand loads consecutive values from m into the lanes of x that are in the mask, and does not change the other lanes of x.
+// expand loads consecutive values from m into the lanes of x that are in the mask, and does not
+// change the other lanes of x.
 func (s *avx512) expand(m Mem, mask, x Op) {
 	if s.laneSize == 4 {
 		VPEXPANDD(m, mask, x)
@@ -96,7 +99,8 @@ func (s *avx512) expand(m Mem, mask, x Op) {
 	vbmi2("VPEXPANDW", nil, m, mask, x, x)
 }
 
-// compress moves the lanes of x that are in the mask to the front, and clears the lanes behind them.
+// compress moves the lanes of x that are in the mask to the front, and clears the lanes behind
+// them.
 func (s *avx512) compress(mask, x Op) {
 	if s.laneSize == 4 {
 		VPCOMPRESSD_Z(x, mask, x)
@@ -105,8 +109,8 @@ func (s *avx512) compress(mask, x Op) {
 	vbmi2("VPCOMPRESSW", []string{"Z"}, x, mask, x)
 }
 
-// vbmi2 appends an instruction that avo lacks. It has three operands and writes the last one. If it also reads the last one,
-// the caller must pass this operand twice.
+// vbmi2 appends an instruction that avo lacks. It has three operands and writes the last one. If it
+// also reads the last one, the caller must pass this operand twice.
 func vbmi2(opcode string, suffixes []string, operands ...Op) {
 	output := operands[len(operands)-1]
 	Instruction(&ir.Instruction{
@@ -153,7 +157,8 @@ func (s *avx512) unattacked(cols, left, right vec) vec {
 	return x
 }
 
-// broadcasting returns one of two instructions: the first if the mask is in a register, the second if it is a word in memory.
+// broadcasting returns one of two instructions: the first if the mask is in a register, the second
+// if it is a word in memory.
 func broadcasting(mask Op, register, memory func(...Op)) func(...Op) {
 	if IsMem(mask) {
 		return memory
@@ -173,7 +178,8 @@ func (s *avx512) advance(mask reg.OpmaskVirtual, index reg.Register) {
 	ADDQ(n.As64(), index)
 }
 
-// narrow returns the lanes of alive, or of the whole vector if alive is nil, in which x and mask have a common bit.
+// narrow returns the lanes of alive, or of the whole vector if alive is nil, in which x and mask
+// have a common bit.
 func (s *avx512) narrow(alive reg.OpmaskVirtual, x vec, mask Op) reg.OpmaskVirtual {
 	k := K()
 	if alive == nil {
@@ -249,7 +255,8 @@ func (s *avx512) countLeaf(c state) {
 	VPTERNLOGD(U8(xorOfOr), second, open, bad) // open columns that are free in neither row
 	beside := ZMM()
 	s.moveLeft(1, open, open, beside)
-	VPTERNLOGD(U8(orAnd), beside, open, bad) // a queen in one of the two open columns attacks the other
+	// a queen in one of the two open columns attacks the other
+	VPTERNLOGD(U8(orAnd), beside, open, bad)
 	one, both := K(), K()
 	s.test(first, first, one)
 	s.test(second, second, one, one)

@@ -1,9 +1,11 @@
-// Command asm prints one file of the vector kernels of package kernel for amd64: avx512_amd64.s, avx2_amd64.s, or the Go file
-// that declares the functions of one of them. It is a module of its own, so that the programs do not depend on the generator.
+// Command asm prints one file of the vector kernels of package kernel for amd64: avx512_amd64.s,
+// avx2_amd64.s, or the Go file that declares the functions of one of them. It is a module of its
+// own, so that the programs do not depend on the generator.
 //
-// step.go writes the step of the search once, in terms of the interface isa; avx512.go and avx2.go implement that interface,
-// each for lanes of 16 and of 32 bits. declare.go writes the Go files. The generated functions differ in their instruction set,
-// in the width of their lanes, and in how they prune children; see pruneRules.
+// step.go writes the step of the search once, in terms of the interface isa; avx512.go and avx2.go
+// implement that interface, each for lanes of 16 and of 32 bits. declare.go writes the Go files.
+// The generated functions differ in their instruction set, in the width of their lanes, and in how
+// they prune children; see pruneRules.
 package main
 
 import (
@@ -22,17 +24,19 @@ type pruneRules struct {
 	nextRows int
 	// last requires a free square in the last row too.
 	last bool
-	// columns is for children with nextRows rows left: each column without a queen must have a free square in one of these
-	// rows. It replaces the test of the rows after the second, which would prune few more children.
+	// columns is for children with nextRows rows left: each column without a queen must have a free
+	// square in one of these rows. It replaces the test of the rows after the second, which would
+	// prune few more children.
 	columns bool
 	// leaf counts the completions of a child with two rows left instead of storing it.
 	leaf bool
-	// gaps says that rows with a queen may lie between the rows at which a step looks. Without gaps, these rows follow each
-	// other on the board, except the last row.
+	// gaps says that rows with a queen may lie between the rows at which a step looks. Without gaps,
+	// these rows follow each other on the board, except the last row.
 	gaps bool
 }
 
-// variants are the functions of each kernel. Measurements decided the choice: a rule pays off where few children meet it.
+// variants are the functions of each kernel. Measurements decided the choice: a rule pays off where
+// few children meet it.
 var variants = []pruneRules{
 	{below: 2, leaf: true, nextRows: 2},
 	{below: 3, nextRows: 3},

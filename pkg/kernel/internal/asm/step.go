@@ -12,8 +12,8 @@ type vec = reg.VecVirtual
 // state is a vector of states of one row: the columns attacked in that row.
 type state struct{ cols, left, right vec }
 
-// lanes is a vector of states, and their free squares that are still to be tried. A lane without such a square takes the next
-// state of the queue.
+// lanes is a vector of states, and their free squares that are still to be tried. A lane without
+// such a square takes the next state of the queue.
 type lanes struct {
 	state
 	free vec
@@ -27,8 +27,8 @@ type isa interface {
 	// width is the number of lanes in a vector, and vectors is the number of vectors in a round.
 	width() int
 	vectors() int
-	// resident says that the vectors stay in registers during a step. If they do not, each round loads them and stores them
-	// again.
+	// resident says that the vectors stay in registers during a step. If they do not, each round loads
+	// them and stores them again.
 	resident() bool
 	// start loads from the row masks the constants that the rules need.
 	start(masks reg.Register, d pruneRules)
@@ -38,14 +38,16 @@ type isa interface {
 	// idleLane returns a vector of all ones: the columns of a state that never has a free
 	// square.
 	idleLane() vec
-	// selectSquare takes the lowest free square of each lane and returns the states that queens on these squares make in the
-	// next row. It refills lanes without another free square with the states of the queue from index on, and advances index.
+	// selectSquare takes the lowest free square of each lane and returns the states that queens on
+	// these squares make in the next row. It refills lanes without another free square with the states
+	// of the queue from index on, and advances index.
 	selectSquare(v lanes, queue, index reg.Register) state
 	// pruneTest finds the children that meet the rules.
 	pruneTest(child state, d pruneRules) survivors
 	// countLeaf adds the number of completions of children with two rows left to a count.
 	countLeaf(child state)
-	// storeSurvivors appends to the queue, at index, the children that meet the rules, and advances index.
+	// storeSurvivors appends to the queue, at index, the children that meet the rules, and advances
+	// index.
 	storeSurvivors(child state, v survivors, queue, index reg.Register)
 	// zeros returns a vector of zeros.
 	zeros() vec
@@ -61,7 +63,8 @@ type isa interface {
 type amd64 struct {
 	laneSize
 	rules pruneRules
-	// shiftLeft and shiftRight shift each lane by its own operand. shiftBy returns the operands for shifts[i] of the row masks.
+	// shiftLeft and shiftRight shift each lane by its own operand. shiftBy returns the operands for
+	// shifts[i] of the row masks.
 	shiftLeft, shiftRight func(...Op)
 	shiftBy               func(i int) (left, right Op)
 }
@@ -69,8 +72,9 @@ type amd64 struct {
 func (s *amd64) add(x ...Op) { s.choose(VPADDW, VPADDD)(x...) }
 func (s *amd64) sub(x ...Op) { s.choose(VPSUBW, VPSUBD)(x...) }
 
-// moveLeft moves the left diagonals in x down and stores them in y: from the row to the next if i is 0, else from the next row
-// to the i-th after it. The parameter before has the same diagonals one row above those in y; only steps without gaps read it.
+// moveLeft moves the left diagonals in x down and stores them in y: from the row to the next if i
+// is 0, else from the next row to the i-th after it. The parameter before has the same diagonals
+// one row above those in y; only steps without gaps read it.
 func (s *amd64) moveLeft(i int, x, before, y vec) {
 	if s.rules.gaps {
 		by, _ := s.shiftBy(i)
@@ -94,15 +98,16 @@ func (s *amd64) moveRight(i int, x, y vec) {
 // the instruction set.
 type survivors any
 
-// expand writes a function that takes states from one queue and appends their children to the next. The function ends when the
-// next queue is full. Before that, a flush ends only when no state is left, neither in the buffers nor in the lanes, and any
-// other call ends when too few states are left for a round.
+// expand writes a function that takes states from one queue and appends their children to the next.
+// The function ends when the next queue is full. Before that, a flush ends only when no state is
+// left, neither in the buffers nor in the lanes, and any other call ends when too few states are
+// left for a round.
 //
 //	func name(from, to *queue, masks *rowMasks, flush bool) uint64
 //
-// The function takes states from the front of one queue's buffers, and appends children at the back of the other's. So it knows
-// where the states that refill a vector begin before it knows which lanes are idle. At the end it moves the remaining states to
-// the front.
+// The function takes states from the front of one queue's buffers, and appends children at the back
+// of the other's. So it knows where the states that refill a vector begin before it knows which
+// lanes are idle. At the end it moves the remaining states to the front.
 func expand(is isa, size laneSize, name string, d pruneRules) {
 	TEXT(name, NOSPLIT, "func(from, to, masks *uint32, flush bool) uint64")
 	from := Load(Param("from"), GP64())
@@ -121,7 +126,8 @@ func expand(is isa, size laneSize, name string, d pruneRules) {
 	}
 
 	taken := is.width() * is.vectors() // the most states that a round takes
-	enough := GP64()                   // the greatest front behind which there are enough states for a round
+	// the greatest front behind which there are enough states for a round
+	enough := GP64()
 	LEAQ(Mem{Base: end, Disp: -taken}, enough)
 	flush := NewParamAddr("flush", 24)
 	CMPB(flush, U8(0))
@@ -209,7 +215,8 @@ func storeLanes(is isa, size laneSize, queue reg.Register, i int, v lanes) {
 	}
 }
 
-// moveToFront moves the states front..end-1 of a queue to the front of its buffers and stores their number.
+// moveToFront moves the states front..end-1 of a queue to the front of its buffers and stores their
+// number.
 func moveToFront(is isa, size laneSize, queue reg.Register, front, end reg.GPVirtual) {
 	SUBQ(front, end)
 	MOVQ(end, size.length(queue))

@@ -6,8 +6,8 @@
 // What must always hold:
 //
 //   - No driver is loaded before the first call of [Devices].
-//   - Memory to which a call passes a pointer stays where it is until the call returns. C keeps no such
-//     pointer, because all reads and writes of buffers are blocking.
+//   - Memory to which a call passes a pointer stays where it is until the call returns. C keeps no
+//     such pointer, because all reads and writes of buffers are blocking.
 //   - A call that a search repeats does not allocate.
 //   - Each object that is created is released once; [Live] counts those that are not released yet.
 package cl

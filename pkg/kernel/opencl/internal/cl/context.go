@@ -64,7 +64,8 @@ func (c *Context) create(f, release function, args ...uintptr) uintptr {
 	if c.err != nil {
 		return 0
 	}
-	handle, _, _ := purego.SyscallN(c.functions[f.index], append(args, uintptr(unsafe.Pointer(&c.status)))...)
+	handle, _, _ := purego.SyscallN(c.functions[f.index],
+		append(args, uintptr(unsafe.Pointer(&c.status)))...)
 	if c.status != success {
 		c.err = Error{f.name, c.status}
 		return 0
@@ -80,8 +81,10 @@ func (c *Context) build(source []byte) {
 	var pin runtime.Pinner // C reads a pointer to a pointer
 	defer pin.Unpin()
 	pin.Pin(line)
-	c.program = c.create(createProgramWithSource, releaseProgram, c.context, 1, uintptr(unsafe.Pointer(&line)), uintptr(unsafe.Pointer(&length)))
-	c.call(buildProgram, c.program, 1, uintptr(unsafe.Pointer(&c.device)), uintptr(address(options)), 0, 0)
+	c.program = c.create(createProgramWithSource, releaseProgram, c.context, 1,
+		uintptr(unsafe.Pointer(&line)), uintptr(unsafe.Pointer(&length)))
+	c.call(buildProgram, c.program, 1, uintptr(unsafe.Pointer(&c.device)), uintptr(address(options)),
+		0, 0)
 	if errors.Is(c.err, Error{buildProgram.name, buildFailed}) {
 		c.err = nil
 		log := c.buildLog()
@@ -96,7 +99,8 @@ func (c *Context) buildLog() string {
 	var size int
 	c.call(getProgramBuildInfo, c.program, c.device, log, 0, 0, uintptr(unsafe.Pointer(&size)))
 	text := make([]byte, min(size, 1<<20))
-	c.call(getProgramBuildInfo, c.program, c.device, log, uintptr(len(text)), uintptr(address(text)), 0)
+	c.call(getProgramBuildInfo, c.program, c.device, log, uintptr(len(text)), uintptr(address(text)),
+		0)
 	return cText(text[:min(len(text), 4000)])
 }
 
@@ -120,7 +124,8 @@ func transfer[T any](c *Context, f function, b Buffer, memory []T) {
 
 // NewKernel returns the kernel of that name, whose first arguments are these buffers.
 func (c *Context) NewKernel(name string, buffers ...Buffer) Kernel {
-	k := Kernel(c.create(createKernel, releaseKernel, c.program, uintptr(address([]byte(name+"\x00")))))
+	k := Kernel(c.create(createKernel, releaseKernel, c.program,
+		uintptr(address([]byte(name+"\x00")))))
 	for i, b := range buffers {
 		c.buffer = b
 		c.setArgument(k, i, 8, unsafe.Pointer(&c.buffer))
@@ -145,8 +150,8 @@ func (c *Context) setArgument(k Kernel, index, bytes int, value unsafe.Pointer) 
 // of the size of a work-group.
 func (c *Context) Enqueue(k Kernel, lanes, group int) { c.enqueue(k, lanes, group, nil) }
 
-// Start appends a kernel to the queue as Enqueue does, and starts what is in the queue. It must not be called again before
-// [Context.Done] has reported the end of the kernel.
+// Start appends a kernel to the queue as Enqueue does, and starts what is in the queue. It must not
+// be called again before [Context.Done] has reported the end of the kernel.
 func (c *Context) Start(k Kernel, lanes, group int) {
 	if c.enqueue(k, lanes, group, &c.event); c.err == nil {
 		live.Add(1)
@@ -157,7 +162,8 @@ func (c *Context) Start(k Kernel, lanes, group int) {
 func (c *Context) enqueue(k Kernel, lanes, group int, event *uintptr) {
 	c.lanes, c.group = uint64(lanes), uint64(group)
 	c.repeat(enqueueNDRangeKernel, c.queue, uintptr(k), 1, 0,
-		uintptr(unsafe.Pointer(&c.lanes)), uintptr(unsafe.Pointer(&c.group)), uintptr(unsafe.Pointer(event)))
+		uintptr(unsafe.Pointer(&c.lanes)), uintptr(unsafe.Pointer(&c.group)),
+		uintptr(unsafe.Pointer(event)))
 }
 
 // Done reports whether the kernel of Start has ended, or the kernel or a call has failed. It does

@@ -55,7 +55,8 @@ func Devices() (devices []Device, err error) {
 	for _, list := range drivers {
 		var platforms [maxPlatforms]uintptr
 		var n uint32
-		if status, _, _ := purego.SyscallN(list, maxPlatforms, uintptr(unsafe.Pointer(&platforms)), uintptr(unsafe.Pointer(&n))); int32(status) != success {
+		if status, _, _ := purego.SyscallN(list, maxPlatforms, uintptr(unsafe.Pointer(&platforms)),
+			uintptr(unsafe.Pointer(&n))); int32(status) != success {
 			err = errors.Join(err, Error{"clIcdGetPlatformIDsKHR", int32(status)})
 			continue
 		}
@@ -67,7 +68,9 @@ func Devices() (devices []Device, err error) {
 		}
 	}
 	if len(devices) == 0 {
-		return nil, errors.Join(errors.New("no OpenCL device on this machine: install its driver, which "+defaultVendors+" must name"), err)
+		return nil, errors.Join(
+			errors.New("no OpenCL device on this machine: install its driver, which "+defaultVendors+
+				" must name"), err)
 	}
 	return inOrder(devices), nil
 }
@@ -118,16 +121,18 @@ func devicesOf(platform uintptr) (devices []Device, err error) {
 	const all, cpu, gpu = 0xffffffff, 1 << 1, 1 << 2
 	var ids [maxDevices]uintptr
 	var n uint32
-	c.call(getDeviceIDs, platform, all, maxDevices, uintptr(unsafe.Pointer(&ids)), uintptr(unsafe.Pointer(&n)))
+	c.call(getDeviceIDs, platform, all, maxDevices, uintptr(unsafe.Pointer(&ids)),
+		uintptr(unsafe.Pointer(&n)))
 	for _, id := range ids[:min(n, maxDevices)] {
 		kind := c.number(id, 0x1000) // CL_DEVICE_TYPE
 		d := Device{
-			functions:   c.functions,
-			id:          id,
-			Name:        c.text(getDeviceInfo, id, 0x102b),                      // CL_DEVICE_NAME
-			Vendor:      c.text(getDeviceInfo, id, 0x102c),                      // CL_DEVICE_VENDOR
-			Driver:      name + ", driver " + c.text(getDeviceInfo, id, 0x102d), // CL_DRIVER_VERSION
-			Available:   c.number(id, 0x1027) != 0 && c.number(id, 0x1028) != 0, // CL_DEVICE_AVAILABLE, CL_DEVICE_COMPILER_AVAILABLE
+			functions: c.functions,
+			id:        id,
+			Name:      c.text(getDeviceInfo, id, 0x102b),                      // CL_DEVICE_NAME
+			Vendor:    c.text(getDeviceInfo, id, 0x102c),                      // CL_DEVICE_VENDOR
+			Driver:    name + ", driver " + c.text(getDeviceInfo, id, 0x102d), // CL_DRIVER_VERSION
+			// CL_DEVICE_AVAILABLE, CL_DEVICE_COMPILER_AVAILABLE
+			Available:   c.number(id, 0x1027) != 0 && c.number(id, 0x1028) != 0,
 			IsCPU:       kind&cpu != 0,
 			IsGPU:       kind&gpu != 0,
 			Units:       int(c.number(id, 0x1002)),             // CL_DEVICE_MAX_COMPUTE_UNITS
@@ -229,7 +234,8 @@ func unnamed(root string, named []string) (missing []maker) {
 type MissingError struct{ Maker, Library, Install string }
 
 func (e MissingError) Error() string {
-	return fmt.Sprintf("the driver of %s runs on this machine, but its OpenCL library %s is missing: %s",
+	return fmt.Sprintf("the driver of %s runs on this machine, but its OpenCL library %s is "+
+		"missing: %s",
 		e.Maker, e.Library, e.Install)
 }
 

@@ -69,7 +69,8 @@ func vendors(t *testing.T, files map[string]string) string {
 // The .icd files name the drivers, in the order of the file names. The environment may name another
 // folder, a file or a library.
 func TestDriverLibraries(t *testing.T) {
-	dir := vendors(t, map[string]string{"b.icd": "libb.so\n", "a.icd": "  liba.so", "c.icd": "\n", "note.txt": "libnote.so"})
+	dir := vendors(t, map[string]string{"b.icd": "libb.so\n", "a.icd": "  liba.so", "c.icd": "\n",
+		"note.txt": "libnote.so"})
 	for where, want := range map[string][]string{
 		dir:                          {"liba.so", "libb.so"},
 		filepath.Join(dir, "b.icd"):  {"libb.so"},
@@ -93,8 +94,10 @@ func TestOrder(t *testing.T) {
 		{Name: "H100", Vendor: nvidia, Available: true, IsGPU: true, Units: 132, Clock: 1980},
 		{Name: "first A100", Vendor: nvidia, Available: true, IsGPU: true, Units: 108, Clock: 1410},
 		{Name: "second A100", Vendor: nvidia, Available: true, IsGPU: true, Units: 108, Clock: 1410},
-		{Name: "no clock", Vendor: "Advanced Micro Devices, Inc.", Available: true, IsGPU: true, Units: 304},
-		{Name: "graphics of a processor", Vendor: intel, Available: true, IsGPU: true, Units: 96, Clock: 1},
+		{Name: "no clock", Vendor: "Advanced Micro Devices, Inc.", Available: true, IsGPU: true,
+			Units: 304},
+		{Name: "graphics of a processor", Vendor: intel, Available: true, IsGPU: true, Units: 96,
+			Clock: 1},
 		{Name: "accelerator", Available: true, Units: 1000, Clock: 1000},
 		{Name: "processor", Available: true, IsCPU: true, Units: 128, Clock: 3000},
 		{Name: "without a compiler", IsGPU: true, Units: 1000, Clock: 2000},
@@ -104,7 +107,8 @@ func TestOrder(t *testing.T) {
 		for i := range want {
 			mixed = append(mixed, want[(len(want)-1-i+first)%len(want)])
 		}
-		a, b := slices.IndexFunc(mixed, named("first A100")), slices.IndexFunc(mixed, named("second A100"))
+		a, b := slices.IndexFunc(mixed, named("first A100")),
+			slices.IndexFunc(mixed, named("second A100"))
 		if a > b {
 			mixed[a], mixed[b] = mixed[b], mixed[a]
 		}
@@ -130,9 +134,10 @@ func TestUnnamedDrivers(t *testing.T) {
 		"no driver":             {nil, nil, ""},
 		"NVIDIA's":              {[]string{"proc/driver/nvidia/version"}, nil, "NVIDIA "},
 		"NVIDIA's, a container": {[]string{"dev/nvidiactl"}, []string{"libpocl.so.2"}, "NVIDIA "},
-		"NVIDIA's, named":       {[]string{"dev/nvidiactl"}, []string{"/usr/lib/libnvidia-opencl.so.1"}, ""},
-		"both":                  {[]string{"dev/nvidiactl", "dev/kfd"}, nil, "NVIDIA AMD "},
-		"AMD's, named":          {[]string{"dev/kfd"}, []string{"libamdocl64.so"}, ""},
+		"NVIDIA's, named": {[]string{"dev/nvidiactl"}, []string{"/usr/lib/libnvidia-opencl.so.1"},
+			""},
+		"both":         {[]string{"dev/nvidiactl", "dev/kfd"}, nil, "NVIDIA AMD "},
+		"AMD's, named": {[]string{"dev/kfd"}, []string{"libamdocl64.so"}, ""},
 	} {
 		root := t.TempDir()
 		for _, sign := range c.signs {
@@ -147,7 +152,8 @@ func TestUnnamedDrivers(t *testing.T) {
 		got := ""
 		for _, m := range unnamed(root, c.libraries) {
 			got += m.name + " "
-			if text := (MissingError{m.name, m.library, m.install}).Error(); !strings.Contains(text, m.library) || !strings.Contains(text, "install") {
+			if text := (MissingError{m.name, m.library, m.install}).Error(); !strings.Contains(text,
+				m.library) || !strings.Contains(text, "install") {
 				t.Errorf("%s: the error is %s", name, text)
 			}
 		}
