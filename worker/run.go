@@ -39,9 +39,9 @@ func runCommand(app **cli.App) *cobra.Command {
 		Use:   "worker",
 		Short: "Count for the coordinators on a NATS server",
 		Long: `Count for the coordinators on a NATS server until stopped. Without --join and --nats,
-the worker uses the token of a coordinator that the same user has started with --listen. It waits until
-a server and a coordinator are there. On Ctrl-C or SIGTERM it delivers what is counted and gives the
-rest back, within two seconds. What a killed worker has not delivered is counted again.`,
+the worker uses the token of a coordinator that the same user has started with --listen. It waits
+until a server and a coordinator are there. On Ctrl-C or SIGTERM it delivers what is counted and
+gives the rest back, within two seconds. What a killed worker has not delivered is counted again.`,
 		Example: `  worker
   worker --join join.token
   worker --nats nats://127.0.0.1:4222 --threads 4`,
