@@ -42,9 +42,9 @@ type HalvesEstimate struct {
 // ms.
 const largestMeasured = 20
 
-// The time of a row set is taken to grow by the factor grows with each side, at least growsLeast and
-// at most growsMost. A prototype of the method showed such factors from n = 20 to 26; this program
-// was not measured above n = 24.
+// The time of a row set is taken to grow by the factor grows with each side, by growsLeast at least
+// and growsMost at most. A prototype of the method showed such factors from n = 20 to 26; this
+// program was not measured above n = 24.
 const growsLeast, grows, growsMost = 3.0, 3.5, 4.0
 
 // halvesFleets are the numbers of threads for which an estimate gives the time.
