@@ -345,7 +345,8 @@ func (l *lab) liars(honest int, flags ...string) {
 		l.worker(fmt.Sprint("honest-", i), server...)
 	}
 	l.start("coordinator", with(with(secret, server...), flags...)...).prints(total)
-	if liar.says("is banned"); !slices.Equal(l.banned(), []string{"liar"}) {
+	liar.says("is banned")
+	if !slices.Equal(l.banned(), []string{"liar"}) {
 		l.Errorf("the banned machines are %v", l.banned())
 	}
 }

@@ -59,7 +59,8 @@ func (k *link) set(down, stuck bool) {
 		close(k.stuck)
 		k.stuck = nil
 	}
-	if k.down = down; down {
+	k.down = down
+	if down {
 		for _, c := range k.conns {
 			_ = c.Close()
 		}
@@ -171,7 +172,8 @@ func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 	}
 	l.Log(count)
 	for _, p := range parts {
-		if p.process = p.start(); p == coordinator && !outside {
+		p.process = p.start()
+		if p == coordinator && !outside {
 			p.says("workers join")
 		}
 	}
@@ -193,7 +195,8 @@ func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 	}
 	l.await("end of the count", coordinator.hasEnded)
 	coordinator.prints(longTotal)
-	if end += time.Since(l.begun); end > time.Minute {
+	end += time.Since(l.begun)
+	if end > time.Minute {
 		l.Logf("slow:\n%s", tail(coordinator.err))
 	}
 	return faults, end

@@ -86,7 +86,8 @@ func writeBoards(
 		if _, err := w.Write(text); err != nil {
 			return written, err
 		}
-		if written++; written == limit {
+		written++
+		if written == limit {
 			break
 		}
 	}

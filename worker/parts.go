@@ -203,7 +203,8 @@ func (t *team) status() page.Worker {
 		Process: t.config.Process.Name, Version: t.config.Version,
 	}
 	for i, p := range t.parts {
-		if s.Threads += p.threads; i > 0 {
+		s.Threads += p.threads
+		if i > 0 {
 			s.Kernel += ","
 		}
 		s.Kernel += p.kernel.Name

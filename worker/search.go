@@ -59,7 +59,8 @@ func (o *searchFlags) parts() (parts []part, note string, err error) {
 		for _, k := range devices {
 			parts = append(parts, part{kernel: k, threads: 1, device: true})
 		}
-		if note = n; !o.asked() {
+		note = n
+		if !o.asked() {
 			return parts, note, nil
 		}
 		processor = kernel.Auto

@@ -242,7 +242,8 @@ func TestDamage(t *testing.T) {
 		right := true
 		for task, outcome := range want {
 			isRight := s.Task(uint64(task)).Count == l.truth[task]
-			if right = right && isRight; outcome != "wrong" && !isRight {
+			right = right && isRight
+			if outcome != "wrong" && !isRight {
 				t.Errorf("seed %d, byte %d: task %d is %s in the undamaged log, and counted %d, not %d: %+v",
 					seed, at, task, outcome, s.Task(uint64(task)).Count, l.truth[task], notes)
 			}

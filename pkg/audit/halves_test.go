@@ -64,11 +64,16 @@ func TestVerifyHalves(t *testing.T) {
 	if v.Kernels[0] != kernel.Available()[0].Name {
 		t.Errorf("counted by %v", v.Kernels)
 	}
-	if c := v.By; c.Level() != queens.Published {
+	c := v.By
+	if c.Level() != queens.Published {
 		t.Errorf("level %s", c.Level())
-	} else if c.Published = false; c.Level() != queens.Redundant {
+	}
+	c.Published = false
+	if c.Level() != queens.Redundant {
 		t.Errorf("without a published total: level %s", c.Level())
-	} else if c.Method--; c.Level() != queens.Sampled {
+	}
+	c.Method--
+	if c.Level() != queens.Sampled {
 		t.Errorf("without one task: level %s", c.Level())
 	}
 }

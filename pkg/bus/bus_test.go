@@ -181,7 +181,8 @@ func TestRepliesStayWithTheUser(t *testing.T) {
 		if !strings.HasPrefix(subject, "_INBOX.alice.good") {
 			t.Errorf("a reply on %s", subject)
 		}
-		if good++; good == 2 {
+		good++
+		if good == 2 {
 			break
 		}
 	}

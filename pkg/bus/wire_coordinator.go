@@ -109,7 +109,8 @@ func DecodeWorkReply(data []byte) (*queens.WorkReply, error) {
 }
 
 func (d *decoder) chunk(m *nqueensv1.Chunk, c *queens.Chunk) {
-	if c.Ticket = d.ticket(m.GetTicket()); m.GetN() != 0 {
+	c.Ticket = d.ticket(m.GetTicket())
+	if m.GetN() != 0 {
 		d.setsChunk(m, c)
 	} else {
 		d.prefixChunk(m, c)
@@ -124,7 +125,8 @@ func (d *decoder) setsChunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 	d.check(m.GetN() <= queens.MaxN, "a board of side %d, more than %d", m.GetN(), queens.MaxN)
 	d.check(len(m.GetAllow())+len(m.GetPrefixes())+len(m.GetMasks()) == 0,
 		"a chunk of row sets with prefixes")
-	if c.Range = d.tasks(m.GetFirst(), uint64(len(sizes))); d.err != nil {
+	c.Range = d.tasks(m.GetFirst(), uint64(len(sizes)))
+	if d.err != nil {
 		return
 	}
 	c.Board, c.Sets = queens.FullBoard(int(m.GetN())), make([]queens.RowSets, len(sizes))
@@ -145,7 +147,8 @@ func (d *decoder) prefixChunk(m *nqueensv1.Chunk, c *queens.Chunk) {
 		queens.MaxChunkTasks)
 	c.Range, c.Board.N = d.tasks(m.GetFirst(), uint64(len(sizes))), len(m.GetAllow())
 	copy(c.Board.Allow[:], m.GetAllow())
-	if d.valid(c.Board.Validate()); d.err != nil {
+	d.valid(c.Board.Validate())
+	if d.err != nil {
 		return
 	}
 	all := make([]queens.Prefix, len(masks)/3)

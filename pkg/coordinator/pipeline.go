@@ -126,7 +126,8 @@ func (m *mailbox[T]) take(most int) []T {
 	defer m.lock.Unlock()
 	n := min(most, len(m.items))
 	taken := m.items[:n]
-	if m.items = m.items[n:]; len(m.items) > 0 {
+	m.items = m.items[n:]
+	if len(m.items) > 0 {
 		m.signal() // another goroutine takes the rest
 	}
 	return taken

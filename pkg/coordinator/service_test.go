@@ -40,7 +40,8 @@ func (d *disk) Write(records ...ledger.Record) error {
 	err := <-d.release
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.failed = err; err == nil {
+	d.failed = err
+	if err == nil {
 		d.onDisk = append(d.onDisk, records...)
 	}
 	return err

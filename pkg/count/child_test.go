@@ -105,7 +105,8 @@ func TestChildStartsAgain(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	job, said := recountOf("generic", false), 0
 	_, err = job.InChild(ctx, image, func(err error) {
-		if said++; said == 2 {
+		said++
+		if said == 2 {
 			cancel()
 		}
 		if !strings.Contains(err.Error(), "no room") {

@@ -45,7 +45,8 @@ func TestRunByHalves(t *testing.T) {
 		{Method: "thirds", N: 8, Symmetry: queens.Full},
 		{Method: queens.Halves, N: 8, Symmetry: queens.Full, Placed: []queens.Square{{}}},
 	} {
-		if job.Threads = 1; job.Kernel.New == nil {
+		job.Threads = 1
+		if job.Kernel.New == nil {
 			job.Kernel = kernel.Reference()
 		}
 		if got, err := count.Run(t.Context(), job); err == nil {

@@ -78,7 +78,8 @@ func TestBoardsStopWithTheConsumer(t *testing.T) {
 	for _, limit := range []int{1, 2, 5} {
 		got := 0
 		for range enumerate.Boards(t.Context(), queens.FullBoard(27)) {
-			if got++; got == limit {
+			got++
+			if got == limit {
 				break
 			}
 		}

@@ -95,7 +95,8 @@ func (c *stratum) findPaths(source *rand.PCG) {
 			if p.Row > 0 {
 				path = append(path, byte(bits.TrailingZeros32(p.Cols&^cols)))
 			}
-			if cols = p.Cols; p.Row == c.plan.Depth {
+			cols = p.Cols
+			if p.Row == c.plan.Depth {
 				products[string(path)] += product
 				break
 			}
@@ -118,7 +119,8 @@ func (c *stratum) findPaths(source *rand.PCG) {
 func (s *sampler) run(number uint64) (c *stratum, prefixes []queens.Prefix) {
 	_, position := math.Modf(float64(number) * math.Phi)
 	for i := range s.strata {
-		if c = &s.strata[i]; position < c.share {
+		c = &s.strata[i]
+		if position < c.share {
 			break
 		}
 		position -= c.share

@@ -65,7 +65,8 @@ func (c *crosser) cross(to []uint64, one []quarter) []uint64 {
 					to[n+j] = mask | c.masks[laneWords*bits.TrailingZeros64(fit)+w]
 					fit &= fit - 1
 				}
-				if n += crossAhead; n >= most {
+				n += crossAhead
+				if n >= most {
 					break
 				}
 			}

@@ -117,7 +117,8 @@ func (h *half) fill(to []uint64) (filled []uint64, more bool) {
 			h.first = 0
 		}
 		h.block = 0
-		if h.set = next(h.set, h.columns); h.set == 0 || !h.poll() {
+		h.set = next(h.set, h.columns)
+		if h.set == 0 || !h.poll() {
 			return to, false
 		}
 		h.join()

@@ -12,7 +12,8 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 func ShellWords(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		if quoted[i] = word; !plainWord.MatchString(word) {
+		quoted[i] = word
+		if !plainWord.MatchString(word) {
 			quoted[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
 	}

@@ -192,7 +192,8 @@ func TestKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, _ := filepath.Glob(filepath.Join(dir, "*")) // the pattern is right
-		if slices.Sort(paths); !slices.Equal(paths, all) {
+		slices.Sort(paths)
+		if !slices.Equal(paths, all) {
 			t.Errorf("Keys lists %q, and the folder has %q", paths, all)
 		}
 	}

@@ -32,7 +32,8 @@ func Listening(data, listen string) (t Token, config *tls.Config, err error) {
 	if err != nil {
 		return t, nil, fmt.Errorf("listen address %q: %w", listen, err)
 	}
-	if t.Certificate = nil; host != "localhost" && !net.ParseIP(host).IsLoopback() {
+	t.Certificate = nil
+	if host != "localhost" && !net.ParseIP(host).IsLoopback() {
 		pair, err := certificate(filepath.Join(data, "server"), false)
 		if err != nil {
 			return t, nil, err

@@ -131,7 +131,8 @@ const pollInterval = 64
 // tick is called for each small part of the search. In every pollInterval-th call it increments the
 // pulse, and returns false if the context has ended.
 func (c *call) tick() bool {
-	if c.ticks++; c.ticks%pollInterval != 0 {
+	c.ticks++
+	if c.ticks%pollInterval != 0 {
 		return true
 	}
 	c.pulse.Add(1)

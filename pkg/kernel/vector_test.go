@@ -100,7 +100,8 @@ func TestAssemblyIsEntered(t *testing.T) {
 			if n > 12 {
 				prefixes = deepPrefixes(&b, 9, 200)
 			}
-			if count(t, c, &b, prefixes); calls == 0 {
+			count(t, c, &b, prefixes)
+			if calls == 0 {
 				t.Errorf("n = %d: %s counts without a step", n, k.Name)
 			}
 		}

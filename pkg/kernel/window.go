@@ -23,7 +23,8 @@ func (c *vectorCounter) outerColumns(p *Problem, states []State) int {
 	filled := p.filled | common(states)
 	for high-low > windowColumns {
 		var square uint32
-		if square, low, high = p.shrink(low, high, filled); filled&square == 0 {
+		square, low, high = p.shrink(low, high, filled)
+		if filled&square == 0 {
 			outer++
 		}
 	}
@@ -37,7 +38,8 @@ func (c *vectorCounter) placeOuter(p *Problem, states []State, low, high int) bo
 	filled := p.filled | common(states)
 	for high-low > windowColumns {
 		var square uint32
-		if square, low, high = p.shrink(low, high, filled); filled&square == 0 {
+		square, low, high = p.shrink(low, high, filled)
+		if filled&square == 0 {
 			return c.placeColumn(p, states, square, low, high)
 		}
 	}

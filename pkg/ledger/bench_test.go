@@ -73,7 +73,8 @@ func BenchmarkRecord(b *testing.B) {
 		if _, err := s.Apply(&next); err != nil {
 			b.Fatal(err)
 		}
-		if group = append(group, &next); len(group) == 1024 {
+		group = append(group, &next)
+		if len(group) == 1024 {
 			if err := l.Write(group...); err != nil {
 				b.Fatal(err)
 			}

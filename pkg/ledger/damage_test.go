@@ -177,7 +177,8 @@ func TestReadLastDamaged(t *testing.T) {
 				damaged[at] ^= 4
 			}
 			l := Last{Header: smallRun(t)[0].(*Header), State: queens.Running}
-			if l.findMark(damaged); l.State != queens.Complete {
+			l.findMark(damaged)
+			if l.State != queens.Complete {
 				t.Errorf("byte %d, in or after frame %d of %d: %+v", at, number, len(ends), l.State)
 			}
 		}
@@ -188,7 +189,8 @@ func TestReadLastDamaged(t *testing.T) {
 func TestReadLastTorn(t *testing.T) {
 	log, _ := encode(t, smallRun(t)...)
 	l := Last{Header: smallRun(t)[0].(*Header), State: queens.Running}
-	if l.findMark(append(log, 1, 2, 3)); l.State != queens.Running || l.Mark == nil {
+	l.findMark(append(log, 1, 2, 3))
+	if l.State != queens.Running || l.Mark == nil {
 		t.Errorf("%s %+v", l.State, l.Mark)
 	}
 }

@@ -22,7 +22,8 @@ func (b *browsers) saw(address string, now time.Time, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.forget(now)
-	if delete(b.asked, address); !ended && len(b.asked) < maxBrowsers {
+	delete(b.asked, address)
+	if !ended && len(b.asked) < maxBrowsers {
 		b.asked[address] = now
 	}
 }

@@ -114,7 +114,8 @@ func TestEndlessSequence(t *testing.T) {
 	err := parallel.InOrder(ctx, endless, func(_ context.Context, i int) (int, error) {
 		return i, nil
 	}, func(i int) error {
-		if finished.Add(1); i == 1000 {
+		finished.Add(1)
+		if i == 1000 {
 			cancel(cause)
 		}
 		return nil

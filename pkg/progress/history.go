@@ -30,7 +30,8 @@ func (h *History) Add(p Point) {
 	if n := len(h.points); n > 0 && p.Elapsed-h.points[n-1].Elapsed < max(h.between, time.Second) {
 		return
 	}
-	if h.points = append(h.points, p); len(h.points) < MaxPoints {
+	h.points = append(h.points, p)
+	if len(h.points) < MaxPoints {
 		return
 	}
 	half := h.points[:0]

@@ -54,7 +54,8 @@ type sample struct {
 func (m *Meter) Measure(s *queens.Snapshot) {
 	s.Rate, s.TimeToGo, s.Remaining = 0, nil, nil
 	// WorkDone is a sum of many shares, and inexact
-	if s.WorkDone = max(0, min(s.WorkDone, 1)); s.Done < s.Tasks {
+	s.WorkDone = max(0, min(s.WorkDone, 1))
+	if s.Done < s.Tasks {
 		s.WorkDone = min(s.WorkDone, queens.Fraction(math.Nextafter(1, 0)))
 	}
 	latest := m.keep(s)

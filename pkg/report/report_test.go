@@ -196,7 +196,8 @@ func TestProgress(t *testing.T) {
 		{func(s *queens.Snapshot) { s.State = queens.Stopped }, done + fleet + "; stopped"},
 	} {
 		s := underWay()
-		if c.change(s); report.Progress(s) != c.want {
+		c.change(s)
+		if report.Progress(s) != c.want {
 			t.Errorf("got  %s\nwant %s", report.Progress(s), c.want)
 		}
 	}

@@ -37,7 +37,8 @@ func TestMethodOfRun(t *testing.T) {
 		t.Errorf("a count by any method: %+v, %v", r, err)
 	}
 	prefixes, r, err := p.count(t.Context(), byPrefixes)
-	if p.check(r, err); prefixes.Name() == halves.Name() || r.Method != queens.Prefixes {
+	p.check(r, err)
+	if prefixes.Name() == halves.Name() || r.Method != queens.Prefixes {
 		t.Errorf("a count by prefixes: %+v", r)
 	}
 	if again, r, err := p.count(t.Context(), byHalves); err != nil || again.Name() != halves.Name() ||

@@ -115,7 +115,8 @@ func TestCount(t *testing.T) {
 	anew := eight
 	anew.New = true
 	_, r, err = p.count(t.Context(), anew)
-	if p.check(r, err); p.runs() != 2 {
+	p.check(r, err)
+	if p.runs() != 2 {
 		t.Errorf("%d runs, want 2", p.runs())
 	}
 }

@@ -204,7 +204,8 @@ func BenchmarkIndex(b *testing.B) {
 			for b.Loop() {
 				found := index.Range(next, 100)
 				tasks += len(found)
-				if next += 100; next >= m.Tasks {
+				next += 100
+				if next >= m.Tasks {
 					next = 0
 				}
 			}

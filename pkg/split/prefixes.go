@@ -133,7 +133,8 @@ func (w *walk) below(p queens.Prefix, path []byte) bool {
 		free &^= 1<<path[0] - 1
 		path = path[1:]
 	}
-	if w.steps++; w.steps%(1<<20) == 0 && w.pause != nil && !w.pause() {
+	w.steps++
+	if w.steps%(1<<20) == 0 && w.pause != nil && !w.pause() {
 		return false
 	}
 	if p.Row == w.depth-1 {

@@ -67,7 +67,8 @@ func (h *handOut) request(from queens.Process, r *queens.WorkRequest) *queens.Wo
 	if r.Number < h.last[from] { // a newer request came first
 		return reply
 	}
-	if h.last[from], h.asked[from] = r.Number, true; r.Leaving {
+	h.last[from], h.asked[from] = r.Number, true
+	if r.Leaving {
 		delete(h.asked, from)
 	}
 	for _, c := range h.given[from] {

@@ -63,7 +63,8 @@ func (c *Core) lost() (tasks []uint64) {
 // recount starts a recount of a task. If no way to recount it is left, the run stops.
 func (c *Core) recount(now time.Duration, task uint64, why ledger.Why) {
 	c.judge.running = c.judge.way(task, why)
-	if c.out.Recount = c.judge.running; c.out.Recount == nil {
+	c.out.Recount = c.judge.running
+	if c.out.Recount == nil {
 		c.fail(now, "every kernel of this machine fails on task %d: resume the run on another machine",
 			task)
 	}

@@ -144,7 +144,8 @@ func (f *fleet) set(w *worker, present bool) {
 	if w.present {
 		f.searchers -= w.request.Searchers
 	}
-	if w.present = present; present {
+	w.present = present
+	if present {
 		f.searchers += w.request.Searchers
 	} else {
 		f.keep(w, false)
@@ -154,7 +155,8 @@ func (f *fleet) set(w *worker, present bool) {
 
 // keep notes whether the last request of a worker is kept.
 func (f *fleet) keep(w *worker, kept bool) {
-	if w.kept = kept; w.wants() {
+	w.kept = kept
+	if w.wants() {
 		f.wanting[w.process] = w
 	} else {
 		delete(f.wanting, w.process)

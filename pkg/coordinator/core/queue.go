@@ -212,7 +212,8 @@ func (q *queue) unhold(task uint64, h *hold) {
 		// a new list, because the tasks of a hold share one
 		q.holders[task] = slices.Concat(others[:i], others[i+1:])
 	}
-	if h.left--; h.left == 0 {
+	h.left--
+	if h.left == 0 {
 		delete(q.holds[h.holder], h.Range)
 		if len(q.holds[h.holder]) == 0 {
 			delete(q.holds, h.holder)
@@ -231,7 +232,8 @@ func (q *queue) move(task uint64, by queens.Witness, again bool) (ended []*hold)
 		if again && h.holder.Machine.Witness() != by {
 			continue
 		}
-		if q.unhold(task, h); h.left == 0 {
+		q.unhold(task, h)
+		if h.left == 0 {
 			ended = append(ended, h)
 		}
 	}

@@ -31,7 +31,8 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	for _, w := range c.fleet.sorted((*worker).takesPart) {
 		shown := c.snapshotOf(now, w)
 		on := computerOf(w.process.Machine)
-		if shown.Label = labels[on]; processes[on] > 1 {
+		shown.Label = labels[on]
+		if processes[on] > 1 {
 			shown.Label += "/" + shown.Process
 		}
 		s.Workers++

@@ -138,7 +138,8 @@ func (h *host) receive(from queens.Process, sent order, do func()) {
 		if !isDelivery && !late {
 			h.seen[from] = sent
 		}
-		if do(); late && h.core.queue.tasksOf(from) < held {
+		do()
+		if late && h.core.queue.tasksOf(from) < held {
 			h.w.fail("request %v of %s comes late and changes what it holds", sent, from.Name)
 		}
 	})

@@ -63,7 +63,8 @@ func TestSimulation(t *testing.T) {
 func play(seed uint64, trace func(string, ...any)) *world {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	s := drawSetup(rng)
-	if s.halves = seed%4 == 0; s.halves {
+	s.halves = seed%4 == 0
+	if s.halves {
 		for i := range s.machines {
 			s.machines[i].kernel = "halves:" + s.machines[i].kernel
 		}

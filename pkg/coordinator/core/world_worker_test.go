@@ -273,7 +273,8 @@ func (p *proc) finish(searcher int, s *search) {
 				Searched: searched / time.Duration(len(s.chunks))}
 			r.Counted.First = chunk.First
 			for task := chunk.First; task < chunk.End(); task++ {
-				if at += p.time(task); at > p.w.now || s.hangs || p.w.setup.poison[task] {
+				at += p.time(task)
+				if at > p.w.now || s.hangs || p.w.setup.poison[task] {
 					break
 				}
 				r.Counted.Tasks++

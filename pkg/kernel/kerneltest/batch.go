@@ -212,7 +212,8 @@ func isShort(b *queens.Board, p queens.Prefix) bool {
 	left := 2000
 	var visit func(p queens.Prefix) bool
 	visit = func(p queens.Prefix) bool {
-		if left--; left < 0 || p.Row == b.N {
+		left--
+		if left < 0 || p.Row == b.N {
 			return left >= 0
 		}
 		for free := p.Free(b); free != 0; free &= free - 1 {

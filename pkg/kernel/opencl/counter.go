@@ -128,7 +128,8 @@ func (c *counter) part(tasks []queens.Task) []queens.Task {
 	c.bounds.reset()
 	for i := range tasks[:min(len(tasks), maxTasks)] {
 		before := c.bounds.sizes
-		if c.bounds.add(&tasks[i]); c.bounds.rows > commonRows && i > 0 {
+		c.bounds.add(&tasks[i])
+		if c.bounds.rows > commonRows && i > 0 {
 			c.bounds.sizes = before
 			return tasks[:i]
 		}

@@ -21,7 +21,8 @@ func TestBounds(t *testing.T) {
 		if len(tasks) > 0 {
 			c.part(tasks[:1])
 			alone := c.bounds.sizes
-			if c.part(slices.Repeat(tasks[:1], 5)); c.bounds.sizes != alone {
+			c.part(slices.Repeat(tasks[:1], 5))
+			if c.bounds.sizes != alone {
 				t.Errorf("a task needs %+v, and five times as many %+v", alone, c.bounds.sizes)
 			}
 		}

@@ -46,7 +46,8 @@ func dispute(path, folder string) (run string, err error) {
 	honest := *results[1]
 	honest.Machine, honest.Counts = testkit.Machine("honest"), slices.Clone(honest.Counts)
 	for i, r := range results {
-		if r.Machine = testkit.Machine("liar"); i == 1 || i == len(results)-1 {
+		r.Machine = testkit.Machine("liar")
+		if i == 1 || i == len(results)-1 {
 			r.Counts[0] += 1000
 		}
 	}

@@ -61,7 +61,8 @@ func (l *liar) Count(
 	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
 ) (uint64, error) {
 	count, err := l.Counter.Count(ctx, b, prefixes, pulse)
-	if l.counts++; err == nil && l.counts%l.every == 0 {
+	l.counts++
+	if err == nil && l.counts%l.every == 0 {
 		count++
 	}
 	return count, err

@@ -149,18 +149,25 @@ func (c *Core) Announced(now time.Duration, a queens.Announcement, random float6
 // Replied takes the reply to a work request; nil says that there will be none.
 func (c *Core) Replied(now time.Duration, name string, number uint64, reply *queens.WorkReply) {
 	if r := c.run(name); r != nil && r.asked.ends(number) {
-		r.left = r.leaving // with or without a reply: a worker says it once
-		r.unanswered = reply == nil && !r.silent(now)
-		if reply == nil {
-			r.asked.notBefore = now + refreshAfter
-		} else if r.instance, r.silentAt = reply.Instance,
-			max(r.silentAt, now+silentAfter); reply.Refused != "" {
-			c.refused(r, reply.Refused, now)
-		} else {
-			c.accepted(r, reply, now)
-		}
+		c.replied(now, r, reply)
 	}
 	c.step(now)
+}
+
+// replied takes the reply to the last request to a run, or nil.
+func (c *Core) replied(now time.Duration, r *run, reply *queens.WorkReply) {
+	r.left = r.leaving // with or without a reply: a worker says it once
+	r.unanswered = reply == nil && !r.silent(now)
+	if reply == nil {
+		r.asked.notBefore = now + refreshAfter
+		return
+	}
+	r.instance, r.silentAt = reply.Instance, max(r.silentAt, now+silentAfter)
+	if reply.Refused != "" {
+		c.refused(r, reply.Refused, now)
+		return
+	}
+	c.accepted(r, reply, now)
 }
 
 // refused gives up all chunks and results of a run that accepts nothing from this machine. The
@@ -251,9 +258,13 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 // held: another worker gets its chunks.
 func (c *Core) Pulsed(now time.Duration, pulses []uint64) {
 	for i := range c.searchers {
-		if s := &c.searchers[i]; s.run == nil || s.pulse != pulses[i] {
+		s := &c.searchers[i]
+		if s.run == nil || s.pulse != pulses[i] {
 			s.pulse, s.still = pulses[i], 0
-		} else if s.still++; s.still == stalledPolls && len(s.chunks) > 0 {
+			continue
+		}
+		s.still++
+		if s.still == stalledPolls && len(s.chunks) > 0 {
 			c.note(s.run, true, "the search of "+s.chunks[0].String()+
 				" does not advance: another worker gets it")
 		}

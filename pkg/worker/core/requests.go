@@ -135,7 +135,8 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	bytes := 0
 	for i := range r.results {
 		next := &r.results[i].Result
-		if bytes += fixedBytes + len(next.Kernel) + countBytes*len(next.Counts); bytes > deliveryBytes &&
+		bytes += fixedBytes + len(next.Kernel) + countBytes*len(next.Counts)
+		if bytes > deliveryBytes &&
 			i > 0 {
 			break
 		}

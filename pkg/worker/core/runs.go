@@ -112,7 +112,8 @@ func (c *Core) giveUp(r *run, of queens.Range) {
 	r.waiting = slices.DeleteFunc(r.waiting, within)
 	for i := range c.searchers {
 		if s := &c.searchers[i]; s.run == r {
-			if s.chunks = slices.DeleteFunc(s.chunks, within); len(s.chunks) == 0 {
+			s.chunks = slices.DeleteFunc(s.chunks, within)
+			if len(s.chunks) == 0 {
 				c.stop(i)
 			}
 		}

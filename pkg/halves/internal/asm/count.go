@@ -81,7 +81,8 @@ func lookUp(is isa, mask Mem, tables reg.Register, used int) vec {
 			is.load(row, v)
 			continue
 		}
-		if rows = append(rows, row); len(rows) == 2 || c == used-1 {
+		rows = append(rows, row)
+		if len(rows) == 2 || c == used-1 {
 			is.and(v, rows)
 			rows = nil
 		}

@@ -153,7 +153,8 @@ func (c *Context) Enqueue(k Kernel, lanes, group int) { c.enqueue(k, lanes, grou
 // Start appends a kernel to the queue as Enqueue does, and starts what is in the queue. It must not
 // be called again before [Context.Done] has reported the end of the kernel.
 func (c *Context) Start(k Kernel, lanes, group int) {
-	if c.enqueue(k, lanes, group, &c.event); c.err == nil {
+	c.enqueue(k, lanes, group, &c.event)
+	if c.err == nil {
 		live.Add(1)
 	}
 	c.repeat(flush, c.queue, 0, 0, 0, 0, 0, 0)

@@ -262,7 +262,8 @@ func driverLibraries() (libraries []string, err error) {
 		text, failed := os.ReadFile(file)
 		err = errors.Join(err, failed)
 		line, _, _ := strings.Cut(string(text), "\n")
-		if line = strings.TrimSpace(line); line != "" {
+		line = strings.TrimSpace(line)
+		if line != "" {
 			libraries = append(libraries, line)
 		}
 	}
