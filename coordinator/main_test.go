@@ -65,18 +65,20 @@ func TestStartOf(t *testing.T) {
 	}
 }
 
-// Only the server of a token gets its password.
+// Only the servers of this user get its password.
 func TestOwnToken(t *testing.T) {
 	data := t.TempDir()
 	token, _, err := join.Listening(data, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := token.Publish(data, []string{"127.0.0.1:4222"}); err != nil {
-		t.Fatal(err)
+	for _, address := range []string{"127.0.0.1:4222", "127.0.0.1:4224"} {
+		if _, err := token.Publish(data, address, []string{address}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for url, want := range map[string]string{token.URLs(): token.Password,
-		"nats://127.0.0.1:4223": ""} {
+	for url, want := range map[string]string{"nats://127.0.0.1:4222": token.Password,
+		"nats://127.0.0.1:4223": "", "nats://127.0.0.1:4224": token.Password} {
 		if o, err := ownToken(data, url); err != nil || o.Password != want {
 			t.Errorf("%s: password %q, want %q (%v)", url, o.Password, want, err)
 		}

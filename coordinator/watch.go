@@ -120,15 +120,15 @@ func (v *watcher) find(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
-// ownToken returns how to connect to the server of a run of this machine. It uses the token in the
-// folder of --data if that is the token of this server.
+// ownToken returns how to connect to the server of a run of this machine. It uses the token of this
+// server, if the server is an embedded one of the folder of --data.
 func ownToken(data, url string) (bus.Options, error) {
-	flags := bus.Flags{Options: bus.Options{URL: url}}
-	if path, there := join.Own(data); there {
-		if token, err := join.Load(path); err == nil && token.URLs() == url {
-			flags.Join = path
+	for _, token := range join.Running(data) {
+		if token.URLs() == url {
+			return bus.WithToken(token, "nqueens watch"), nil
 		}
 	}
+	flags := bus.Flags{Options: bus.Options{URL: url}}
 	return flags.Connection("nqueens watch")
 }
 

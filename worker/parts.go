@@ -36,13 +36,27 @@ const partsTimeout = 10 * time.Second
 // team runs parts at the same time. A device that fails is left out, and tried again while another
 // part works.
 type team struct {
-	parts     []part
-	transport worker.Transport
-	config    worker.Config // of all parts; the team sets Process, Kernel and Threads
+	parts  []part
+	config worker.Config // of all parts; the team sets Process, Kernel, Threads and Problem
 
-	mu      sync.Mutex
-	working int              // parts that are not left out and have not ended
-	workers []*worker.Worker // all so far
+	mu        sync.Mutex
+	transport transport        // nil before the first server
+	working   int              // parts that are not left out and have not ended
+	workers   []*worker.Worker // all so far
+}
+
+// transport is the connection of the parts to coordinators.
+type transport interface {
+	worker.Transport
+	Problem() string // why there is no connection, or ""
+	Connected() bool
+}
+
+// connect lets all parts of the next run use a connection.
+func (t *team) connect(to transport) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.transport, t.config.Problem = to, to.Problem
 }
 
 // test runs the self-tests of all parts at once: see [kernel.SelfTest]. It returns the error of
@@ -67,17 +81,20 @@ func (t *team) test(ctx context.Context) (failed []error, err error) {
 	return failed, nil
 }
 
-// run runs the parts until ctx ends, or none works any more. The parameter failed has the errors of
+// run runs the parts until ctx ends, or none works any more. It may be called again then. The parameter failed has the errors of
 // test. run returns the errors of the parts that have not ended because they were idle or because
 // ctx has ended.
 func (t *team) run(ctx context.Context, failed []error) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	t.mu.Lock()
+	t.working = 0
 	for i := range t.parts {
 		if failed[i] == nil {
 			t.working++
 		}
 	}
+	t.mu.Unlock()
 	ends := make(chan error, len(t.parts))
 	for i := range t.parts {
 		go func() {
@@ -201,6 +218,7 @@ func (t *team) status() page.Worker {
 	s := page.Worker{
 		Machine: cmp.Or(t.config.Host, t.config.Process.Machine.Name),
 		Process: t.config.Process.Name, Version: t.config.Version,
+		Connected: t.transport != nil && t.transport.Connected(),
 	}
 	for i, p := range t.parts {
 		s.Threads += p.threads

@@ -25,6 +25,10 @@ func (nobody) Announcements(func(queens.Announcement)) (stop func(), err error) 
 	return func() {}, nil
 }
 
+func (nobody) Problem() string { return "" }
+
+func (nobody) Connected() bool { return true }
+
 // fakePart returns a part that counts like the reference kernel. The function opened gets the
 // number of each counter, from 1, and may return an error instead.
 func fakePart(name string, device bool, opened func(number int64) error) part {

@@ -3,19 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/count"
-	"nqueens/pkg/durable"
 	"nqueens/pkg/halves"
-	"nqueens/pkg/humanize"
-	"nqueens/pkg/join"
 	"nqueens/pkg/page"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/worker"
@@ -69,14 +66,13 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if err != nil {
 		return err
 	}
-	options, err := o.options(app.Log)
+	servers, err := o.servers(app.Log)
 	if err != nil {
 		return err
 	}
 	process := worker.NewProcess(queens.Machine{
-		User: cmp.Or(options.User, queens.WorkerUser), Name: machine,
+		User: cmp.Or(servers.options.User, queens.WorkerUser), Name: machine,
 	})
-	options.Process = process
 	parts, note, err := o.search.parts()
 	if err != nil {
 		return err
@@ -101,53 +97,39 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		app.Log.Warn().Int("threads", threads).Int("cores", cores).
 			Msg("more threads than this machine has cores: they take turns, and the worker is not faster")
 	}
-	b, err := bus.Connect(options)
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	t.transport, t.config.Problem = b, b.Problem
-	group, ctx := errgroup.WithContext(ctx)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
 	if o.http != "" {
-		p, err := page.ListenWorker(o.http, func() page.Worker {
-			s := t.status()
-			s.Connected = b.Connected()
-			return s
-		})
+		p, err := page.ListenWorker(o.http, t.status)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = p.Close(ctx) }() // the worker ends even if this fails
 	}
+	for {
+		servers.options.Process = process
+		err := o.serve(ctx, t, servers, failed)
+		if !errors.Is(err, errServerGone) {
+			return err
+		}
+	}
+}
+
+// serve runs the team for the coordinators on one server. The error is [errServerGone] if the
+// worker should go on at another server.
+func (o *runFlags) serve(ctx context.Context, t *team, s *servers, failed []error) error {
+	b, err := bus.Connect(s.options)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	t.connect(b)
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	group.Go(func() error { return b.Wait(ctx) })
+	group.Go(func() error { return s.follow(ctx, b.Connected) })
 	group.Go(func() error {
 		defer stop()
 		return t.run(ctx, failed)
 	})
 	return group.Wait()
-}
-
-// options returns how to connect: as the flags say, or else with the token that coordinator count
-// --listen of the same user has made.
-func (o *runFlags) options(log zerolog.Logger) (options bus.Options, err error) {
-	if !o.server.IsSet() {
-		state, err := durable.StateFolder()
-		if err != nil {
-			return options, err
-		}
-		path, there := join.Own(state)
-		if !there {
-			return options, cli.Usagef("there is no token %s: "+
-				"start %s count N --listen on this machine, or name a server with --join FILE or --nats URL",
-				path, humanize.Program("coordinator"))
-		}
-		o.server.Join = path
-	}
-	if options, err = o.server.Connection("nqueens worker"); err != nil {
-		return options, cli.Usagef("%w", err)
-	}
-	options.Wait, options.Log = true, log
-	return options, nil
 }

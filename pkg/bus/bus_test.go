@@ -426,7 +426,7 @@ func TestJoin(t *testing.T) {
 		Listen: anywhere, TLS: config,
 		Authorization: join.Passwords{token.User: token.Password}.Authorization(),
 	})
-	token = must(join.Load(must(token.Publish(data, server.Addresses("127.0.0.1")))(t)))(t)
+	token = must(join.Load(must(token.Publish(data, server.Address(), server.Addresses("127.0.0.1")))(t)))(t)
 	log := make(lines, 100)
 	worker := connect(t,
 		Options{URL: token.URLs(), User: token.User, Password: token.Password, TLS: token.TLS(),

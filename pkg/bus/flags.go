@@ -80,6 +80,13 @@ func (f *Flags) Connection(name string) (Options, error) {
 	if err != nil {
 		return o, fmt.Errorf("--join: %w", err)
 	}
-	o.URL, o.User, o.Password, o.TLS = cmp.Or(o.URL, t.URLs()), t.User, t.Password, t.TLS()
+	urls := o.URL
+	o = WithToken(t, name)
+	o.URL = cmp.Or(urls, o.URL)
 	return o, nil
+}
+
+// WithToken returns the options for a connection with this name to the server of a token.
+func WithToken(t join.Token, name string) Options {
+	return Options{URL: t.URLs(), User: t.User, Password: t.Password, TLS: t.TLS(), Name: name}
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"nqueens/pkg/join"
 	"nqueens/pkg/queens"
@@ -70,8 +71,8 @@ func FuzzParseToken(f *testing.F) {
 }
 
 // The embedded server's password and certificate are made only once. Its addresses are written at
-// each start. The token file is the only file in its folder, and only its owner can read it. There
-// is TLS on all addresses but loopback.
+// each start. The token file is the only file in its folder, beside those of the servers, and only
+// its owner can read it. There is TLS on all addresses but loopback.
 func TestListening(t *testing.T) {
 	data := t.TempDir()
 	first, config, path, err := listening(data, "0.0.0.0:4222", "192.0.2.1:4222")
@@ -87,7 +88,7 @@ func TestListening(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 1 {
+	if files, err := os.ReadDir(filepath.Dir(path)); err != nil || len(files) != 2 {
 		t.Errorf("beside the token are %v, %v", files, err)
 	}
 	local, config, _, err := listening(data, "127.0.0.1:4222", "127.0.0.1:4222")
@@ -104,6 +105,65 @@ func TestListening(t *testing.T) {
 	}
 	if _, _, _, err := listening(data, "127.0.0.1:4222", "127.0.0.1:4222"); err == nil {
 		t.Error("a damaged token is replaced: workers elsewhere would be refused")
+	}
+}
+
+// The token has the newest server that runs, and so have the tokens of invited users. A server that
+// ends leaves the others.
+func TestSeveralServers(t *testing.T) {
+	data := t.TempDir()
+	start := func(address string, began time.Time) {
+		t.Helper()
+		if _, _, _, err := listening(data, address, address); err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := strings.Cut(address, ":")
+		file := filepath.Join(data, "join", "servers", port)
+		if err := os.Chtimes(file, began, began); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(want ...string) {
+		t.Helper()
+		var running []string
+		for _, token := range join.Running(data) {
+			running = append(running, token.URLs())
+		}
+		if !slices.Equal(running, want) {
+			t.Errorf("%q run, want %q", running, want)
+		}
+		path, _ := join.Own(data)
+		for _, file := range []string{path, filepath.Join(filepath.Dir(path), "alice.token")} {
+			token, err := join.Load(file)
+			if err != nil || len(want) > 0 && token.URLs() != want[0] {
+				t.Errorf("%s has %q (%v), want %q", file, token.URLs(), err, want)
+			}
+		}
+	}
+	now := time.Now()
+	start("127.0.0.1:4222", now.Add(-time.Minute))
+	path, _ := join.Own(data)
+	if _, err := join.Invite(filepath.Dir(path), "alice"); err != nil {
+		t.Fatal(err)
+	}
+	start("192.0.2.1:4223", now.Add(-time.Second))
+	start("127.0.0.1:4224", now)
+	check("nats://127.0.0.1:4224", "tls://192.0.2.1:4223", "nats://127.0.0.1:4222")
+	for _, end := range []struct {
+		listen string
+		left   []string
+	}{
+		{"127.0.0.1:4224", []string{"tls://192.0.2.1:4223", "nats://127.0.0.1:4222"}},
+		{"127.0.0.1:4222", []string{"tls://192.0.2.1:4223"}},
+		{"192.0.2.1:4223", nil}, // the token keeps its addresses: the server may come back
+	} {
+		if err := join.Withdraw(data, end.listen); err != nil {
+			t.Fatal(err)
+		}
+		check(end.left...)
+	}
+	if token, err := join.Load(path); err != nil || token.URLs() != "tls://192.0.2.1:4223" {
+		t.Errorf("the token has %q, %v", token.URLs(), err)
 	}
 }
 
@@ -163,7 +223,7 @@ func listening(
 	data, listen, address string,
 ) (t join.Token, config *tls.Config, path string, err error) {
 	if t, config, err = join.Listening(data, listen); err == nil {
-		path, err = t.Publish(data, []string{address})
+		path, err = t.Publish(data, listen, []string{address})
 	}
 	return t, config, path, err
 }

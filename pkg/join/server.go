@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"nqueens/pkg/durable"
@@ -44,12 +45,26 @@ func Listening(data, listen string) (t Token, config *tls.Config, err error) {
 	return t, config, nil
 }
 
-// Publish writes the token file of the embedded server of a data folder, and returns its path. The
-// addresses are those at which workers reach the server. The tokens of invited users get these
+// serversFolder is below the folder of the token. It has a token file for each embedded server that
+// runs: its name is the port at which the server listens.
+const serversFolder = "servers"
+
+// Publish says that an embedded server of a data folder runs. It listens at a host:port, and
+// workers reach it at the addresses. Publish writes the token file of [Own], and returns its path.
+// [Running] returns a copy of this token until [Withdraw]. The tokens of invited users get these
 // addresses and the certificate too.
-func (t *Token) Publish(data string, addresses []string) (path string, err error) {
-	path, _ = Own(data)
+func (t *Token) Publish(data, listen string, addresses []string) (path string, err error) {
 	t.Servers = addresses
+	if err := t.Save(runningFile(data, listen)); err != nil {
+		return "", err
+	}
+	return t.share(data)
+}
+
+// share writes the token file of [Own], and gives the tokens of invited users the same server. It
+// returns the path of the file.
+func (t *Token) share(data string) (path string, err error) {
+	path, _ = Own(data)
 	if err := t.Save(path); err != nil {
 		return path, err
 	}
@@ -66,6 +81,58 @@ func (t *Token) Publish(data string, addresses []string) (path string, err error
 		err = errors.Join(err, failed)
 	}
 	return path, err
+}
+
+// Withdraw says that the embedded server that listens at a host:port no longer runs. If the token
+// file of [Own] has its addresses, the file gets those of the newest server that still runs.
+func Withdraw(data, listen string) error {
+	file := runningFile(data, listen)
+	ended, err := Load(file)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(file); err != nil {
+		return err
+	}
+	path, _ := Own(data)
+	own, err := Load(path)
+	running := Running(data)
+	if err == nil && len(running) > 0 && slices.Equal(own.Servers, ended.Servers) {
+		_, err = running[0].share(data)
+	}
+	return err
+}
+
+// Running returns the tokens of the embedded servers of a data folder that run, the newest first.
+// A server whose process was killed is among them.
+func Running(data string) (tokens []Token) {
+	type server struct {
+		Token
+		began time.Time
+	}
+	var servers []server
+	files, _ := filepath.Glob(runningFile(data, ":*")) // the pattern is right
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			continue
+		}
+		if t, err := Load(file); err == nil {
+			servers = append(servers, server{t, info.ModTime()})
+		}
+	}
+	slices.SortStableFunc(servers, func(a, b server) int { return b.began.Compare(a.began) })
+	for _, s := range servers {
+		tokens = append(tokens, s.Token)
+	}
+	return tokens
+}
+
+// runningFile returns the path of the token file of an embedded server that listens at a host:port.
+func runningFile(data, listen string) string {
+	path, _ := Own(data)
+	_, port, _ := net.SplitHostPort(listen) // a server that listens has one
+	return filepath.Join(filepath.Dir(path), serversFolder, port)
 }
 
 // certificateFile is the name of the file with the server's certificate and private key. Clients

@@ -31,6 +31,7 @@ type server struct {
 	// folder of the tokens that the embedded server accepts; empty if there are none
 	tokens string
 	users  join.Passwords // that the embedded server accepts
+	data   string         // folder in which the embedded server is published; empty if it is not
 	log    zerolog.Logger
 }
 
@@ -64,12 +65,13 @@ func (s *Session) connect() (*server, error) {
 		return nil, err
 	}
 	if !v.alone { // now the port is known, even if --listen asked for any free port
-		path, err := token.Publish(s.cfg.Store.Path(), v.embedded.Addresses(s.cfg.Advertise))
+		v.data = s.cfg.Store.Path()
+		path, err := token.Publish(v.data, v.embedded.Address(), v.embedded.Addresses(s.cfg.Advertise))
 		if err == nil {
 			err = v.takeUsers()
 		}
 		if err != nil {
-			v.embedded.Stop()
+			v.stop()
 			return nil, fmt.Errorf("the join token: %w", err)
 		}
 		v.url, v.join = token.URLs(), humanize.Command("worker", "--join", path)
@@ -77,7 +79,7 @@ func (s *Session) connect() (*server, error) {
 	}
 	options.InProcess = v.embedded
 	if v.bus, err = bus.Connect(options); err != nil {
-		v.embedded.Stop()
+		v.stop()
 		return nil, err
 	}
 	return v, nil
@@ -144,7 +146,18 @@ func (v *server) logUsers(message, text string, in, notIn join.Passwords) {
 
 func (v *server) close() {
 	v.bus.Close()
-	if v.embedded != nil {
-		v.embedded.Stop()
+	v.stop()
+}
+
+// stop ends the embedded server, if there is one.
+func (v *server) stop() {
+	if v.embedded == nil {
+		return
 	}
+	if v.data != "" {
+		if err := join.Withdraw(v.data, v.embedded.Address()); err != nil {
+			v.log.Warn().Err(err).Msg("workers may still look for the server of this process")
+		}
+	}
+	v.embedded.Stop()
 }
