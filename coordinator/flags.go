@@ -74,7 +74,7 @@ func serverCommand(server *bus.Flags, words ...string) string {
 	new(bus.Flags).Register(flags)
 	for name, value := range map[string]string{
 		"nats": server.URL, "join": server.Join, "creds": server.Creds, "nkey": server.NKey,
-		"tls-ca": server.TLSCA,
+		"user": server.User, "tls-ca": server.TLSCA,
 	} {
 		_ = flags.Set(name, value) // each takes any text
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
 	"nqueens/pkg/report"
 )
@@ -68,8 +69,8 @@ func (o *inviteFlags) folder() (string, error) {
 	if o.keys != "" {
 		if !join.IsKeys(o.keys) {
 			return "", cli.Usagef(
-				"--keys %s is not a folder of coordinator keys: coordinator keys %[1]s --host NAME makes one",
-				o.keys)
+				"--keys %s is not a folder of coordinator keys: %s makes one", o.keys,
+				humanize.Command("coordinator", "keys", absolute(o.keys), "--host", "NAME"))
 		}
 		return o.keys, nil
 	}
@@ -94,8 +95,8 @@ func (o *inviteFlags) invite(cmd *cobra.Command, dir, user string) error {
 	}
 	path, err := join.Invite(dir, user)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no server to join yet: start coordinator count N --listen ADDR "+
-			"once: %w", err)
+		return fmt.Errorf("there is no server to join yet: type once %s: %w",
+			o.data.command("count", "N", "--listen", "ADDR"), err)
 	} else if err != nil {
 		return err
 	}

@@ -7,9 +7,12 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"nqueens/pkg/bus"
 	"nqueens/pkg/cli"
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/join"
+	"nqueens/pkg/runs"
 	"nqueens/pkg/testkit"
 )
 
@@ -53,6 +56,61 @@ func TestResumeCommand(t *testing.T) {
 	want := " resume n20-a --listen 0.0.0.0:4222 --workers 3 --json --nats URL --machine a"
 	if got := o.resume("n20-a"); !strings.HasSuffix(got, want) {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// Every command of a hint is one that this program has, with the flags that lead to the same runs
+// and the same server.
+func TestHintsAreCommands(t *testing.T) {
+	folder := t.TempDir()
+	store, err := runs.NewStore(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := dataFlag{path: folder}
+	var session sessionFlags
+	session.register(pflag.NewFlagSet("", pflag.ContinueOnError))
+	err = session.flags.Parse([]string{"--workers", "2", "--listen", ":4222", "--advertise", "a",
+		"--machine", "m", "--http", ":80", "--linger", "1h", "--nats", "nats://a", "--user", "u",
+		"--data", folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := bus.Flags{Join: "join.token", Options: bus.Options{
+		URL: "nats://a:1,nats://b:2", User: "alice", Creds: "c", NKey: "k", TLSCA: "t",
+	}}
+	all := "--creds " + absolute("c") + " --join " + absolute("join.token") +
+		" --nats nats://a:1,nats://b:2 --nkey " + absolute("k") + " --tls-ca " + absolute("t") +
+		" --user alice"
+	for _, hint := range []struct{ typed, want string }{
+		{session.resume("n8-a"), "--workers 2 --listen :4222 --advertise a --machine m --http :80 " +
+			"--linger 1h --nats nats://a --user u --data " + folder},
+		{data.resume(store, "n8-a"), "--data " + folder},
+		{data.command("rm", "n8-a", "--yes"), "--yes true --data " + folder},
+		{data.command("verify", "n8-a"), "--data " + folder},
+		{data.command("watch", "n8-a"), "--data " + folder},
+		{data.command("runs"), "--data " + folder},
+		{data.command("count", "8", "--listen", "ADDR:1"), "--listen ADDR:1 --data " + folder},
+		{serverCommand(&server, "watch", "n8-a"), all},
+		{serverCommand(&server, "runs"), all},
+	} {
+		typed := strings.TrimPrefix(hint.typed, humanize.Command("coordinator")+" ")
+		root, _ := newProgram()
+		cmd, words, err := root.Find(strings.Fields(typed))
+		if err == nil {
+			err = cmd.ParseFlags(words)
+		}
+		if err == nil {
+			err = cmd.ValidateArgs(cmd.Flags().Args())
+		}
+		var got []string
+		cmd.Flags().Visit(func(f *pflag.Flag) { got = append(got, "--"+f.Name+" "+f.Value.String()) })
+		slices.Sort(got)
+		want := strings.Split(" "+hint.want, " --")[1:]
+		slices.Sort(want)
+		if err != nil || strings.Join(got, " ") != "--"+strings.Join(want, " --") {
+			t.Errorf("%s: %v, with %q, want %s", hint.typed, err, got, hint.want)
+		}
 	}
 }
 
