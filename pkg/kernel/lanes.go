@@ -15,7 +15,8 @@ import (
 // lanes are faster on wide boards.
 
 // maxOuter decides the width of lanes: a batch is counted in 16-bit lanes if at most this many
-// outer columns need a queen. docs/benchmarks.md has the measurements.
+// outer columns need a queen. With 5 outer columns, 16-bit lanes take 0.82 (n = 21) and 1.03 (n =
+// 22) of the time of 32-bit lanes, with 6 (n = 22) 1.12, with 7 (n = 23) 1.79 (avx512, Zen 5).
 const maxOuter = 5
 
 // lanes has the steps of an instruction set, for lanes of either width.

