@@ -26,9 +26,17 @@ func TestManual(t *testing.T) {
 	clitest.Manual(t, root)
 }
 
+// The flags of the connection have a table of their own, because the worker has them too.
 func TestGeneratedFlags(t *testing.T) {
 	root, _ := newProgram()
-	testkit.Generated(t, "flags of coordinator", clitest.Flags(root, root.Commands()...))
+	var server bus.Flags
+	connection := pflag.NewFlagSet("", pflag.ContinueOnError)
+	server.Register(connection)
+	ofConnection := func(f *pflag.Flag) bool { return connection.Lookup(f.Name) != nil }
+	other := func(f *pflag.Flag) bool { return !ofConnection(f) }
+	testkit.Generated(t, "flags of coordinator", clitest.Flags(other, root, root.Commands()...))
+	testkit.Generated(t, "flags of the connection",
+		clitest.Flags(ofConnection, nil, root.Commands()...))
 }
 
 func TestGeneratedExitCodes(t *testing.T) {

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/spf13/pflag"
+
+	"nqueens/pkg/bus"
 	"nqueens/pkg/cli/clitest"
 	"nqueens/pkg/testkit"
 )
@@ -18,8 +21,18 @@ func TestManual(t *testing.T) {
 	clitest.Manual(t, root)
 }
 
+// The worker has all flags of the connection. Their table is made from the coordinator's flags.
 func TestGeneratedFlags(t *testing.T) {
 	root, _ := newProgram()
+	var server bus.Flags
+	connection := pflag.NewFlagSet("", pflag.ContinueOnError)
+	server.Register(connection)
+	connection.VisitAll(func(f *pflag.Flag) {
+		if have := root.Flags().Lookup(f.Name); have == nil || have.Usage != f.Usage {
+			t.Errorf("the worker's flag --%s differs from that of the coordinator", f.Name)
+		}
+	})
+	other := func(f *pflag.Flag) bool { return connection.Lookup(f.Name) == nil }
 	testkit.Generated(t, "flags of worker",
-		clitest.Flags(nil, slices.Insert(root.Commands(), 0, root)...))
+		clitest.Flags(other, nil, slices.Insert(root.Commands(), 0, root)...))
 }

@@ -9,9 +9,11 @@ import (
 )
 
 // Flags returns the flags of commands as a table in Markdown. If root is not nil, the table also
-// has the flags that all commands below root share. Hidden flags are left out. A flag that means
-// the same in several commands has one row.
-func Flags(root *cobra.Command, commands ...*cobra.Command) string {
+// has the flags that all commands below root share. Hidden flags are left out, and flags that keep
+// does not report. A flag that means the same in several commands has one row.
+func Flags(
+	keep func(*pflag.Flag) bool, root *cobra.Command, commands ...*cobra.Command,
+) string {
 	type row struct {
 		flag, meaning string
 		commands      []string
@@ -19,7 +21,7 @@ func Flags(root *cobra.Command, commands ...*cobra.Command) string {
 	var rows []*row
 	seen := make(map[string]*row)
 	add := func(f *pflag.Flag, command string) {
-		if f.Hidden || f.Name == "help" || f.Name == "version" {
+		if f.Hidden || f.Name == "help" || f.Name == "version" || !keep(f) {
 			return
 		}
 		name, usage := pflag.UnquoteUsage(f)
