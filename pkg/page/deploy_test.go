@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"nqueens/pkg/testkit"
 )
 
 // deploy is the folder of the files for Prometheus, Grafana and an autoscaler.
@@ -42,21 +40,6 @@ func TestDeployedMetrics(t *testing.T) {
 	if rules := strings.Count(string(alerts), "- alert: "); rules != 6 {
 		t.Errorf("%d alerts, want 6", rules)
 	}
-}
-
-func TestGeneratedMetrics(t *testing.T) {
-	s := running()
-	testkit.Generated(t, "metrics of coordinator", metricsTable(runMetrics(&s, "v1")))
-	testkit.Generated(t, "metrics of worker", metricsTable(workerMetrics(Worker{})))
-}
-
-// metricsTable returns the names and the help of metrics as a table in Markdown.
-func metricsTable(exported string) string {
-	table := "| metric | meaning |\n|---|---|\n"
-	for _, m := range regexp.MustCompile(`# HELP (\S+) (.*)`).FindAllStringSubmatch(exported, -1) {
-		table += "| `" + m[1] + "` | " + m[2] + " |\n"
-	}
-	return table
 }
 
 // Prometheus accepts the rules and the queries of the dashboard. Each alert fires when it should,
