@@ -70,7 +70,7 @@ measures the GPUs of this machine.`,
 	cli.Checked(flags, "kernel", kernel.Auto,
 		"measure this `KERNEL`: auto is the fastest of the processor, opencl all GPUs", o.setKernel)
 	cli.Method(flags, &o.method, "estimate the time by this method")
-	flags.BoolVar(&o.asJSON, "json", false, "print the estimate as a JSON object")
+	flags.BoolVar(&o.asJSON, "json", false, "print the result as a JSON object")
 	return cmd
 }
 

@@ -59,7 +59,7 @@ connections; nobody gets the name again. Without NAME, list all users that were 
 	flags.StringVar(&o.remove, "remove", "", "remove the user `NAME` and end its connections")
 	flags.StringVar(&o.keys, "keys", "",
 		"`DIR` with the files of coordinator keys, for a server that is not embedded")
-	flags.BoolVar(&o.json, "json", false, "print each user as a JSON object on a line")
+	flags.BoolVar(&o.json, "json", false, "print JSON objects, one a line")
 	o.data.register(flags)
 	return cmd
 }

@@ -71,7 +71,7 @@ on that server.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&asJSON, "json", false, "print each run as a JSON object on a line")
+	flags.BoolVar(&asJSON, "json", false, "print JSON objects, one a line")
 	commonFlags(flags, &server, &data)
 	return cmd
 }

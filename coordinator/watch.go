@@ -48,7 +48,7 @@ its coordinator does not answer, watch shows what the ledger has. Ctrl-C ends wa
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&asJSON, "json", false, "print each snapshot as a JSON object on a line")
+	flags.BoolVar(&asJSON, "json", false, "print JSON objects, one a line")
 	commonFlags(flags, &server, &data)
 	return cmd
 }

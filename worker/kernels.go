@@ -61,6 +61,6 @@ auto never selects them, --kernel opencl all GPUs.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print each kernel as a JSON object on a line")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON objects, one a line")
 	return cmd
 }
