@@ -5,7 +5,8 @@
 #
 # Each job is a worker on one node. Jobs begin and end when Slurm likes: what a worker has not delivered is counted again. A worker
 # takes the token of your own coordinator, because your home is on each node. For another token, set NQUEENS_JOIN=FILE before
-# sbatch. docs/cluster.md says more, also what to change for PBS.
+# sbatch. docs/cluster.md says more. For PBS, which was not tried, replace the lines with #SBATCH by
+# #PBS -J 1-100 and #PBS -l select=1:ncpus=16,walltime=4:00:00, and Slurm's variables by $NCPUS and $(hostname -s).
 #SBATCH --job-name=nqueens
 #SBATCH --ntasks=1
 #SBATCH --output=nqueens-%A-%a.log
