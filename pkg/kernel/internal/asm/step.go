@@ -44,7 +44,10 @@ type isa interface {
 	selectSquare(v lanes, queue, index reg.Register) state
 	// pruneTest finds the children that meet the rules.
 	pruneTest(child state, d pruneRules) survivors
-	// countLeaf adds the number of completions of children with two rows left to a count.
+	// countLeaf adds the number of completions of children with two rows left to a count. Let F and G
+	// be the free squares of these rows, in the two columns without a queen. There is no completion if
+	// F or G is empty, if a column is in neither, or if the columns are as far apart as the rows.
+	// Otherwise there are two if F and G both contain both columns, and one if not.
 	countLeaf(child state)
 	// storeSurvivors appends to the queue, at index, the children that meet the rules, and advances
 	// index.
