@@ -39,8 +39,7 @@ const (
 	// as tmux, report the new size up to 250 ms later. A drawing in between would leave parts of the
 	// old display on the screen.
 	settleTime = 500 * time.Millisecond
-	// If nothing was drawn for suspendedAfter, this process was probably suspended, as by Ctrl-Z, and
-	// the shell may have written to the terminal.
+	// If nothing was drawn for suspendedAfter, the machine was probably suspended.
 	suspendedAfter = 3 * time.Second
 	// closeTimeout is how long Close waits for the terminal. A person may have stopped the output with
 	// Ctrl-S.
@@ -61,9 +60,8 @@ func New(out *os.File, color bool) *Display {
 		return width, height
 	}
 	return start(&screen{
-		out: out, size: size, isForeground: func() bool {
-			return isForeground(out)
-		}, color: color, reflows: reflows(os.Getenv),
+		out: out, size: size, isForeground: func() bool { return isForeground(out) },
+		wasSuspended: suspensions(), color: color, reflows: reflows(os.Getenv),
 	})
 }
 
@@ -143,8 +141,9 @@ func (d *Display) draw(final bool) (closed bool) {
 	d.mu.Unlock()
 	var lines []line
 	foreground := d.screen.isForeground()
-	if !foreground || !d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
-		d.screen.forget() // other programs may have written below the display
+	if d.screen.wasSuspended() || !foreground ||
+		!d.lastDraw.IsZero() && time.Since(d.lastDraw) > suspendedAfter {
+		d.screen.forget() // other programs, such as the shell, may have written below the display
 	}
 	if foreground && !final && snapshot != nil {
 		lines = layout(snapshot, width, height, d.screen.color)

@@ -53,7 +53,7 @@ func usualSize() (width, height int) { return 80, 24 }
 func TestDrawsFourTimesPerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &drawings{slow: 5}
-		d := start(&screen{out: out, isForeground: always, size: usualSize})
+		d := start(&screen{out: out, isForeground: always, wasSuspended: never, size: usualSize})
 		const seconds = 10
 		s := *underWay()
 		for i := range seconds * 100 {
@@ -89,7 +89,7 @@ func TestResizingRedraws(t *testing.T) {
 			width = to
 		}
 		out := new(drawings)
-		d := start(&screen{out: out, isForeground: always, size: func() (int, int) {
+		d := start(&screen{out: out, isForeground: always, wasSuspended: never, size: func() (int, int) {
 			mu.Lock()
 			defer mu.Unlock()
 			return width, 24
@@ -118,9 +118,10 @@ func TestDraggingLeavesOneDisplay(t *testing.T) {
 		out := &lockedWriter{w: e}
 		var told atomic.Int64
 		told.Store(120)
-		d := start(&screen{out: out, isForeground: always, reflows: true, size: func() (int, int) {
-			return int(told.Load()), 40
-		}})
+		d := start(&screen{out: out, isForeground: always, wasSuspended: never, reflows: true,
+			size: func() (int, int) {
+				return int(told.Load()), 40
+			}})
 		p := *underWay()
 		show := func(lasts time.Duration) {
 			for range lasts / (50 * time.Millisecond) {
@@ -168,7 +169,8 @@ func TestLogIsCompleteAroundClose(t *testing.T) {
 	const writers, lines = 8, 300
 	e := newEmulator(t, 80, 24, true)
 	out := &lockedWriter{w: e}
-	d := start(&screen{out: out, isForeground: always, size: usualSize, reflows: true})
+	d := start(&screen{out: out, isForeground: always, wasSuspended: never, size: usualSize,
+		reflows: true})
 	var started, ended sync.WaitGroup
 	for w := range writers {
 		started.Add(1)
@@ -238,7 +240,7 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 func TestStoppedTerminalDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
-		d := start(&screen{out: out, isForeground: always, size: usualSize})
+		d := start(&screen{out: out, isForeground: always, wasSuspended: never, size: usualSize})
 		var want strings.Builder
 		for i := range 1000 {
 			logLine(t, d, fmt.Sprintf("line %d\n", i))
@@ -267,7 +269,7 @@ func TestStoppedTerminalDoesNotBlock(t *testing.T) {
 func TestCloseGivesUpOnAStoppedTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		taken, out := io.Pipe()
-		d := start(&screen{out: out, isForeground: always, size: usualSize})
+		d := start(&screen{out: out, isForeground: always, wasSuspended: never, size: usualSize})
 		d.Show(underWay())
 		time.Sleep(time.Second)
 		begun := time.Now()
@@ -290,7 +292,7 @@ func TestOutputOfOthersRemains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEmulator(t, 80, 24, true)
 		out := &lockedWriter{w: e}
-		var ours, stop atomic.Bool
+		var ours, stop, continued atomic.Bool
 		ours.Store(true)
 		size := func() (int, int) {
 			if stop.CompareAndSwap(true, false) {
@@ -298,7 +300,8 @@ func TestOutputOfOthersRemains(t *testing.T) {
 			}
 			return 80, 24
 		}
-		d := start(&screen{out: out, isForeground: ours.Load, size: size})
+		d := start(&screen{out: out, isForeground: ours.Load, size: size,
+			wasSuspended: func() bool { return continued.Swap(false) }})
 		show := func() {
 			s := *underWay()
 			s.Elapsed.Duration = time.Since(time.Time{}) // different each time
@@ -319,11 +322,14 @@ func TestOutputOfOthersRemains(t *testing.T) {
 		logLine(t, out, "typed while it was stopped\n")
 		time.Sleep(2 * time.Minute)
 		show()
+		logLine(t, out, "typed while it was stopped for a moment\n")
+		continued.Store(true)
+		show()
 		d.Close()
 		shown := strings.Join(e.lines(), "\n")
 		var at int
 		for _, line := range []string{"typed in the shell", "logged meanwhile", "typed again",
-			"typed while it was stopped"} {
+			"typed while it was stopped", "typed while it was stopped for a moment"} {
 			found := strings.Index(shown[at:], line)
 			if found < 0 {
 				t.Fatalf("%q is missing or not in order:\n%s", line, shown)
@@ -334,3 +340,5 @@ func TestOutputOfOthersRemains(t *testing.T) {
 }
 
 func always() bool { return true }
+
+func never() bool { return false }

@@ -97,3 +97,18 @@ func TestNoTerminalGetsOnlyTheLog(t *testing.T) {
 		t.Errorf("%q, %v", got[:n], err)
 	}
 }
+
+// A process that is continued knows it once.
+func TestSuspensions(t *testing.T) {
+	was := suspensions()
+	if was() {
+		t.Error("suspended at the start")
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, "the signal", was)
+	if was() {
+		t.Error("suspended twice")
+	}
+}

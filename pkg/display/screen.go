@@ -13,6 +13,7 @@ type screen struct {
 	out          io.Writer
 	size         func() (width, height int) // in cells
 	isForeground func() bool                // whether this process may draw
+	wasSuspended func() bool                // whether it was, since the last call
 	color        bool
 	reflows      bool // whether the terminal wraps lines again when it becomes narrower
 

@@ -4,6 +4,7 @@ package display
 
 import (
 	"os"
+	"os/signal"
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
@@ -17,4 +18,19 @@ func enableVT(out *os.File) bool { return term.IsTerminal(int(out.Fd())) }
 func isForeground(out *os.File) bool {
 	group, err := unix.IoctlGetInt(int(out.Fd()), unix.TIOCGPGRP)
 	return err != nil || group == unix.Getpgrp() // an error means that there is no shell
+}
+
+// suspensions returns a function that reports whether this process was suspended since the last
+// call.
+func suspensions() func() bool {
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, unix.SIGCONT)
+	return func() bool {
+		select {
+		case <-continued:
+			return true
+		default:
+			return false
+		}
+	}
 }

@@ -18,3 +18,6 @@ func enableVT(out *os.File) bool {
 
 // isForeground returns true: consoles have no background processes.
 func isForeground(*os.File) bool { return true }
+
+// suspensions returns a function that returns false: nobody suspends a process in a console.
+func suspensions() func() bool { return func() bool { return false } }
