@@ -127,38 +127,50 @@ func (f *facts) Task(task uint64) (o Outcome) {
 		}
 		return o
 	}
-	// the side with the most recounts, and the last side that is not void
-	var recounted, agreed side
-	// sides with a recount, sides with several, and sides that are not void
-	var recounts, twice, left int
-	against := false // two witnesses agree on a count that no recount has
 	sides := f.sides(make([]side, 0, 4), task)
+	o.Differed = len(sides) > 1
+	if v, established := verdict(sides); established {
+		o.Count, o.Agree, o.Done, o.Verdict = v.count, v.valid, true, true
+		return o
+	}
+	agreed, different := agreement(sides)
+	if different == 1 {
+		o.Count, o.Agree = agreed.count, agreed.valid
+	}
+	o.Done = o.Agree >= f.redundancy
+	o.NeedsRecount = different > 1 || slices.ContainsFunc(sides, side.hasRecount)
+	return o
+}
+
+// verdict returns the count that recounts have established: see rule 2 in fold.go.
+func verdict(sides []side) (recounted side, established bool) {
+	recounts, twice := 0, 0 // sides with a recount, and with recounts by different searches
+	contradicted := false   // two witnesses agree on a count that no recount has
 	for _, s := range sides {
-		if s.recounts > 0 {
+		if s.hasRecount() {
 			recounts++
 		}
-		if s.recounts > 1 {
+		if s.recounts >= 2 {
 			twice++
 		}
 		if s.recounts > recounted.recounts {
 			recounted = s
 		}
-		if s.recounts+s.valid > 0 {
-			agreed, left = s, left+1
+		contradicted = contradicted || !s.hasRecount() && s.witnesses >= 2
+	}
+	confirmed := recounts == 1 && recounted.witnesses > 0 && !contradicted
+	return recounted, confirmed || twice == 1
+}
+
+// agreement returns the last side that is not void, and the number of sides that are not.
+func agreement(sides []side) (agreed side, different int) {
+	for _, s := range sides {
+		if s.hasRecount() || s.valid > 0 {
+			agreed = s
+			different++
 		}
-		against = against || s.recounts == 0 && s.witnesses >= 2
 	}
-	o.Verdict = twice == 1 || recounts == 1 && recounted.witnesses > 0 && !against
-	o.Differed = len(sides) > 1
-	if o.Verdict {
-		agreed, left = recounted, 1
-	}
-	if left == 1 {
-		o.Count, o.Agree = agreed.count, agreed.valid
-	}
-	o.Done = o.Verdict || o.Agree >= f.redundancy
-	o.NeedsRecount = !o.Verdict && (left > 1 || recounts > 0)
-	return o
+	return agreed, different
 }
 
 // differs reports whether a count differs from a recount of the task, or from the count of a
@@ -190,6 +202,8 @@ type side struct {
 	// witnesses counts those with a banned machine too, and valid those with another machine.
 	witnesses, valid int
 }
+
+func (s side) hasRecount() bool { return s.recounts > 0 }
 
 // sides appends to a slice one side for each different count of a task.
 func (f *facts) sides(sides []side, task uint64) []side {

@@ -154,36 +154,43 @@ func (s *State) add(task uint64, source uint32, count uint64) {
 	after := s.Task(task)
 	if !s.stale {
 		class := s.header.Manifest.ClassOf(task)
-		s.sum(class, &before, -1)
-		s.sum(class, &after, 1)
+		s.exclude(class, &before)
+		s.include(class, &after)
 	}
 	if before.Verdict || after.Verdict {
 		s.stale = s.judge() || s.stale
 	}
 }
 
-// sum adds the outcome of a task of the given class to the totals, or subtracts it if times is -1.
-func (s *State) sum(class int, o *Outcome, times int) {
-	t, n := &s.totals, uint64(times)
+// include adds the outcome of a task of the given class to the totals.
+func (s *State) include(class int, o *Outcome) {
+	s.tally(class, o, func(n *uint64) { *n++ }, (*queens.Sum).Add)
+}
+
+// exclude takes out of the totals what include has added.
+func (s *State) exclude(class int, o *Outcome) {
+	s.tally(class, o, func(n *uint64) { *n-- }, (*queens.Sum).Subtract)
+}
+
+// tally changes the numbers to which the outcome of a task of the given class belongs by 1, and the
+// sum of the counts by its count.
+func (s *State) tally(
+	class int, o *Outcome, change func(number *uint64), changeSum func(sum *queens.Sum, count uint64),
+) {
+	t := &s.totals
 	if o.NeedsRecount {
-		t.unsettled += n
+		change(&t.unsettled)
 	}
 	if o.Differed {
-		t.differed += n
+		change(&t.differed)
 	}
 	if o.Checked() {
-		t.checked += n
+		change(&t.checked)
 	}
-	if !o.Done {
-		return
-	}
-	t.done += n
-	t.doneOf[class] += n
-	sum := &t.sums[s.header.Manifest.Classes[class].Weight]
-	if times > 0 {
-		sum.Add(o.Count)
-	} else {
-		sum.Subtract(o.Count)
+	if o.Done {
+		change(&t.done)
+		change(&t.doneOf[class])
+		changeSum(&t.sums[s.header.Manifest.Classes[class].Weight], o.Count)
 	}
 }
 
@@ -197,7 +204,7 @@ func (s *State) settle() {
 	for class := range m.Classes {
 		for task := range m.TasksOf(class) {
 			o := s.Task(m.Classes[class].First + task)
-			s.sum(class, &o, 1)
+			s.include(class, &o)
 		}
 	}
 	s.stale = false
