@@ -192,18 +192,11 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 	} else if err != nil {
 		return err
 	}
-	if o.http != "" {
-		p, err := page.Listen(page.Config{
-			Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History,
-			Snapshot: u.latest.Load,
-		})
-		if err != nil {
-			return errors.Join(err, s.Close(ctx))
-		}
-		app.Log.Info().Str("page", p.URL()).Str(humanize.LogField,
-			"the page of the run is at "+p.URL()).Msg("page")
-		defer func() { err = errors.Join(err, p.Close(ctx)) }()
+	closePage, err := o.openPage(app, u, s)
+	if err != nil {
+		return errors.Join(err, s.Close(ctx))
 	}
+	defer func() { err = errors.Join(err, closePage(ctx)) }()
 	if s.Ended() {
 		text := "run " + s.Name() + " has ended: its ledger is audited, and nothing is counted again"
 		app.Log.Info().Str("run", s.Name()).Str(humanize.LogField, text).Msg("audit")
@@ -211,26 +204,11 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 	result, err := s.Run(ctx)
 	u.stop()
 	result.Verify = o.data.command("verify", s.Name())
-	resume, folder := o.resume(s.Name()), s.Folder()
+	folder := s.Folder()
 	if errors.Is(err, ledger.ErrGone) {
 		folder = ""
 	}
-	isStopped := result.Last.State == queens.Stopped
-	stopped := report.Stopped(result.Last, u.counting.Load(), folder, resume)
-	switch {
-	case u.unresponsive: // nobody reads the terminal
-	case result.Total == nil && s.Empty(): // nothing is left to resume
-	case result.Total != nil && app.TTY() != nil && app.Log.GetLevel() <= zerolog.InfoLevel:
-		// fails if the terminal was closed
-		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors())
-	case isStopped && ctx.Err() != nil && app.Tell(stopped):
-	default:
-		result.Log(app.Log)
-		if isStopped && folder != "" {
-			app.Log.Info().Str("run", s.Name()).Str("command", resume).
-				Str(humanize.LogField, "to resume the run: "+resume).Msg("to resume the run")
-		}
-	}
+	o.present(app, u, s, result, folder, ctx.Err() != nil)
 	if result.Total != nil && o.server.IsSet() {
 		time.Sleep(logDelay)
 	}
@@ -240,6 +218,50 @@ func (o *sessionFlags) run(cmd *cobra.Command, app *cli.App, open opener) (err e
 		err = errors.Join(err, closed)
 	}
 	return err
+}
+
+// openPage serves the page of a session, if the flags ask for it. The function that it returns ends
+// the page.
+func (o *sessionFlags) openPage(
+	app *cli.App, u *ui, s *session.Session,
+) (end func(context.Context) error, err error) {
+	if o.http == "" {
+		return func(context.Context) error { return nil }, nil
+	}
+	p, err := page.Listen(page.Config{
+		Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History,
+		Snapshot: u.latest.Load,
+	})
+	if err != nil {
+		return nil, err
+	}
+	app.Log.Info().Str("page", p.URL()).Str(humanize.LogField,
+		"the page of the run is at "+p.URL()).Msg("page")
+	return p.Close, nil
+}
+
+// present shows on the terminal or in the log how a session ended. The folder is that of its
+// ledger; empty if the folder is gone.
+func (o *sessionFlags) present(
+	app *cli.App, u *ui, s *session.Session, result *report.Result, folder string, interrupted bool,
+) {
+	resume := o.resume(s.Name())
+	isStopped := result.Last.State == queens.Stopped
+	stopped := report.Stopped(result.Last, u.counting.Load(), folder, resume)
+	switch {
+	case u.unresponsive: // nobody reads the terminal
+	case result.Total == nil && s.Empty(): // nothing is left to resume
+	case result.Total != nil && app.TTY() != nil && app.Log.GetLevel() <= zerolog.InfoLevel:
+		// fails if the terminal was closed
+		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors())
+	case isStopped && interrupted && app.Tell(stopped):
+	default:
+		result.Log(app.Log)
+		if isStopped && folder != "" {
+			app.Log.Info().Str("run", s.Name()).Str("command", resume).
+				Str(humanize.LogField, "to resume the run: "+resume).Msg("to resume the run")
+		}
+	}
 }
 
 // ui shows snapshots of a run on the display and in the log, and keeps the latest for the page.

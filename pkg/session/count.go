@@ -23,6 +23,18 @@ import (
 	"nqueens/pkg/worker"
 )
 
+// counting is one count of a session: what its goroutines share. The goroutine that begins the
+// coordinator owns last and end; others read them after it has ended.
+type counting struct {
+	*Session
+	group *errgroup.Group
+	// ctx ends when the count is interrupted or fails. searching ends then, too, and when the
+	// coordinator has ended.
+	ctx, searching context.Context
+	last           queens.Snapshot // the last one
+	end            core.End
+}
+
 // count runs the coordinator and the worker of this process until the run or ctx ends, or the
 // coordinator or the worker fails. It returns the last snapshot.
 func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
@@ -31,52 +43,21 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 		return last, err
 	}
 	s.run.Publish(s.server.url, s.cfg.Flags)
-	m := &s.state.Header().Manifest
-	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("method", string(m.Method)).Str("symmetry",
-		string(m.Symmetry)).Uint64("tasks", m.Tasks).
-		Uint64("done", s.earlier).Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).
-		Str("server", s.server.name).Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
-	if s.server.join != "" {
-		text := "workers join with: " + s.server.join
-		if s.server.embedded != nil && strings.HasPrefix(s.server.url, "tls://") {
-			text += "; copy that file to other machines"
-		}
-		s.cfg.Log.Info().Str("join", s.server.join).Str(humanize.LogField, text).Msg("join")
-	}
+	s.logStart()
 	s.cfg.OnStart(s.name)
-	group, ctx := errgroup.WithContext(ctx)
-	counting, stop := context.WithCancel(ctx)
+	c := &counting{Session: s, last: last}
+	c.group, c.ctx = errgroup.WithContext(ctx)
+	var stop context.CancelFunc
+	c.searching, stop = context.WithCancel(c.ctx)
 	defer stop()
-	group.Go(func() error { return s.server.bus.Wait(counting) })
-	group.Go(func() error { return s.server.watchUsers(counting) })
-	var end core.End
-	group.Go(func() (err error) {
+	c.group.Go(func() error { return s.server.bus.Wait(c.searching) })
+	c.group.Go(func() error { return s.server.watchUsers(c.searching) })
+	c.group.Go(func() error {
 		defer stop()
-		err = s.awaitServer(ctx, &last)
-		if err != nil || ctx.Err() != nil { // the coordinator has not begun
-			end.State = queens.Stopped
-			return err
-		}
-		if s.coordinator, err = coordinator.Start(s.coordinatorConfig(&last)); err != nil {
-			return err
-		}
-		listens := make(chan struct{})
-		if s.cfg.Threads > 0 {
-			group.Go(func() error {
-				if err := s.tested(); err != nil {
-					return err
-				}
-				return s.work(counting, func() { close(listens) })
-			})
-			select {
-			case <-listens: // so the worker of this process hears the first announcement
-			case <-ctx.Done():
-			}
-		}
-		end, err = s.coordinator.Run(ctx)
-		return err
+		return c.coordinate()
 	})
-	err = group.Wait()
+	err = c.group.Wait()
+	last = c.last
 	if errors.Is(err, ledger.ErrFailed) { // the last snapshot has results that are not on disk
 		if state, _, failed := s.cfg.Store.Load(s.name); failed == nil {
 			last = s.stored(state)
@@ -86,10 +67,55 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 		last.State, last.Waits, last.Resume = queens.Stopped, nil, s.cfg.Resume(s.name)
 	}
 	s.cfg.OnSnapshot(&last)
-	if err == nil && end.State == queens.Stopped {
-		err = context.Cause(ctx)
+	if err == nil && c.end.State == queens.Stopped {
+		err = context.Cause(c.ctx)
 	}
 	return last, err
+}
+
+// coordinate waits for a server, and runs the coordinator and the worker of this process until the
+// run or the context ends.
+func (c *counting) coordinate() (err error) {
+	err = c.awaitServer()
+	if err != nil || c.ctx.Err() != nil { // the coordinator has not begun
+		c.end.State = queens.Stopped
+		return err
+	}
+	if c.coordinator, err = coordinator.Start(c.coordinatorConfig()); err != nil {
+		return err
+	}
+	if c.cfg.Threads > 0 {
+		listens := make(chan struct{})
+		c.group.Go(func() error {
+			if err := c.tested(); err != nil {
+				return err
+			}
+			return c.work(c.searching, func() { close(listens) })
+		})
+		select {
+		case <-listens: // so the worker of this process hears the first announcement
+		case <-c.ctx.Done():
+		}
+	}
+	c.end, err = c.coordinator.Run(c.ctx)
+	return err
+}
+
+// logStart logs what is counted where, and how workers join.
+func (s *Session) logStart() {
+	m := &s.state.Header().Manifest
+	s.cfg.Log.Info().Str("run", s.name).Int("n", m.N).Str("method", string(m.Method)).Str("symmetry",
+		string(m.Symmetry)).Uint64("tasks", m.Tasks).
+		Uint64("done", s.earlier).Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).
+		Str("server", s.server.name).Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
+	if s.server.join == "" {
+		return
+	}
+	text := "workers join with: " + s.server.join
+	if s.server.embedded != nil && strings.HasPrefix(s.server.url, "tls://") {
+		text += "; copy that file to other machines"
+	}
+	s.cfg.Log.Info().Str("join", s.server.join).Str(humanize.LogField, text).Msg("join")
 }
 
 // stored returns what the ledger says about a run on which this process does not work yet, or no
@@ -100,34 +126,34 @@ func (s *Session) stored(state *ledger.State) queens.Snapshot {
 	return shot
 }
 
-// awaitServer waits until a server has accepted the connection, or ctx ends. Meanwhile the
+// awaitServer waits until a server has accepted the connection, or the context ends. Meanwhile the
 // snapshots say for what the run waits. The coordinator begins afterward: a resumed one must hear
 // other coordinators first.
-func (s *Session) awaitServer(ctx context.Context, last *queens.Snapshot) error {
-	if s.server.bus.Connected() {
+func (c *counting) awaitServer() error {
+	if c.server.bus.Connected() {
 		return nil
 	}
 	waits := queens.Wait{Reason: queens.NoServer, Since: time.Now()}
 	connected := make(chan error, 1)
-	go func() { connected <- s.server.bus.Await(ctx) }()
+	go func() { connected <- c.server.bus.Await(c.ctx) }()
 	ticks := time.NewTicker(time.Second)
 	defer ticks.Stop()
 	for {
-		waits.Why = s.server.bus.Problem()
-		last.State, last.At, last.Waits = queens.Running, time.Now(), new(waits)
-		s.cfg.OnSnapshot(last)
+		waits.Why = c.server.bus.Problem()
+		c.last.State, c.last.At, c.last.Waits = queens.Running, time.Now(), new(waits)
+		c.cfg.OnSnapshot(&c.last)
 		select {
 		case err := <-connected:
-			last.State, last.Waits = queens.Stopped, nil
+			c.last.State, c.last.Waits = queens.Stopped, nil
 			return err
 		case <-ticks.C:
 		}
 	}
 }
 
-// coordinatorConfig returns what the coordinator needs. Its OnSnapshot also stores each snapshot in
-// *last.
-func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
+// coordinatorConfig returns what the coordinator needs. Its OnSnapshot keeps the last snapshot.
+func (c *counting) coordinatorConfig() coordinator.Config {
+	s := c.Session
 	m := &s.state.Header().Manifest
 	taskBytes := make([]int, len(m.Classes))
 	for class := range taskBytes {
@@ -160,7 +186,7 @@ func (s *Session) coordinatorConfig(last *queens.Snapshot) coordinator.Config {
 			if w := snapshot.Waits; w != nil && w.Reason == queens.NoWorkers {
 				w.Help = s.server.join
 			}
-			*last = *snapshot
+			c.last = *snapshot
 			if snapshot.State == queens.Running {
 				s.cfg.OnSnapshot(snapshot)
 			}
