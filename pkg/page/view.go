@@ -121,9 +121,9 @@ func (v *view) Confirmation() string {
 // Required says how many counts a task needs.
 func (v *view) Required() string {
 	if v.Redundancy > 1 {
-		return fmt.Sprintf("%d machines must agree on every task", v.Redundancy)
+		return fmt.Sprintf("%d witnesses must agree on every task", v.Redundancy)
 	} else if v.SpotCheck > 0 {
-		return fmt.Sprintf("one count for each task; with several machines, a second one for %.3g%% of "+
+		return fmt.Sprintf("one count for each task; with several witnesses, a second one for %.3g%% of "+
 			"them", 100*v.SpotCheck)
 	}
 	return "one count for each task"
