@@ -234,8 +234,11 @@ func TestTornOrDamaged(t *testing.T) {
 		}
 	}
 	missing := append(bytes.Clone(log[:ends[0]]), log[ends[2]:]...)
-	if _, _, err := foldBytes(missing); !errors.Is(err, errWrite) {
-		t.Error(err)
+	again := append(bytes.Clone(log), log[ends[0]:ends[2]]...)
+	for _, log := range [][]byte{missing, again} {
+		if _, _, err := foldBytes(log); !errors.Is(err, errWrite) {
+			t.Error(err)
+		}
 	}
 }
 

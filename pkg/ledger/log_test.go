@@ -116,6 +116,18 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
+// The file of a log on disk asks the system to sync: it fails where the system can sync nothing.
+func TestDiskFile(t *testing.T) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = from.Close(), to.Close() }()
+	if err := (diskFile{to}).Sync(); err == nil {
+		t.Error("a pipe is synced")
+	}
+}
+
 // An invalid record makes the log fail, and no record of its write is written.
 func TestInvalidRecord(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
