@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"slices"
 	"strings"
@@ -276,6 +278,27 @@ func TestOtherFormat(t *testing.T) {
 	other := f.append(append(f.append(nil, head), payload...), tail)
 	if _, _, err := foldBytes(other); !errors.Is(err, ErrFormat) || errors.Is(err, ErrDamaged) {
 		t.Error(err)
+	}
+}
+
+// The bytes of a frame are those that docs/ledger.md says.
+func TestFrameBytes(t *testing.T) {
+	frame, err := AppendFrame(nil, 0x01020304, &Start{Number: 1, Version: "v"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := frame[labelSize : len(frame)-labelSize]
+	if !bytes.HasPrefix(payload, []byte(`{"number":1,`)) {
+		t.Errorf("payload %s", payload)
+	}
+	order := binary.LittleEndian
+	label := order.AppendUint32(nil, 'S'<<24|uint32(len(payload)))
+	label = order.AppendUint32(label, 0x01020304)
+	label = order.AppendUint32(label, crc32.Checksum(payload, crc32.MakeTable(crc32.Castagnoli)))
+	sum := crc32.Checksum(label, crc32.MakeTable(crc32.Castagnoli))
+	head, tail := order.AppendUint32(bytes.Clone(label), sum), order.AppendUint32(label, ^sum)
+	if !bytes.Equal(frame, slices.Concat(head, payload, tail)) {
+		t.Errorf("frame %x", frame)
 	}
 }
 

@@ -141,7 +141,8 @@ func TestInvalidRecord(t *testing.T) {
 	}
 }
 
-// Records are written in their order, in writes of at most maxWrite bytes.
+// Records are written in their order, in writes of at most maxWrite bytes. Each write has a number
+// and a sync of its own, even if one call makes several.
 func TestWriteKeepsOrder(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: header}
@@ -155,7 +156,7 @@ func TestWriteKeepsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := uint64(0)
-	_, err := scan(section(m.written, len(m.written)), "log", func(r Record) bool {
+	notes, err := scan(section(m.written, len(m.written)), "log", func(r Record) bool {
 		if r, ok := r.(*Result); ok {
 			if r.Counts[0] != next {
 				t.Fatalf("result %d is at %d", r.Counts[0], next)
@@ -166,6 +167,9 @@ func TestWriteKeepsOrder(t *testing.T) {
 	})
 	if err != nil || next != results || m.largest > maxWrite || m.largest < maxWrite/2 {
 		t.Error(next, m.largest, err)
+	}
+	if m.syncs < 2 || int(notes.Write) != 1+m.syncs {
+		t.Errorf("%d syncs, and the last write has the number %d", m.syncs, notes.Write)
 	}
 }
 
