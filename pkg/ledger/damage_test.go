@@ -244,6 +244,26 @@ func TestTornOrDamaged(t *testing.T) {
 	}
 }
 
+// The last frame is damaged if its tail is there, and torn if only its head is.
+func TestHalfOfTheLastFrame(t *testing.T) {
+	h := newHeader(t, 1)
+	before, _ := encode(t, h)
+	for _, last := range []Record{result("a", 0, 1), ban("a")} {
+		log, _ := encode(t, h, last)
+		withTail, withHead := bytes.Clone(log), bytes.Clone(log)
+		clear(withTail[len(before) : len(log)-labelSize])
+		clear(withHead[len(before)+labelSize:])
+		_, notes, err := foldBytes(withTail)
+		if _, isResult := last.(*Result); isResult && (err != nil || len(notes.Dropped) != 1) ||
+			!isResult && !errors.Is(err, errFrame) {
+			t.Errorf("%T with a tail: %+v, %v", last, notes, err)
+		}
+		if _, notes, err := foldBytes(withHead); err != nil || notes.Torn != int64(len(log)-len(before)) {
+			t.Errorf("%T with a head: %+v, %v", last, notes, err)
+		}
+	}
+}
+
 // Damage at the end that is longer than the largest write is an error, not a torn write.
 func TestMuchDamageIsNotTorn(t *testing.T) {
 	log, _ := encode(t, smallRun(t)...)
