@@ -320,6 +320,15 @@ func TestFrameBytes(t *testing.T) {
 	if !bytes.Equal(frame, slices.Concat(head, payload, tail)) {
 		t.Errorf("frame %x", frame)
 	}
+	// the tail of another frame is none
+	other, err := AppendFrame(nil, 5, &Start{Number: 1, Version: "v"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(frame[labelSize+len(payload):], other[labelSize+len(payload):])
+	if f := parseFrame(frame); f.state != mended || f.write != 0x01020304 {
+		t.Errorf("with the tail of another frame, the state is %d, of write %d", f.state, f.write)
+	}
 }
 
 // A result with the longest usual names takes few bytes.

@@ -19,6 +19,7 @@ type memory struct {
 	written []byte
 	writes  int // writes that succeed before the failure
 	largest int // bytes of the largest write
+	starts  []int64
 	syncs   int
 	failsAt string
 	err     error
@@ -26,7 +27,7 @@ type memory struct {
 
 func (m *memory) WriteAt(b []byte, offset int64) (int, error) {
 	m.writes--
-	m.largest = max(m.largest, len(b))
+	m.largest, m.starts = max(m.largest, len(b)), append(m.starts, offset)
 	if m.failsAt == "write" && m.writes < 0 {
 		b = b[:len(b)/2]
 	}
@@ -168,8 +169,13 @@ func TestWriteKeepsOrder(t *testing.T) {
 	if err != nil || next != results || m.largest > maxWrite || m.largest < maxWrite/2 {
 		t.Error(next, m.largest, err)
 	}
-	if m.syncs < 2 || int(notes.Write) != 1+m.syncs {
+	if m.syncs < 2 || m.syncs != len(m.starts) || int(notes.Write) != 1+m.syncs {
 		t.Errorf("%d syncs, and the last write has the number %d", m.syncs, notes.Write)
+	}
+	for i, start := range m.starts {
+		if l, ok := parseLabel(m.written[start:], head); !ok || int(l.write) != 2+i {
+			t.Errorf("write %d begins with a frame of write %d", 2+i, l.write)
+		}
 	}
 }
 
