@@ -108,6 +108,9 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	if cfg.Machine, err = cli.MachineName(o.machine); err != nil {
 		return cfg, err
 	}
+	if o.machine == "" {
+		cfg.HidesHardware = cli.HidesHardware()
+	}
 	cfg.Threads, cfg.Listen, cfg.Advertise, cfg.Unique = o.workers, o.listen, o.advertise, o.unique
 	cfg.Version, cfg.Host, cfg.Log = cli.Version(), cli.HostName(o.machine), app.Log
 	cfg.Flags, cfg.Resume = o.kept(), o.resume

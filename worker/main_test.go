@@ -2,18 +2,37 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/cli/clitest"
+	"nqueens/pkg/queens"
 	"nqueens/pkg/testkit"
 )
 
 func TestMain(m *testing.M) { clitest.Main(m, "worker", main) }
 
 func TestScripts(t *testing.T) { clitest.Scripts(t) }
+
+// A worker whose hardware is hidden asks for the name of its host, unless it has one or an
+// invitation.
+func TestNameNote(t *testing.T) {
+	for _, c := range []struct {
+		machine, user, why string
+		says               bool
+	}{
+		{"", queens.WorkerUser, "hidden", true}, {"", queens.WorkerUser, "", false},
+		{"lab7", queens.WorkerUser, "hidden", false}, {"", "alice", "hidden", false},
+	} {
+		o := runFlags{machine: c.machine}
+		if text := o.nameNote(c.user, c.why); strings.HasPrefix(text, "hidden: ") != c.says {
+			t.Errorf("%+v: %q", c, text)
+		}
+	}
+}
 
 // TestManual makes the manual pages. scripts/release runs it.
 func TestManual(t *testing.T) {

@@ -73,6 +73,9 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	process := worker.NewProcess(queens.Machine{
 		User: cmp.Or(servers.options.User, queens.WorkerUser), Name: machine,
 	})
+	if text := o.nameNote(process.Machine.User, cli.HidesHardware()); text != "" {
+		app.Log.Info().Msg(text)
+	}
 	parts, note, err := o.search.parts()
 	if err != nil {
 		return err
@@ -132,4 +135,13 @@ func (o *runFlags) serve(ctx context.Context, t *team, s *servers, failed []erro
 		return t.run(ctx, failed)
 	})
 	return group.Wait()
+}
+
+// nameNote says that this machine needs a name if the parameter why says that its hardware is
+// hidden. An invited user is one witness, whatever its machines are called.
+func (o *runFlags) nameNote(user, why string) string {
+	if why == "" || o.machine != "" || queens.IsInvited(user) {
+		return ""
+	}
+	return why + ": for a count with --redundancy 2, give the name of its host with --machine"
 }

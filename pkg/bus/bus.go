@@ -9,11 +9,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -98,7 +100,10 @@ func Connect(o Options) (*Bus, error) {
 		nats.ReconnectHandler(b.connected),
 		nats.DisconnectErrHandler(func(c *nats.Conn, err error) {
 			if !c.IsClosed() {
-				b.failed(cmp.Or(err, nats.ErrDisconnected), "connection lost, reconnecting")
+				if err == nil || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+					err = errEnded
+				}
+				b.failed(err, "connection lost, reconnecting")
 			}
 		}),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { b.failed(err, "waiting for a server") }),
@@ -126,6 +131,9 @@ func Connect(o Options) (*Bus, error) {
 	}
 	return b, nil
 }
+
+// errEnded says that the server has ended a connection, as when it stops.
+var errEnded = errors.New("the server has ended it")
 
 // failed notes why there is no connection, and logs the reason if it is another than before.
 func (b *Bus) failed(err error, message string) {

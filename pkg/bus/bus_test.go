@@ -354,12 +354,20 @@ func TestServerIsReplaced(t *testing.T) {
 	address := testkit.Address(t)
 	first := startServer(t, natsserver.Config{Listen: address})
 	o := Options{URL: "nats://" + address}
-	a, b := connect(t, o), connect(t, o)
+	a := connect(t, o)
+	log := make(lines, 100)
+	o.Log = zerolog.New(log)
+	b := connect(t, o)
 	requests := make(chan uint64, 10)
 	serve(t, a, &someReply, func(_ queens.Process, m FromWorker) { requests <- m.Request.Number })
 	first.Stop()
 	for a.Connected() || b.Connected() {
 		time.Sleep(time.Millisecond)
+	}
+	for line := ""; !strings.Contains(line, "connection lost"); {
+		if line = <-log; strings.Contains(line, "lost") && !strings.Contains(line, errEnded.Error()) {
+			t.Errorf("a server that stops: %s", line)
+		}
 	}
 	send := func(number uint64) error {
 		r := someRequest

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"nqueens/pkg/durable"
@@ -33,6 +34,28 @@ func MachineName(given string) (string, error) {
 		return "", Usagef("--machine: %w", err)
 	}
 	return name, nil
+}
+
+// HidesHardware returns why the boot id of this machine does not show its hardware, or "": another
+// system on the same hardware may have another boot id, and would be another machine. It knows this
+// only on Linux.
+func HidesHardware() string { return hidesHardware("/proc/self/mountinfo", "/proc/cpuinfo") }
+
+// hidesHardware reads the files in which Linux lists its mounts and its processors. LXC and
+// systemd-nspawn mount a boot id of their own over that of the kernel. In a virtual machine,
+// processors have the flag hypervisor, but not those of ARM.
+func hidesHardware(mounts, processors string) string {
+	has := func(path, text string) bool {
+		content, _ := os.ReadFile(path) // without the file, nothing is known
+		return slices.Contains(strings.Fields(string(content)), text)
+	}
+	switch {
+	case has(mounts, bootID):
+		return "this container has a boot id of its own"
+	case has(processors, "hypervisor"):
+		return "this machine is virtual"
+	}
+	return ""
 }
 
 // HostName returns the name under which people see this machine: the one given with --machine, or

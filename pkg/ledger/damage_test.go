@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"slices"
 	"strings"
@@ -234,8 +236,31 @@ func TestTornOrDamaged(t *testing.T) {
 		}
 	}
 	missing := append(bytes.Clone(log[:ends[0]]), log[ends[2]:]...)
-	if _, _, err := foldBytes(missing); !errors.Is(err, errWrite) {
-		t.Error(err)
+	again := append(bytes.Clone(log), log[ends[0]:ends[2]]...)
+	for _, log := range [][]byte{missing, again} {
+		if _, _, err := foldBytes(log); !errors.Is(err, errWrite) {
+			t.Error(err)
+		}
+	}
+}
+
+// The last frame is damaged if its tail is there, and torn if only its head is.
+func TestHalfOfTheLastFrame(t *testing.T) {
+	h := newHeader(t, 1)
+	before, _ := encode(t, h)
+	for _, last := range []Record{result("a", 0, 1), ban("a")} {
+		log, _ := encode(t, h, last)
+		withTail, withHead := bytes.Clone(log), bytes.Clone(log)
+		clear(withTail[len(before) : len(log)-labelSize])
+		clear(withHead[len(before)+labelSize:])
+		_, notes, err := foldBytes(withTail)
+		if _, isResult := last.(*Result); isResult && (err != nil || len(notes.Dropped) != 1) ||
+			!isResult && !errors.Is(err, errFrame) {
+			t.Errorf("%T with a tail: %+v, %v", last, notes, err)
+		}
+		if _, notes, err := foldBytes(withHead); err != nil || notes.Torn != int64(len(log)-len(before)) {
+			t.Errorf("%T with a head: %+v, %v", last, notes, err)
+		}
 	}
 }
 
@@ -273,6 +298,36 @@ func TestOtherFormat(t *testing.T) {
 	other := f.append(append(f.append(nil, head), payload...), tail)
 	if _, _, err := foldBytes(other); !errors.Is(err, ErrFormat) || errors.Is(err, ErrDamaged) {
 		t.Error(err)
+	}
+}
+
+// The bytes of a frame are those that docs/ledger.md says.
+func TestFrameBytes(t *testing.T) {
+	frame, err := AppendFrame(nil, 0x01020304, &Start{Number: 1, Version: "v"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload := frame[labelSize : len(frame)-labelSize]
+	if !bytes.HasPrefix(payload, []byte(`{"number":1,`)) {
+		t.Errorf("payload %s", payload)
+	}
+	order := binary.LittleEndian
+	label := order.AppendUint32(nil, 'S'<<24|uint32(len(payload)))
+	label = order.AppendUint32(label, 0x01020304)
+	label = order.AppendUint32(label, crc32.Checksum(payload, crc32.MakeTable(crc32.Castagnoli)))
+	sum := crc32.Checksum(label, crc32.MakeTable(crc32.Castagnoli))
+	head, tail := order.AppendUint32(bytes.Clone(label), sum), order.AppendUint32(label, ^sum)
+	if !bytes.Equal(frame, slices.Concat(head, payload, tail)) {
+		t.Errorf("frame %x", frame)
+	}
+	// the tail of another frame is none
+	other, err := AppendFrame(nil, 5, &Start{Number: 1, Version: "v"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(frame[labelSize+len(payload):], other[labelSize+len(payload):])
+	if f := parseFrame(frame); f.state != mended || f.write != 0x01020304 {
+		t.Errorf("with the tail of another frame, the state is %d, of write %d", f.state, f.write)
 	}
 }
 

@@ -146,6 +146,9 @@ func TestRule3(t *testing.T) {
 	if s.NumberDone() != 1 || s.Task(0).Done || s.Task(2).Done || !s.Task(1).Done {
 		t.Error("counts of a banned machine are not void")
 	}
+	if s.Counter(0) != (queens.Machine{}) || s.Counter(1) != testkit.Machine("b") {
+		t.Error("a task with void counts only needs no machine")
+	}
 	if want := []queens.Ban{{Machine: testkit.Machine("a"), Task: 1, Count: 2,
 		Recount: 7}}; !slices.Equal(s.Bans(), want) {
 		t.Error(s.Bans())
@@ -187,10 +190,10 @@ func TestRule4(t *testing.T) {
 
 func TestRule5(t *testing.T) {
 	s := stateOf(t, newHeader(t, 1), result("a", 0, 1, 2, 3, 4), result("b", 1, 2), result("b", 2, 9),
-		recounted(3, 4, "avx2"))
-	want := queens.Confirmation{Tasks: s.header.Manifest.Tasks, Checked: 2, Redundancy: 1, Verdicts: 1,
+		recounted(0, 1, "avx2"), recounted(3, 4, "avx2"))
+	want := queens.Confirmation{Tasks: s.header.Manifest.Tasks, Checked: 3, Redundancy: 2, Verdicts: 2,
 		Machines: 2, Witnesses: 2}
-	if got := s.Confirmation(nil); s.Checked() != 2 || got != want {
+	if got := s.Confirmation(nil); s.Checked() != 3 || got != want {
 		t.Errorf("%+v", got)
 	}
 	// a void count confirms nothing

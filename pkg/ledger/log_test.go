@@ -19,6 +19,7 @@ type memory struct {
 	written []byte
 	writes  int // writes that succeed before the failure
 	largest int // bytes of the largest write
+	starts  []int64
 	syncs   int
 	failsAt string
 	err     error
@@ -26,7 +27,7 @@ type memory struct {
 
 func (m *memory) WriteAt(b []byte, offset int64) (int, error) {
 	m.writes--
-	m.largest = max(m.largest, len(b))
+	m.largest, m.starts = max(m.largest, len(b)), append(m.starts, offset)
 	if m.failsAt == "write" && m.writes < 0 {
 		b = b[:len(b)/2]
 	}
@@ -116,6 +117,18 @@ func TestSyncs(t *testing.T) {
 	}
 }
 
+// The file of a log on disk asks the system to sync: it fails where the system can sync nothing.
+func TestDiskFile(t *testing.T) {
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = from.Close(), to.Close() }()
+	if err := (diskFile{to}).Sync(); err == nil {
+		t.Error("a pipe is synced")
+	}
+}
+
 // An invalid record makes the log fail, and no record of its write is written.
 func TestInvalidRecord(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
@@ -129,7 +142,8 @@ func TestInvalidRecord(t *testing.T) {
 	}
 }
 
-// Records are written in their order, in writes of at most maxWrite bytes.
+// Records are written in their order, in writes of at most maxWrite bytes. Each write has a number
+// and a sync of its own, even if one call makes several.
 func TestWriteKeepsOrder(t *testing.T) {
 	header, _ := encode(t, newHeader(t, 1))
 	m := &memory{written: header}
@@ -143,7 +157,7 @@ func TestWriteKeepsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := uint64(0)
-	_, err := scan(section(m.written, len(m.written)), "log", func(r Record) bool {
+	notes, err := scan(section(m.written, len(m.written)), "log", func(r Record) bool {
 		if r, ok := r.(*Result); ok {
 			if r.Counts[0] != next {
 				t.Fatalf("result %d is at %d", r.Counts[0], next)
@@ -154,6 +168,14 @@ func TestWriteKeepsOrder(t *testing.T) {
 	})
 	if err != nil || next != results || m.largest > maxWrite || m.largest < maxWrite/2 {
 		t.Error(next, m.largest, err)
+	}
+	if m.syncs < 2 || m.syncs != len(m.starts) || int(notes.Write) != 1+m.syncs {
+		t.Errorf("%d syncs, and the last write has the number %d", m.syncs, notes.Write)
+	}
+	for i, start := range m.starts {
+		if l, ok := parseLabel(m.written[start:], head); !ok || int(l.write) != 2+i {
+			t.Errorf("write %d begins with a frame of write %d", 2+i, l.write)
+		}
 	}
 }
 

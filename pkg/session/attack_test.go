@@ -231,6 +231,9 @@ func (a *attacked) check(confirmed string, banned ...string) {
 	if fmt.Sprint(names) != fmt.Sprint(banned) {
 		a.Errorf("banned are %v, want %v", names, banned)
 	}
+	if want := "this is a test, so another one on this host"; !strings.Contains(a.log.String(), want) {
+		a.Errorf("the name of this machine hides its hardware, and the log says: %s", &a.log)
+	}
 }
 
 // Somebody with join.token says that it is on the coordinator's machine and lies: it is banned, and

@@ -108,6 +108,10 @@ func (s *Session) logStart() {
 		string(m.Symmetry)).Uint64("tasks", m.Tasks).
 		Uint64("done", s.earlier).Int("threads", s.cfg.Threads).Str("kernel", s.cfg.Kernel.Name).
 		Str("server", s.server.name).Str(humanize.LogField, s.startLine(s.server.name)).Msg("counting")
+	if why := s.cfg.HidesHardware; why != "" && s.state.Header().Redundancy > 1 {
+		s.cfg.Log.Warn().Msg(why + ", so another one on this host would confirm its counts: " +
+			"give all of them the name of the host with --machine")
+	}
 	if s.server.join == "" {
 		return
 	}

@@ -41,11 +41,13 @@ type Config struct {
 	Halves halves.Kernel
 	// in bytes, for the method halves in that worker; 0 stands for [halves.Memory] on each thread
 	Memory  uint64
-	Version string       // of this program
-	Machine string       // name of this machine
-	Host    string       // name of this host, for people
-	Server  *bus.Options // an outside server; nil for an embedded one
-	Join    string       // what to type to start a worker at the outside server
+	Version string // of this program
+	Machine string // name of this machine
+	// why the name of this machine does not show its hardware; empty if it does, or was given
+	HidesHardware string
+	Host          string       // name of this host, for people
+	Server        *bus.Options // an outside server; nil for an embedded one
+	Join          string       // what to type to start a worker at the outside server
 	// Listen is the host:port at which the embedded server accepts connections; empty if no other
 	// process may connect. Advertise is the address that the join token names; empty for those of this
 	// machine.

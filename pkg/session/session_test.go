@@ -43,7 +43,8 @@ func newPlace(t *testing.T) *place {
 	}
 	p.Config = session.Config{
 		Store: store, Threads: 1, Kernel: generic, Version: "test", Machine: "m",
-		Log: zerolog.New(zerolog.SyncWriter(&p.log)).Level(zerolog.InfoLevel),
+		HidesHardware: "this is a test",
+		Log:           zerolog.New(zerolog.SyncWriter(&p.log)).Level(zerolog.InfoLevel),
 		Recount: func(context.Context, queens.Task, string, bool) (uint64, error) {
 			t.Error("a recount of a count whose total is published")
 			return 0, nil
@@ -99,6 +100,9 @@ func TestCount(t *testing.T) {
 	if r.Unique == nil || r.Unique.String() != "12" || s.Earlier() != 0 || s.Ended() ||
 		len(p.starts) != 1 || p.starts[0] != s.Name() {
 		t.Errorf("result %+v of %s, starts %v", r, s.Name(), p.starts)
+	}
+	if strings.Contains(p.log.String(), p.HidesHardware) {
+		t.Errorf("a count by one machine asks for its name: %s", &p.log)
 	}
 	before, err := os.ReadFile(p.Store.Ledger(s.Name()))
 	if err != nil {

@@ -19,6 +19,10 @@ func (c computer) compare(other computer) int {
 	return cmp.Or(cmp.Compare(c.owner, other.owner), cmp.Compare(c.name, other.name))
 }
 
+// longestLabel bounds a label without the numbers behind it, in bytes: with them, it stays within
+// [queens.MaxNameBytes].
+const longestLabel = 100
+
 // labels returns the names for people of the computers that are remembered. A computer has the name
 // of its host, or of its machine while its host is not known, after the name of an invited user:
 // laptop, alice/laptop. If several have the same one, a number follows: laptop-2.
@@ -35,6 +39,7 @@ func (f *fleet) labels() map[computer]string {
 		if of.owner != "" {
 			host = of.owner + "/" + host
 		}
+		host = host[:min(len(host), longestLabel)]
 		label := host
 		for number := 2; taken[label]; number++ {
 			label = fmt.Sprintf("%s-%d", host, number)

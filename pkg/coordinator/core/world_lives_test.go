@@ -156,10 +156,14 @@ func (s *setup) addOwners(rng *rand.Rand) {
 	if rng.IntN(3) == 0 {
 		for i := range 1 + rng.IntN(4) {
 			lies := []lie{honest, constant, rare, random, agreeing}[rng.IntN(5)]
-			s.machines = append(s.machines, machine{
+			m := machine{
 				name: fmt.Sprint("x", i), user: "mallory", kernel: generic, processes: 1, searchers: 1,
-				speed: 1, lies: lies, offset: 5,
-			})
+				speed: 1, lies: lies, offset: 13,
+			}
+			if lies == agreeing {
+				m.offset = 5 // as other liars in agreement have
+			}
+			s.machines = append(s.machines, m)
 		}
 	}
 	if home := s.machines[0]; rng.IntN(3) == 0 && home.user == queens.CoordinatorUser {
