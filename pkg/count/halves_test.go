@@ -55,9 +55,9 @@ func TestRunByHalves(t *testing.T) {
 	}
 }
 
-// Depth-first search counts each task as halves does: with each kernel on all cores, with and
-// without one row deeper, and on one thread.
-func TestRecountsByDepthFirst(t *testing.T) {
+// Each way to recount a task gives the same count: by each kernel of halves, and by depth-first
+// search with each kernel on all cores, with and without one row deeper, and on one thread.
+func TestRecountsByBothMethods(t *testing.T) {
 	for _, n := range []int{5, 8, 11} {
 		for i, task := range rowSetTasks(t, n) {
 			if i%7 != 0 && n > 8 {
@@ -65,8 +65,14 @@ func TestRecountsByDepthFirst(t *testing.T) {
 			}
 			by := count.Kernels{Prefixes: kernel.Reference()}
 			want, err := count.One(t.Context(), by, &task)
-			if err != nil || !strings.HasPrefix(want.Kernel, count.HalvesPrefix) {
+			if err != nil || !strings.HasPrefix(want.Kernel, queens.HalvesPrefix) {
 				t.Fatal(want, err)
+			}
+			for _, k := range halves.Available() {
+				r := count.Recount{Task: queens.Exported(&task, 1), Kernel: queens.HalvesPrefix + k.Name}
+				if got, err := r.Run(t.Context(), new(atomic.Uint64)); got != want.Count || err != nil {
+					t.Errorf("n = %d, task %d, %s: %d, %v, want %d", n, task.ID, r.Kernel, got, err, want.Count)
+				}
 			}
 			for _, k := range kernel.Available() {
 				for _, deeper := range []bool{false, true} {
@@ -132,7 +138,7 @@ func TestDifferingOfHalves(t *testing.T) {
 		if by.Halves.Name != k.Name {
 			t.Errorf("after %v: %s, want %s", used, by.Halves.Name, k.Name)
 		}
-		used = append(used, count.HalvesPrefix+k.Name)
+		used = append(used, queens.HalvesPrefix+k.Name)
 	}
 	if by := count.Differing(queens.Halves, used...); by.Halves.Name != "generic" {
 		t.Errorf("after all: %s", by.Halves.Name)

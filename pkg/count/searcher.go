@@ -47,9 +47,6 @@ func (k *Kernels) SelfTest(ctx context.Context) error {
 	return halves.SelfTest(ctx, k.halves())
 }
 
-// HalvesPrefix begins the names of kernels of the method halves in results and ledgers.
-const HalvesPrefix = "halves:"
-
 // Searcher counts tasks of any method on one thread. Only one of its methods may run at a time.
 type Searcher struct{ methods map[queens.Method]searcher }
 
@@ -120,7 +117,7 @@ func (s *setSearcher) count(
 		}
 		pulse.Add(1) // the search of a small task may end before it increments the pulse
 		counts = append(counts, queens.TaskCount{
-			Count: count, Kernel: HalvesPrefix + s.by.Name, Elapsed: time.Since(start),
+			Count: count, Kernel: queens.HalvesPrefix + s.by.Name, Elapsed: time.Since(start),
 		})
 	}
 	return counts, nil
@@ -164,7 +161,7 @@ func Differing(m queens.Method, names ...string) Kernels {
 	by := halves.Available()
 	chosen := by[len(by)-1]
 	for i := len(by) - 1; i >= 0; i-- {
-		if !slices.Contains(names, HalvesPrefix+by[i].Name) {
+		if !slices.Contains(names, queens.HalvesPrefix+by[i].Name) {
 			chosen = by[i]
 		}
 	}
