@@ -327,10 +327,8 @@ func (s *Session) countUnique(ctx context.Context, last *queens.Snapshot) (*big.
 // startLine returns a text that says what this coordinator counts, and where.
 func (s *Session) startLine(server string) string {
 	m := &s.state.Header().Manifest
-	line := fmt.Sprintf("counting n = %d, run %s: %s", m.N, s.name, humanize.Plural(m.Tasks, "task"))
-	if m.Method != queens.Prefixes {
-		line += " by the method " + string(m.Method)
-	}
+	line := fmt.Sprintf("counting n = %d, run %s: %s by the method %s", m.N, s.name,
+		humanize.Plural(m.Tasks, "task"), m.Method)
 	if s.earlier > 0 {
 		line += fmt.Sprintf(", %s done", humanize.Int(s.earlier))
 	}
