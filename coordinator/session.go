@@ -94,7 +94,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	if cfg.Kernel, err = kernel.Choose(o.kernel); err != nil {
 		return cfg, cli.Usagef("--kernel: %v", err)
 	}
-	cfg.Halves = count.HalvesNamed(o.kernel)
+	cfg.Halves, cfg.Memory = count.HalvesNamed(o.kernel), count.MemoryOf(cli.Memory())
 	if cfg.Store, err = o.data.open(); err != nil {
 		return cfg, err
 	}

@@ -178,12 +178,12 @@ func TestSearcherStops(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	by.Memory = 1
+	by.Memory = count.NewMemory(1, 1)
 	err = by.WithSearcher(func(s *count.Searcher) error {
 		_, err := s.Count(t.Context(), tasks, new(atomic.Uint64))
 		return err
 	})
-	if err == nil || !strings.Contains(err.Error(), "bytes of memory, not 1") {
+	if err == nil || !strings.Contains(err.Error(), "the limit is 1:") {
 		t.Errorf("a byte of memory: %v", err)
 	}
 }

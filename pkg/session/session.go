@@ -39,7 +39,7 @@ type Config struct {
 	Kernel  kernel.Kernel // of that worker
 	// of that worker by the method halves; the zero value is the default of this machine
 	Halves halves.Kernel
-	// in bytes, for the method halves in that worker; 0 stands for [halves.Memory] on each thread
+	// in bytes, the limit of the method halves in that worker; 0 is none
 	Memory  uint64
 	Version string       // of this program
 	Machine string       // name of this machine
