@@ -81,11 +81,12 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if note != "" {
 		app.Log.Warn().Msg(note)
 	}
+	memory, _ := count.MemoryOf(cli.Memory())
 	config := worker.Config{
 		Process: process, Host: cli.HostName(o.machine), Version: cli.Version(), IdleExit: o.idle,
 		Log:    app.Log,
 		Halves: count.HalvesNamed(o.search.name),
-		Memory: count.NewMemory(cmp.Or(o.memory, count.MemoryOf(cli.Memory())), searchers(parts)),
+		Memory: count.NewMemory(cmp.Or(o.memory, memory), searchers(parts)),
 	}
 	if err := halves.SelfTest(ctx, config.Halves); err != nil {
 		return err

@@ -38,6 +38,8 @@ type Recount struct {
 	// Deeper places queens on one more row before a depth-first search, which is another way to the
 	// count.
 	Deeper bool `json:"deeper"`
+	// Memory is how many bytes a kernel of the method halves may take; 0 is no limit.
+	Memory uint64 `json:"memory"`
 }
 
 // stalled is how long a child process may search without progress. A kernel makes progress every
@@ -231,7 +233,7 @@ func (r *Recount) join(
 		}
 	}
 	threads = min(threads, int(task.Sets.Number)) // each takes memory
-	by := Kernels{Prefixes: kernel.Reference(), Halves: k}
+	by := Kernels{Prefixes: kernel.Reference(), Halves: k, Memory: NewMemory(r.Memory, threads)}
 	err = Each(ctx, by, threads, pulse, rowSets, func(_ int, c queens.TaskCount) error {
 		var carry uint64
 		if total, carry = bits.Add64(total, c.Count, 0); carry != 0 {

@@ -91,6 +91,27 @@ func TestRecountsByBothMethods(t *testing.T) {
 	}
 }
 
+// A kernel of halves recounts no prefixes, and nothing with too little memory.
+func TestRecountsThatFail(t *testing.T) {
+	board := queens.FullBoard(8)
+	prefixes := queens.Task{Board: board, Prefixes: []queens.Prefix{{}}}
+	sets := queens.Task{Board: board, Sets: queens.RowSets{First: 0, Number: 3}}
+	for _, c := range []struct {
+		r    count.Recount
+		text string
+	}{
+		{count.Recount{Task: queens.Exported(&prefixes, 1), Kernel: "halves:generic"}, "has none"},
+		{count.Recount{Task: queens.Exported(&sets, 1), Kernel: "halves:abacus"}, "abacus"},
+		{count.Recount{Task: queens.Exported(&sets, 1), Kernel: "halves:generic", Memory: 9},
+			"the limit is 9:"},
+	} {
+		_, err := c.r.Run(t.Context(), new(atomic.Uint64))
+		if err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%+v: error %v, want %q", c.r, err, c.text)
+		}
+	}
+}
+
 // Lines of both methods are counted again, in any order, also by a kernel that counts many tasks at
 // once. A row set that the board does not have is an error.
 func TestRecountLinesOfBothMethods(t *testing.T) {

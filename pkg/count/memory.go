@@ -38,9 +38,10 @@ func NewMemory(bytes uint64, threads int) *Memory {
 	return &Memory{limit: bytes, threads: max(1, threads), changed: make(chan struct{})}
 }
 
-// MemoryOf returns how much of the memory of a machine the method halves takes at most unless it is
-// told otherwise. The rest is for other processes. 0 stands for a size that is not known.
-func MemoryOf(machine uint64) uint64 { return machine / 4 * 3 }
+// MemoryOf returns how much of the memory of a machine the method halves takes at most in the
+// worker of a process, unless it is told otherwise, and in a recount. The rest is for other
+// processes. 0 stands for a size that is not known.
+func MemoryOf(machine uint64) (worker, recount uint64) { return machine / 4 * 3, machine / 8 }
 
 // Of returns how many bytes row sets of boards of side n take on all threads together, and on how
 // many threads row sets are counted at a time.
