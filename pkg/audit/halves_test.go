@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/big"
+	"slices"
 	"testing"
 	"time"
 
@@ -150,7 +151,7 @@ func TestVerdictOfHalves(t *testing.T) {
 	const plain = queens.HalvesPrefix + "generic"
 	run := countHalves(t)
 	wrong := []ledger.Record{run.wrong(), run.recount("avx2", 5), run.recount("generic", 5)}
-	right := append(wrong, run.recount(plain, 0), run.recount("avx512", 0))
+	right := slices.Concat(wrong, []ledger.Record{run.recount(plain, 0), run.recount("avx512", 0)})
 	for i, r := range right[1:] {
 		r.(*ledger.Recount).Machine = string(rune('p' + i))
 	}

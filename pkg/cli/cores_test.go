@@ -35,7 +35,8 @@ func TestLimited(t *testing.T) {
 	}
 }
 
-// The memory is that of the machine, or less if a control group or one above it has a smaller limit.
+// The memory is that of the machine, or the limit of a control group or of one above it, if that is
+// smaller.
 func TestMemory(t *testing.T) {
 	const eightGiB, meminfo = 8 << 30, "MemTotal:        8388608 kB\nMemFree:         2097152 kB\n"
 	for _, c := range []struct {

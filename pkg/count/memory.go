@@ -13,8 +13,8 @@ import (
 
 // Memory limits how many bytes the searchers of a process take together for the method halves. A
 // searcher takes memory while it counts row sets; the memory stays for the next one. If the limit
-// is short, lists come in more parts, and then fewer searchers count at a time. The methods are safe
-// for concurrent use.
+// is short, lists come in more parts, and then fewer searchers count at a time. The methods are
+// safe for concurrent use.
 type Memory struct {
 	limit   uint64 // in bytes; 0 is none
 	threads int
