@@ -36,7 +36,8 @@ type modelRecount struct {
 
 func newModel(h *Header, records []Record) *model {
 	m := &model{h.Redundancy, h.Manifest.Method == queens.Halves,
-		make(map[uint64]map[modelCount]string), make(map[uint64]map[modelRecount]bool), make(map[string]bool)}
+		make(map[uint64]map[modelCount]string), make(map[uint64]map[modelRecount]bool),
+		make(map[string]bool)}
 	for _, r := range records {
 		switch r := r.(type) {
 		case *Result:
