@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"nqueens/pkg/count"
 	"nqueens/pkg/halves"
 	"nqueens/pkg/queens"
 )
