@@ -95,6 +95,7 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 		return cfg, cli.Usagef("--kernel: %v", err)
 	}
 	cfg.Halves = count.HalvesNamed(o.kernel)
+	cfg.Memory, _ = count.MemoryOf(cli.Memory())
 	if cfg.Store, err = o.data.open(); err != nil {
 		return cfg, err
 	}
@@ -168,7 +169,9 @@ func recounter(app *cli.App) (
 	image, err := count.OwnImage()
 	say := func(problem error) { app.Log.Warn().Err(problem).Msg("the system gives no process") }
 	return func(ctx context.Context, task queens.Task, kernel string, deeper bool) (uint64, error) {
-		r := count.Recount{Task: queens.Exported(&task, 1), Kernel: kernel, Deeper: deeper}
+		_, memory := count.MemoryOf(cli.Memory())
+		r := count.Recount{Task: queens.Exported(&task, 1), Kernel: kernel, Deeper: deeper,
+			Memory: memory}
 		return r.InChild(ctx, image, say)
 	}, err
 }

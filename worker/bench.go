@@ -68,7 +68,7 @@ published one.`,
 				Method: job.Method, Kernel: job.Kernel.Name, Threads: job.Threads, Symmetry: job.Symmetry,
 			}
 			if job.Method == queens.Halves {
-				r.Kernel = count.HalvesPrefix + job.Halves.Name
+				r.Kernel = queens.HalvesPrefix + job.Halves.Name
 			}
 			if queens.Compare(n, nil, total) == queens.Mismatch {
 				return fmt.Errorf("%w: kernel %s counted %d, not the published total", queens.ErrContradiction,

@@ -23,6 +23,18 @@ type part struct {
 	worker  *worker.Worker // nil while the part is left out or has ended; the team's mutex guards it
 }
 
+// searchers returns how many searchers the parts have together. A device has one.
+func searchers(parts []part) (sum int) {
+	for _, p := range parts {
+		if p.device {
+			sum++
+		} else {
+			sum += p.threads
+		}
+	}
+	return sum
+}
+
 // Times between the tries of a device that has failed: each is twice the one before.
 const (
 	firstRetry   = 10 * time.Second

@@ -48,7 +48,8 @@ gives the rest back, within two seconds. What a killed worker has not delivered 
 	flags := cmd.Flags()
 	o.search.register(cmd)
 	cli.Bytes(flags, &o.memory, "memory",
-		"take at most this `SIZE` of memory for a count by halves, such as 2GB")
+		"take at most this `SIZE` of memory for a count by halves, such as 2GB (default three "+
+			"quarters of the machine's)")
 	flags.StringVar(&o.machine, "machine", "",
 		"`NAME` of this machine for redundancy (default the boot id of its kernel)")
 	cli.Duration(flags, &o.idle, "idle-exit",
@@ -83,10 +84,12 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if note != "" {
 		app.Log.Warn().Msg(note)
 	}
+	memory, _ := count.MemoryOf(cli.Memory())
 	config := worker.Config{
 		Process: process, Host: cli.HostName(o.machine), Version: cli.Version(), IdleExit: o.idle,
 		Log:    app.Log,
-		Halves: count.HalvesNamed(o.search.name), Memory: o.memory / uint64(len(parts)),
+		Halves: count.HalvesNamed(o.search.name),
+		Memory: count.NewMemory(cmp.Or(o.memory, memory), searchers(parts)),
 	}
 	if err := halves.SelfTest(ctx, config.Halves); err != nil {
 		return err

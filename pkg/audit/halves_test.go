@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math/big"
+	"slices"
 	"testing"
 	"time"
 
@@ -142,5 +143,24 @@ func TestExportHalves(t *testing.T) {
 	}
 	if total.Int64() != 92 {
 		t.Errorf("the counts add up to %v", total)
+	}
+}
+
+// Two kernels of one method are one search, so a verdict needs the same recount by both methods.
+func TestVerdictOfHalves(t *testing.T) {
+	const plain = queens.HalvesPrefix + "generic"
+	run := countHalves(t)
+	wrong := []ledger.Record{run.wrong(), run.recount("avx2", 5), run.recount("generic", 5)}
+	right := slices.Concat(wrong, []ledger.Record{run.recount(plain, 0), run.recount("avx512", 0)})
+	for i, r := range right[1:] {
+		r.(*ledger.Recount).Machine = string(rune('p' + i))
+	}
+	if _, err := audit.Total(t.Context(), run.write(t, wrong...)); !errors.Is(err,
+		queens.ErrIncomplete) {
+		t.Errorf("two recounts by one method that equal no count: %v", err)
+	}
+	if total, err := audit.Total(t.Context(), run.write(t, right...)); err != nil ||
+		total.Int64() != 92 {
+		t.Errorf("the same recount by both methods: total %v, %v", total, err)
 	}
 }

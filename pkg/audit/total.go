@@ -149,7 +149,7 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 		return context.Cause(ctx)
 	})
 	for task, found := range recounts {
-		err = cmp.Or(err, enter(task, verdict(found)))
+		err = cmp.Or(err, enter(task, verdict(m.Method, found)))
 	}
 	if err != nil {
 		return nil, err
@@ -166,10 +166,14 @@ func again(ctx context.Context, path string, s *ledger.State) (*big.Int, error) 
 
 // verdict returns the count that the recounts of a done task establish: the count that two
 // different searches found, or else the only count.
-func verdict(recounts []*ledger.Recount) uint64 {
+func verdict(m queens.Method, recounts []*ledger.Recount) uint64 {
 	for i, a := range recounts {
 		for _, b := range recounts[:i] {
-			if a.Count == b.Count && (a.Kernel != b.Kernel || a.Deeper != b.Deeper) {
+			different := a.Kernel != b.Kernel || a.Deeper != b.Deeper
+			if m == queens.Halves {
+				different = queens.MethodOf(a.Kernel) != queens.MethodOf(b.Kernel)
+			}
+			if different && a.Count == b.Count {
 				return a.Count
 			}
 		}

@@ -35,6 +35,36 @@ func TestLimited(t *testing.T) {
 	}
 }
 
+// The memory is that of the machine, or the limit of a control group or of one above it, if that is
+// smaller.
+func TestMemory(t *testing.T) {
+	const eightGiB, meminfo = 8 << 30, "MemTotal:        8388608 kB\nMemFree:         2097152 kB\n"
+	for _, c := range []struct {
+		name, meminfo, groups string
+		files                 map[string]string
+		want                  uint64
+	}{
+		{"nothing is known", "", "", nil, 0},
+		{"no group", meminfo, "", nil, eightGiB},
+		{"no limit", meminfo, "0::/a\n", map[string]string{"/a/memory.max": "max\n"}, eightGiB},
+		{"a limit", meminfo, "0::/a\n", map[string]string{"/a/memory.max": "4096000\n"}, 4096000},
+		{"a limit alone", "", "0::/\n", map[string]string{"/memory.max": "4096000\n"}, 4096000},
+		{"more than there is", meminfo, "0::/\n", map[string]string{"/memory.max": "99999999999"},
+			eightGiB},
+		{"the group above", meminfo, "0::/a/b\n", map[string]string{"/a/memory.max": "5000000",
+			"/a/b/memory.max": "6000000"}, 5000000},
+		{"version 1", meminfo, "7:memory:/d\n4:cpu:/\n",
+			map[string]string{"memory/d/memory.limit_in_bytes": "7000000\n"}, 7000000},
+		{"another controller", meminfo, "4:cpu:/\n",
+			map[string]string{"cpu/memory.limit_in_bytes": "1"}, eightGiB},
+	} {
+		got := memory(c.meminfo, c.groups, func(file string) string { return c.files[file] })
+		if got != c.want {
+			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
+		}
+	}
+}
+
 // Whatever the files say, there is a core and no endless loop.
 func FuzzLimited(f *testing.F) {
 	f.Add("0::/a/../..//b\n", "50000 100000")

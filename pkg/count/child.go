@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 	"os"
 	"os/exec"
 	"runtime"
@@ -31,10 +32,14 @@ const RecountCommand = "recount-task"
 // wrong: see docs/correctness.md.
 type Recount struct {
 	Task queens.ExportedTask `json:"task"`
-	// Kernel searches depth-first: for a task of the method halves, the boards of [halves.Recount].
+	// Kernel is the name of a kernel as in a ledger. A task of the method halves may be counted by a
+	// kernel of either method: by depth-first search, as [halves.Recount] says.
 	Kernel string `json:"kernel"`
-	// Deeper places queens on one more row before the search, which is another way to the count.
+	// Deeper places queens on one more row before a depth-first search, which is another way to the
+	// count.
 	Deeper bool `json:"deeper"`
+	// Memory is how many bytes a kernel of the method halves may take; 0 is no limit.
+	Memory uint64 `json:"memory"`
 }
 
 // stalled is how long a child process may search without progress. A kernel makes progress every
@@ -186,16 +191,19 @@ func startThreads() {
 
 // Run counts the task in this process, on all cores.
 func (r *Recount) Run(ctx context.Context, pulse *atomic.Uint64) (total uint64, err error) {
-	k, err := kernel.Choose(r.Kernel)
-	if err != nil {
-		return 0, err
-	}
 	task, err := r.Task.Search()
 	if err != nil {
 		return 0, err
 	}
-	// One core is left to the coordinator.
-	c := &allCores{kernel: k, threads: max(1, runtime.GOMAXPROCS(0)-1)}
+	threads := max(1, runtime.GOMAXPROCS(0)-1) // one core is left to the coordinator
+	if queens.MethodOf(r.Kernel) == queens.Halves {
+		return r.join(ctx, &task, threads, pulse)
+	}
+	k, err := kernel.Choose(r.Kernel)
+	if err != nil {
+		return 0, err
+	}
+	c := &allCores{kernel: k, threads: threads}
 	if r.Deeper {
 		c.deeper = 1
 	}
@@ -203,6 +211,37 @@ func (r *Recount) Run(ctx context.Context, pulse *atomic.Uint64) (total uint64, 
 		return c.Count(ctx, &task.Board, task.Prefixes, pulse)
 	}
 	return halves.Recount(ctx, c, task.Board.N, task.Sets.First, task.Sets.Number, pulse)
+}
+
+// join counts a task of the method halves by a kernel of that method, each row set on one thread.
+func (r *Recount) join(
+	ctx context.Context, task *queens.Task, threads int, pulse *atomic.Uint64,
+) (total uint64, err error) {
+	k, err := halves.Choose(strings.TrimPrefix(r.Kernel, queens.HalvesPrefix))
+	if err != nil {
+		return 0, err
+	}
+	if task.Method() != queens.Halves {
+		return 0, fmt.Errorf("kernel %s counts row sets, and the task has none", r.Kernel)
+	}
+	rowSets := func(yield func(int, queens.Task) bool) {
+		for i := range task.Sets.Number {
+			one := queens.RowSets{First: task.Sets.First + i, Number: 1}
+			if !yield(0, queens.Task{Board: task.Board, Sets: one}) {
+				return
+			}
+		}
+	}
+	threads = min(threads, int(task.Sets.Number)) // each takes memory
+	by := Kernels{Prefixes: kernel.Reference(), Halves: k, Memory: NewMemory(r.Memory, threads)}
+	err = Each(ctx, by, threads, pulse, rowSets, func(_ int, c queens.TaskCount) error {
+		var carry uint64
+		if total, carry = bits.Add64(total, c.Count, 0); carry != 0 {
+			return errors.New("the sum of the row sets passes 64 bits")
+		}
+		return nil
+	})
+	return total, err
 }
 
 // allCores is a [kernel.Counter] that divides each search among several threads.

@@ -55,9 +55,9 @@ func TestRunByHalves(t *testing.T) {
 	}
 }
 
-// Depth-first search counts each task as halves does: with each kernel on all cores, with and
-// without one row deeper, and on one thread.
-func TestRecountsByDepthFirst(t *testing.T) {
+// Each way to recount a task gives the same count: by each kernel of halves, and by depth-first
+// search with each kernel on all cores, with and without one row deeper, and on one thread.
+func TestRecountsByBothMethods(t *testing.T) {
 	for _, n := range []int{5, 8, 11} {
 		for i, task := range rowSetTasks(t, n) {
 			if i%7 != 0 && n > 8 {
@@ -65,8 +65,14 @@ func TestRecountsByDepthFirst(t *testing.T) {
 			}
 			by := count.Kernels{Prefixes: kernel.Reference()}
 			want, err := count.One(t.Context(), by, &task)
-			if err != nil || !strings.HasPrefix(want.Kernel, count.HalvesPrefix) {
+			if err != nil || !strings.HasPrefix(want.Kernel, queens.HalvesPrefix) {
 				t.Fatal(want, err)
+			}
+			for _, k := range halves.Available() {
+				r := count.Recount{Task: queens.Exported(&task, 1), Kernel: queens.HalvesPrefix + k.Name}
+				if got, err := r.Run(t.Context(), new(atomic.Uint64)); got != want.Count || err != nil {
+					t.Errorf("n = %d, task %d, %s: %d, %v, want %d", n, task.ID, r.Kernel, got, err, want.Count)
+				}
 			}
 			for _, k := range kernel.Available() {
 				for _, deeper := range []bool{false, true} {
@@ -81,6 +87,27 @@ func TestRecountsByDepthFirst(t *testing.T) {
 					t.Errorf("n = %d, task %d by %s: %+v, %v, want %d", n, task.ID, k.Name, got, err, want.Count)
 				}
 			}
+		}
+	}
+}
+
+// A kernel of halves recounts no prefixes, and nothing with too little memory.
+func TestRecountsThatFail(t *testing.T) {
+	board := queens.FullBoard(8)
+	prefixes := queens.Task{Board: board, Prefixes: []queens.Prefix{{}}}
+	sets := queens.Task{Board: board, Sets: queens.RowSets{First: 0, Number: 3}}
+	for _, c := range []struct {
+		r    count.Recount
+		text string
+	}{
+		{count.Recount{Task: queens.Exported(&prefixes, 1), Kernel: "halves:generic"}, "has none"},
+		{count.Recount{Task: queens.Exported(&sets, 1), Kernel: "halves:abacus"}, "abacus"},
+		{count.Recount{Task: queens.Exported(&sets, 1), Kernel: "halves:generic", Memory: 9},
+			"the limit is 9:"},
+	} {
+		_, err := c.r.Run(t.Context(), new(atomic.Uint64))
+		if err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%+v: error %v, want %q", c.r, err, c.text)
 		}
 	}
 }
@@ -132,7 +159,7 @@ func TestDifferingOfHalves(t *testing.T) {
 		if by.Halves.Name != k.Name {
 			t.Errorf("after %v: %s, want %s", used, by.Halves.Name, k.Name)
 		}
-		used = append(used, count.HalvesPrefix+k.Name)
+		used = append(used, queens.HalvesPrefix+k.Name)
 	}
 	if by := count.Differing(queens.Halves, used...); by.Halves.Name != "generic" {
 		t.Errorf("after all: %s", by.Halves.Name)
@@ -172,12 +199,12 @@ func TestSearcherStops(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	by.Memory = 1
+	by.Memory = count.NewMemory(1, 1)
 	err = by.WithSearcher(func(s *count.Searcher) error {
 		_, err := s.Count(t.Context(), tasks, new(atomic.Uint64))
 		return err
 	})
-	if err == nil || !strings.Contains(err.Error(), "bytes of memory, not 1") {
+	if err == nil || !strings.Contains(err.Error(), "the limit is 1:") {
 		t.Errorf("a byte of memory: %v", err)
 	}
 }

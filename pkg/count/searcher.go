@@ -2,7 +2,6 @@ package count
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -16,9 +15,8 @@ import (
 type Kernels struct {
 	Prefixes kernel.Kernel
 	Halves   halves.Kernel // the zero value is the default of this machine
-	// Memory is how many bytes the method halves may take on each thread; 0 stands for
-	// [halves.Memory].
-	Memory uint64
+	// Memory limits what the method halves takes; nil is no limit.
+	Memory *Memory
 }
 
 // HalvesNamed returns the kernel of halves that has the given name or, if there is none, the
@@ -47,9 +45,6 @@ func (k *Kernels) SelfTest(ctx context.Context) error {
 	return halves.SelfTest(ctx, k.halves())
 }
 
-// HalvesPrefix begins the names of kernels of the method halves in results and ledgers.
-const HalvesPrefix = "halves:"
-
 // Searcher counts tasks of any method on one thread. Only one of its methods may run at a time.
 type Searcher struct{ methods map[queens.Method]searcher }
 
@@ -62,10 +57,14 @@ type searcher interface {
 // WithSearcher makes a Searcher, calls the function use with it, and frees what it holds. The
 // errors are those of [kernel.Kernel.WithCounter].
 func (k *Kernels) WithSearcher(use func(*Searcher) error) error {
+	memory := k.Memory
+	if memory == nil {
+		memory = NewMemory(0, 1)
+	}
 	return k.Prefixes.WithCounter(func(c kernel.Counter) error {
 		return use(&Searcher{map[queens.Method]searcher{
 			queens.Prefixes: &prefixSearcher{k.Prefixes.Name, c},
-			queens.Halves:   &setSearcher{by: k.halves(), memory: k.Memory},
+			queens.Halves:   &setSearcher{k.halves(), memory},
 		}})
 	})
 }
@@ -100,44 +99,33 @@ func (s *prefixSearcher) count(
 
 // setSearcher counts row sets.
 type setSearcher struct {
-	by      halves.Kernel
-	memory  uint64
-	n       int             // of counter
-	counter *halves.Counter // nil before the first task
+	by     halves.Kernel
+	memory *Memory
 }
 
 func (s *setSearcher) count(
 	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64,
 ) (counts []queens.TaskCount, err error) {
+	var c setCounter
+	defer func() { s.memory.give(c) }()
 	for i := range tasks {
 		start, sets := time.Now(), tasks[i].Sets
-		if err := s.prepare(tasks[i].Board.N); err != nil {
-			return counts, err
+		if n := tasks[i].Board.N; c.n != n {
+			s.memory.give(c)
+			if c, err = s.memory.take(ctx, n, s.by, pulse); err != nil {
+				return counts, err
+			}
 		}
-		count, err := s.counter.Count(ctx, sets.First, sets.Number, pulse)
+		count, err := c.Count(ctx, sets.First, sets.Number, pulse)
 		if err != nil {
 			return counts, err
 		}
 		pulse.Add(1) // the search of a small task may end before it increments the pulse
 		counts = append(counts, queens.TaskCount{
-			Count: count, Kernel: HalvesPrefix + s.by.Name, Elapsed: time.Since(start),
+			Count: count, Kernel: queens.HalvesPrefix + s.by.Name, Elapsed: time.Since(start),
 		})
 	}
 	return counts, nil
-}
-
-// prepare makes a counter for boards of side n, unless the searcher has one.
-func (s *setSearcher) prepare(n int) (err error) {
-	if s.n == n {
-		return nil
-	}
-	s.counter, s.n = nil, 0 // its memory is free before another counter takes more
-	cfg := halves.Config{N: n, Kernel: s.by, Memory: s.memory}
-	if s.counter, err = halves.NewCounter(cfg); err != nil {
-		return fmt.Errorf("%w on a thread: give more memory, or fewer threads", err)
-	}
-	s.n = n
-	return nil
 }
 
 // ByDepthFirst counts a task of the method halves by the other method: see [halves.Recount]. It
@@ -164,7 +152,7 @@ func Differing(m queens.Method, names ...string) Kernels {
 	by := halves.Available()
 	chosen := by[len(by)-1]
 	for i := len(by) - 1; i >= 0; i-- {
-		if !slices.Contains(names, HalvesPrefix+by[i].Name) {
+		if !slices.Contains(names, queens.HalvesPrefix+by[i].Name) {
 			chosen = by[i]
 		}
 	}

@@ -60,7 +60,8 @@ func titleRow(s *queens.Snapshot, width int) line {
 		board = humanize.Plural(len(s.Placed), "queen") + " placed"
 	}
 	return row(width, segment{0, line{{"n = " + humanize.Int(s.N), bold}}},
-		segment{3, line{{narrow(board), faint}}},
+		segment{3, line{{narrow(string(s.Method)), faint}}},
+		segment{4, line{{narrow(board), faint}}},
 		segment{2, line{{narrow(s.Run), plain}}},
 		segment{1, line{{narrow(string(s.State)), cmp.Or(styles[s.State], notice)}}})
 }

@@ -102,7 +102,7 @@ func crowd(workers int) *queens.Snapshot {
 func TestLayoutMatchesGoldenFiles(t *testing.T) {
 	usual := []int{60, 80, 120}
 	beginning := &queens.Snapshot{
-		Run: "n27-20261120-170938-7274", N: 27, Method: queens.Prefixes, Symmetry: queens.Full,
+		Run: "n27-20261120-170938-7274", N: 27, Method: queens.Halves, Symmetry: queens.Full,
 		State: queens.Running, Tasks: 12345678,
 		Solutions: (*queens.Decimal)(new(big.Int)), Live: new(queens.Live), At: now,
 		Waits: &queens.Wait{Reason: queens.NoWorkers, Since: now.Add(-time.Minute),

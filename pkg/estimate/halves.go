@@ -55,7 +55,7 @@ var halvesFleets = []int{64, 1024}
 // wide. If ctx ends, Halves returns context.Cause(ctx).
 func Halves(ctx context.Context, job HalvesJob) (*HalvesEstimate, error) {
 	e := &HalvesEstimate{
-		N: job.N, Method: queens.Halves, Kernel: count.HalvesPrefix + job.Kernel.Name,
+		N: job.N, Method: queens.Halves, Kernel: queens.HalvesPrefix + job.Kernel.Name,
 		RowSets: halves.Sets(job.N), Measured: job.N, Threads: job.Threads,
 		Memory: uint64(job.Threads) * halves.Memory(job.N),
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	"nqueens/pkg/count"
 	"nqueens/pkg/halves"
 	"nqueens/pkg/queens"
 )
@@ -21,7 +20,7 @@ func TestHalves(t *testing.T) {
 		}
 		if e.N != n || e.Measured != measured || e.RowSets != halves.Sets(n) ||
 			e.Method != queens.Halves ||
-			e.Kernel != count.HalvesPrefix+k.Name || e.Memory != 3*halves.Memory(n) || len(e.Fleets) != 2 {
+			e.Kernel != queens.HalvesPrefix+k.Name || e.Memory != 3*halves.Memory(n) || len(e.Fleets) != 2 {
 			t.Errorf("n = %d: %+v", n, e)
 		}
 		if n <= 8 && uint64(e.Sample) != e.RowSets || e.Sample == 0 {

@@ -35,8 +35,9 @@ type fact struct {
 type source struct {
 	*machine
 	kernel  string
-	recount bool // a coordinator on the machine makes the count, as a [Recount]
-	deeper  bool // see [Recount]
+	recount bool   // a coordinator on the machine makes the count, as a [Recount]
+	deeper  bool   // see [Recount]
+	search  string // of a recount: see [Search]
 }
 
 // isLike reports whether two sources that find the same count prove no more than one of them alone.
@@ -44,7 +45,7 @@ type source struct {
 // same witness.
 func (s source) isLike(t source) bool {
 	if s.recount {
-		return t.recount && s.kernel == t.kernel && s.deeper == t.deeper
+		return t.recount && s.search == t.search
 	}
 	return !t.recount && s.Witness() == t.Witness()
 }

@@ -15,9 +15,10 @@ package ledger
 //  2. A verdict is a count that the coordinator's recounts have established. It depends only on the
 //     records of its task, including the records of banned machines. A recount that equals no
 //     count, or that contradicts two or more witnesses that agree, needs an equal second recount by
-//     another search: by another kernel, or from prefixes with one row more. If recounts differ,
-//     the verdict is the only number that two different searches found. If there is no such number,
-//     there is no verdict, and the recounts ban nobody. (TestRule2)
+//     another search: by another kernel, or from prefixes with one row more; in a count by halves,
+//     by the other method. If recounts differ, the verdict is the only number that two different
+//     searches found. If there is no such number, there is no verdict, and the recounts ban nobody.
+//     (TestRule2)
 //  3. A machine is banned if one of its counts or recounts contradicts a verdict, or if a ban
 //     record says so. An invited user is banned, with all its machines, if three of its machines
 //     are. Counts of what is banned are void: they make no task done, and open no dispute.
@@ -132,7 +133,10 @@ func (s *State) apply(r Record) {
 		}
 	case *Recount:
 		on := queens.Machine{User: queens.CoordinatorUser, Name: r.Machine}
-		s.add(r.Task, s.source(on, source{kernel: r.Kernel, recount: true, deeper: r.Deeper}), r.Count)
+		s.add(r.Task, s.source(on, source{
+			kernel: r.Kernel, recount: true, deeper: r.Deeper,
+			search: Search(s.header.Manifest.Method, r.Kernel, r.Deeper),
+		}), r.Count)
 	case *Ban:
 		keepFirst(s.records, r.Ban)
 		s.stale = s.judge() || s.stale

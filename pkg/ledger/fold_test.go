@@ -28,6 +28,15 @@ func newHeader(t testing.TB, redundancy int) *Header {
 		Created: time.UnixMilli(1e12).UTC()}
 }
 
+// halvesHeader returns a header like newHeader, of a count by the method halves. The fold uses
+// nothing else of the manifest that differs.
+func halvesHeader(t testing.TB, redundancy int) *Header {
+	t.Helper()
+	h := newHeader(t, redundancy)
+	h.Manifest.Method = queens.Halves
+	return h
+}
+
 // result returns a result by "user/machine/kernel", by "machine/kernel", or by "machine" with
 // kernel generic.
 func result(by string, first uint64, counts ...uint64) *Result {
@@ -123,6 +132,21 @@ func TestRule2(t *testing.T) {
 		if o.Verdict != c.verdict || o.Verdict && o.Count != 9 || o.NeedsRecount != c.needed ||
 			fmt.Sprint(banned(s)) != c.banned {
 			t.Errorf("%s: %+v, banned %v", c.about, o, banned(s))
+		}
+	}
+	plain, plainToo := recounted(1, 9, "halves:generic"), recounted(1, 9, "halves:avx2")
+	for _, c := range []struct {
+		about   string
+		records []Record
+		verdict bool
+	}{
+		{"one recount that equals a count", []Record{a5, b9, plain}, true},
+		{"two kernels of halves", []Record{a5, b6, plain, plainToo}, false},
+		{"two kernels of depth-first search", []Record{a5, b6, avx2, generic, deeper}, false},
+		{"both methods", []Record{a5, b6, plain, avx2}, true},
+	} {
+		if s := stateOf(t, halvesHeader(t, 1), c.records...); s.Task(1).Verdict != c.verdict {
+			t.Errorf("method halves, %s: %+v", c.about, s.Task(1))
 		}
 	}
 }

@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 
+	"nqueens/pkg/queens"
 	"nqueens/pkg/testkit"
 )
 
 // model implements the rules at the top of fold.go, as plainly as possible.
 type model struct {
 	redundancy int
+	halves     bool                             // the method of the run is halves
 	counts     map[uint64]map[modelCount]string // by task: each count, and the machine that counted it
 	recounts   map[uint64]map[modelRecount]bool
 	byRecord   map[string]bool
@@ -32,9 +34,10 @@ type modelRecount struct {
 	deeper          bool
 }
 
-func newModel(redundancy int, records []Record) *model {
-	m := &model{redundancy, make(map[uint64]map[modelCount]string),
-		make(map[uint64]map[modelRecount]bool), make(map[string]bool)}
+func newModel(h *Header, records []Record) *model {
+	m := &model{h.Redundancy, h.Manifest.Method == queens.Halves,
+		make(map[uint64]map[modelCount]string), make(map[uint64]map[modelRecount]bool),
+		make(map[string]bool)}
 	for _, r := range records {
 		switch r := r.(type) {
 		case *Result:
@@ -94,6 +97,13 @@ func (m *model) verdict(task uint64) (count uint64, ok bool) {
 	searches := make(map[modelRecount]bool)
 	for r := range m.recounts[task] {
 		r.machine = ""
+		if m.halves { // a search is a method
+			r.kernel, _, _ = strings.Cut(r.kernel, ":")
+			if r.kernel != "halves" {
+				r.kernel = "depth-first"
+			}
+			r.deeper = false
+		}
 		searches[r] = true
 	}
 	for r := range searches {
@@ -232,7 +242,8 @@ func randomRecords(rng *rand.Rand) (records []Record) {
 				{testkit.Machine(machine()), kernel(), count()}, {testkit.Machine("a"), "avx2", count()},
 			}})
 		case 0, 1:
-			r := recounted(rng.Uint64N(3), count(), []string{"avx2", "generic"}[rng.IntN(2)])
+			r := recounted(rng.Uint64N(3), count(),
+				[]string{"avx2", "generic", "halves:generic"}[rng.IntN(3)])
 			r.Deeper, r.Machine = rng.IntN(4) == 0, []string{"home", "a"}[rng.IntN(2)]
 			records = append(records, r)
 		case 2:
@@ -251,12 +262,13 @@ func randomRecords(rng *rand.Rand) (records []Record) {
 // A state of random records equals the model, in any order of the records, with repeated ones, and
 // whether the totals are derived once or after each record.
 func TestFoldIsTheModel(t *testing.T) {
-	headers := []*Header{newHeader(t, 1), newHeader(t, 2), newHeader(t, 3)}
+	headers := []*Header{newHeader(t, 1), newHeader(t, 2), newHeader(t, 3), halvesHeader(t, 1),
+		halvesHeader(t, 2)}
 	for seed := range uint64(1500) {
 		rng := rand.New(rand.NewPCG(seed, 0))
-		h := headers[seed%3]
+		h := headers[seed%5]
 		records := randomRecords(rng)
-		m := newModel(h.Redundancy, records)
+		m := newModel(h, records)
 		rng.Shuffle(len(records), func(i, k int) { records[i], records[k] = records[k], records[i] })
 		s := NewState(h)
 		s.stale = true
@@ -275,7 +287,7 @@ func TestFoldIsTheModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			if i%8 == 0 {
-				newModel(h.Redundancy, records[:i+1]).check(t, again)
+				newModel(h, records[:i+1]).check(t, again)
 			}
 			for task, after := range outcomes(again) {
 				if after != before[task] && fmt.Sprint(again.Bans()) == bans &&

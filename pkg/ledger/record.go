@@ -113,6 +113,16 @@ type Recount struct {
 	At      time.Time `json:"at"`
 }
 
+// Search names the search by which a recount with the given kernel counts a task. Two recounts by
+// one search prove no more than one of them, because the search may repeat an error. In a count by
+// the method halves, kernels of one method are one search: they share the algorithm.
+func Search(m queens.Method, kernel string, deeper bool) string {
+	if m == queens.Halves {
+		return string(queens.MethodOf(kernel))
+	}
+	return fmt.Sprint(kernel, " ", deeper)
+}
+
 // Why says why the coordinator counted a task itself.
 type Why string
 

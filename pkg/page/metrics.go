@@ -52,8 +52,9 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	if s == nil {
 		return m.String()
 	}
-	m.add("nqueens_run_info", "1; the labels are the run, the side of its board, and its symmetry.", 1,
-		"run", s.Run, "n", strconv.Itoa(s.N), "symmetry", string(s.Symmetry))
+	m.add("nqueens_run_info", "1; the labels are the run, the side of its board, "+
+		"its method and its symmetry.", 1,
+		"run", s.Run, "n", strconv.Itoa(s.N), "method", string(s.Method), "symmetry", string(s.Symmetry))
 	m.add("nqueens_running", "1 while the run counts, 0 when it has ended.",
 		oneIf[s.State == queens.Running])
 	m.add("nqueens_tasks", "Tasks of the run.", float64(s.Tasks))

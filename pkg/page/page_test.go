@@ -74,6 +74,7 @@ func complete() queens.Snapshot {
 // stopped returns what the ledger says about a run that was stopped.
 func stopped() queens.Snapshot {
 	s := running()
+	s.Method = queens.Halves
 	s.State, s.Live, s.Checks, s.TimeToGo, s.Remaining, s.WorkerList, s.Join = queens.Stopped, nil,
 		nil, nil, nil, nil, ""
 	s.Resume = "/opt/coordinator resume n20-aa --listen 0.0.0.0:4222"

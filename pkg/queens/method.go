@@ -3,6 +3,7 @@ package queens
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Method is an algorithm: it says how a count is divided into tasks, and how a task is counted.
@@ -17,6 +18,17 @@ const (
 	// full board, of weight 1: the method itself uses the symmetries. See docs/halves.md.
 	Halves Method = "halves"
 )
+
+// HalvesPrefix begins the names of kernels of the method halves in results and ledgers.
+const HalvesPrefix = "halves:"
+
+// MethodOf returns the method by which a kernel with this name in a result or a ledger counts.
+func MethodOf(kernel string) Method {
+	if strings.HasPrefix(kernel, HalvesPrefix) {
+		return Halves
+	}
+	return Prefixes
+}
 
 // Validate returns an error unless m is one of the methods.
 func (m Method) Validate() error {

@@ -15,6 +15,7 @@ import (
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator"
 	"nqueens/pkg/coordinator/core"
+	"nqueens/pkg/count"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
@@ -205,7 +206,7 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 		Process: worker.NewProcess(queens.Machine{User: queens.CoordinatorUser, Name: s.cfg.Machine}),
 		Host:    s.cfg.Host,
 		Version: s.cfg.Version, Kernel: s.cfg.Kernel, Threads: s.cfg.Threads, AtOnce: true,
-		Halves: s.cfg.Halves, Memory: s.cfg.Memory,
+		Halves: s.cfg.Halves, Memory: count.NewMemory(s.cfg.Memory, s.cfg.Threads),
 		SelfTest: func(context.Context) error { return nil }, // the caller has waited for it
 		// warnings only: the coordinator logs what the worker does
 		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)),

@@ -39,7 +39,7 @@ type Config struct {
 	Kernel  kernel.Kernel // of that worker
 	// of that worker by the method halves; the zero value is the default of this machine
 	Halves halves.Kernel
-	// in bytes, for the method halves in that worker; 0 stands for [halves.Memory] on each thread
+	// in bytes, the limit of the method halves in that worker; 0 is none
 	Memory  uint64
 	Version string // of this program
 	Machine string // name of this machine
@@ -329,10 +329,8 @@ func (s *Session) countUnique(ctx context.Context, last *queens.Snapshot) (*big.
 // startLine returns a text that says what this coordinator counts, and where.
 func (s *Session) startLine(server string) string {
 	m := &s.state.Header().Manifest
-	line := fmt.Sprintf("counting n = %d, run %s: %s", m.N, s.name, humanize.Plural(m.Tasks, "task"))
-	if m.Method != queens.Prefixes {
-		line += " by the method " + string(m.Method)
-	}
+	line := fmt.Sprintf("counting n = %d, run %s: %s by the method %s", m.N, s.name,
+		humanize.Plural(m.Tasks, "task"), m.Method)
 	if s.earlier > 0 {
 		line += fmt.Sprintf(", %s done", humanize.Int(s.earlier))
 	}

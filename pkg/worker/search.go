@@ -1,12 +1,10 @@
 package worker
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
 	"nqueens/pkg/count"
-	"nqueens/pkg/halves"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/worker/core"
@@ -14,9 +12,7 @@ import (
 
 // kernels returns what each searcher counts with.
 func (w *Worker) kernels() count.Kernels {
-	return count.Kernels{
-		Prefixes: w.cfg.Kernel, Halves: w.cfg.Halves, Memory: w.cfg.Memory / uint64(len(w.loads)),
-	}
+	return count.Kernels{Prefixes: w.cfg.Kernel, Halves: w.cfg.Halves, Memory: w.cfg.Memory}
 }
 
 // searcher searches loads with its own counter until there are no more. If the counter fails, the
@@ -75,10 +71,11 @@ func (w *Worker) sayMemory(tasks []queens.Task) {
 	if w.rowSetsOf.Swap(int64(n)) == int64(n) {
 		return
 	}
-	most := cmp.Or(w.cfg.Memory, uint64(len(w.loads))*halves.Memory(n))
-	text := fmt.Sprintf("row sets of n = %d take at most %s of memory on %s",
-		n, humanize.Bytes(most), humanize.Plural(len(w.loads), "thread"))
-	w.cfg.Log.Info().Int("n", n).Uint64("memory", most).Str(humanize.LogField, text).Msg("memory")
+	most, threads := w.cfg.Memory.Of(n)
+	text := fmt.Sprintf("row sets of n = %d take at most %s of memory, on %s at a time", n,
+		humanize.Bytes(most), humanize.Plural(threads, "thread"))
+	w.cfg.Log.Info().Int("n", n).Uint64("memory", most).Int("threads", threads).Str(humanize.LogField,
+		text).Msg("memory")
 }
 
 // result makes the result of a chunk from its first tasks and their counts.

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"nqueens/pkg/count"
 	"nqueens/pkg/halves"
 	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
@@ -46,9 +47,9 @@ type Config struct {
 	// Halves counts the tasks of the method halves, on the processor. The zero value is the default of
 	// this machine.
 	Halves halves.Kernel
-	// Memory is how many bytes the method halves may take on all threads together; 0 stands for
-	// [halves.Memory] on each.
-	Memory uint64
+	// Memory limits what the method halves takes, on all threads of this and other workers of the
+	// process. nil is no limit.
+	Memory *count.Memory
 	// AtOnce makes the worker answer a new coordinator at once. Other workers wait 0 to 2 s at random.
 	// AtOnce is for the worker in the coordinator's process.
 	AtOnce bool
@@ -107,6 +108,9 @@ func New(cfg Config, t Transport) *Worker {
 	searchers, device := cfg.Threads, cfg.Kernel.AtOnce > 0
 	if device {
 		searchers = 1
+	}
+	if cfg.Memory == nil {
+		cfg.Memory = count.NewMemory(0, searchers)
 	}
 	w := &Worker{
 		cfg: cfg, transport: t, began: time.Now(), core: core.New(searchers, device),

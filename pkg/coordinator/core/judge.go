@@ -136,27 +136,43 @@ func (j *judge) isDispute(task uint64) bool {
 	})
 }
 
-// way returns how to recount a task: by the fastest kernel that no worker has used for it, or by
-// generic, or by generic with prefixes one row deeper. It never repeats a recount of this machine,
-// and repeats one of another machine only if no other way is left. It returns nil if this machine
-// has tried every way: each gave a recount, or its child process died.
-func (j *judge) way(task uint64, why ledger.Why) *Attempt {
-	counts := j.state.Counts(task)
-	var ways []Attempt
-	for _, kernel := range j.kernels {
-		if kernel != generic && !slices.ContainsFunc(counts, func(c ledger.Count) bool {
+// ways returns the ways to recount a task, the best first. A kernel that no worker has used for the
+// task comes before one that a worker may have used, and then the faster one before the slower.
+func (j *judge) ways(task uint64, counts []ledger.Count, why ledger.Why) (ways []Attempt) {
+	isUsed := func(kernel string) bool {
+		return slices.ContainsFunc(counts, func(c ledger.Count) bool {
 			return c.Kernel == kernel && !c.Recount
-		}) {
+		})
+	}
+	for _, kernel := range j.kernels {
+		if kernel != generic && !isUsed(kernel) {
 			ways = append(ways, Attempt{task, kernel, false, why})
 		}
 	}
-	ways = append(ways, Attempt{task, generic, false, why}, Attempt{task, generic, true, why})
+	ways = append(ways, Attempt{task, generic, false, why})
+	if j.state.Header().Manifest.Method == queens.Prefixes {
+		return append(ways, Attempt{task, generic, true, why})
+	}
+	plain := Attempt{task, queens.HalvesPrefix + generic, false, why}
+	if isUsed(plain.Kernel) {
+		return append(ways, plain)
+	}
+	return slices.Insert(ways, 0, plain) // depth-first search takes longer
+}
+
+// way returns how to recount a task: by the first of its ways whose search was not used, or else by
+// the first whose search was used on other machines only: see [ledger.Search]. It returns nil if
+// this machine has tried every way: each gave a recount, or its child process died.
+func (j *judge) way(task uint64, why ledger.Why) *Attempt {
+	counts, method := j.state.Counts(task), j.state.Header().Manifest.Method
+	ways := j.ways(task, counts, why)
 	var elsewhere *Attempt
 	for i := range ways {
 		w := &ways[i]
+		search := ledger.Search(method, w.Kernel, w.Deeper)
 		used, here := false, slices.Contains(j.died, *w)
 		for _, c := range counts {
-			same := c.Recount && c.Kernel == w.Kernel && c.Deeper == w.Deeper
+			same := c.Recount && ledger.Search(method, c.Kernel, c.Deeper) == search
 			used, here = used || same, here || same && c.Machine.Name == j.machine
 		}
 		switch {

@@ -278,21 +278,25 @@ func (w *world) checkBans(h *host, records []ledger.Record) {
 	}
 }
 
-// checkRecount checks that a recount uses another kernel than the counts of its task, and another
-// search than earlier recounts by this machine. It also checks that a lost task is recounted only
-// if no other work waits.
+// checkRecount checks that a recount uses another kernel than the counts of its task, unless it is
+// the last way, and another search than earlier recounts by this machine. It also checks that a
+// lost task is recounted only if no other work waits.
 func (w *world) checkRecount(h *host, r *Attempt) {
+	method := h.state.Header().Manifest.Method
+	recounts := slices.DeleteFunc(h.state.Counts(r.Task), func(c ledger.Count) bool {
+		return !c.Recount
+	})
+	last := r.Kernel == generic || r.Kernel == queens.HalvesPrefix+generic &&
+		len(recounts)+len(h.core.judge.died) > 0
 	for _, c := range h.state.Counts(r.Task) {
-		if c.Kernel == r.Kernel && r.Kernel != generic && (!c.Recount || c.Machine == w.own()) {
+		if c.Kernel == r.Kernel && !last && (!c.Recount || c.Machine == w.own()) {
 			w.fail("task %d is recounted by kernel %s, which machine %s has used", r.Task, r.Kernel,
 				c.Machine)
 		}
 	}
-	recounts := slices.DeleteFunc(h.state.Counts(r.Task), func(c ledger.Count) bool {
-		return !c.Recount
-	})
 	if slices.ContainsFunc(recounts, func(c ledger.Count) bool {
-		return c.Machine == w.own() && c.Kernel == r.Kernel && c.Deeper == r.Deeper
+		return c.Machine == w.own() &&
+			ledger.Search(method, c.Kernel, c.Deeper) == ledger.Search(method, r.Kernel, r.Deeper)
 	}) {
 		w.fail("task %d is recounted twice by %s", r.Task, r.way())
 	}

@@ -66,7 +66,7 @@ func play(seed uint64, trace func(string, ...any)) *world {
 	s.halves = seed%4 == 0
 	if s.halves {
 		for i := range s.machines {
-			s.machines[i].kernel = "halves:" + s.machines[i].kernel
+			s.machines[i].kernel = queens.HalvesPrefix + s.machines[i].kernel
 		}
 	}
 	w := newWorld(s, seeded{rng}, trace)
