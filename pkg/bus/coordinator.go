@@ -113,6 +113,6 @@ func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), er
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}
 	// if this fails, the server hears of the subscription at the next connection
-	b.flush(requestTimeout)
+	b.flush(queens.LongestReply)
 	return func() { _ = s.Unsubscribe() }, nil
 }

@@ -51,7 +51,7 @@ func runOfOtherVersion(data []byte) string {
 // EncodeWorkReply encodes the reply to a work request.
 func EncodeWorkReply(r *queens.WorkReply) ([]byte, error) {
 	m := &nqueensv1.WorkReply{Protocol: Protocol, Number: r.Number, Instance: r.Instance,
-		Refused: encodeText(r.Refused)}
+		Refused: encodeText(r.Refused), Kept: uint64(r.Kept)}
 	for _, drop := range r.Drop {
 		m.Drop = append(m.Drop, &nqueensv1.Range{First: drop.First, Tasks: drop.Tasks})
 	}
@@ -96,6 +96,7 @@ func DecodeWorkReply(data []byte) (*queens.WorkReply, error) {
 		func(d *decoder, m *nqueensv1.WorkReply) *queens.WorkReply {
 			r := &queens.WorkReply{
 				Number: m.GetNumber(), Instance: d.instance(m.GetInstance()), Refused: d.text(m.GetRefused()),
+				Kept: d.duration(m.GetKept()),
 				Drop: make([]queens.Range, len(m.GetDrop())), Chunks: make([]queens.Chunk, len(m.GetChunks())),
 			}
 			for i, drop := range m.GetDrop() {

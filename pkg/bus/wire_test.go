@@ -22,7 +22,7 @@ import (
 var (
 	someRequest = queens.WorkRequest{
 		Number: 3, Connection: 5, Host: "laptop", Version: "v1", Kernel: "avx2", Threads: 8, Searchers: 2,
-		Want: 4,
+		Want: 4, Seen: 2, RoundTrip: time.Second,
 		Held: []queens.Held{{Range: queens.Range{First: 5, Tasks: 2}, Ticket: queens.Ticket{1, 2},
 			Searched: time.Second}, {Range: queens.Range{Tasks: 1}}},
 	}
@@ -47,7 +47,7 @@ var (
 			Range: queens.Range{First: 11, Tasks: 2}, Board: queens.FullBoard(16),
 			Sets: []queens.RowSets{{First: 5, Number: 4}, {First: 9, Number: 1}},
 		}},
-		Refused: "a ban",
+		Refused: "a ban", Kept: time.Second,
 	}
 	someReceipts = queens.DeliveryReply{Instance: 9,
 		Receipts: []queens.Receipt{{Recorded: true}, {Refused: "wrong ticket"}}}

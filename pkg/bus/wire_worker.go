@@ -40,7 +40,8 @@ func EncodeRequest(r *queens.WorkRequest) ([]byte, error) {
 	m := &nqueensv1.WorkRequest{
 		Number: r.Number, Connection: r.Connection, Host: queens.CleanHost(r.Host),
 		Version: queens.SanitizeName(r.Version), Kernel: r.Kernel, Threads: uint32(r.Threads),
-		Searchers: uint32(r.Searchers), Want: uint32(r.Want), Leaving: r.Leaving,
+		Searchers: uint32(r.Searchers), Want: uint32(r.Want), Leaving: r.Leaving, Seen: r.Seen,
+		RoundTrip: uint64(r.RoundTrip),
 	}
 	for _, h := range r.Held {
 		m.Held = append(m.Held,
@@ -55,8 +56,8 @@ func (d *decoder) request(m *nqueensv1.WorkRequest) *queens.WorkRequest {
 		Number: m.GetNumber(), Connection: m.GetConnection(), Host: m.GetHost(),
 		Version: d.name("a version", m.GetVersion()), Kernel: d.name("a kernel", m.GetKernel()),
 		Threads: int(m.GetThreads()), Searchers: int(m.GetSearchers()), Want: int(m.GetWant()),
-		Leaving: m.GetLeaving(),
-		Held:    make([]queens.Held, len(m.GetHeld())),
+		Leaving: m.GetLeaving(), Seen: m.GetSeen(), RoundTrip: d.duration(m.GetRoundTrip()),
+		Held: make([]queens.Held, len(m.GetHeld())),
 	}
 	for i, h := range m.GetHeld() {
 		r.Held[i] = queens.Held{

@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"nqueens/pkg/queens"
 )
-
-// requestTimeout is how long a request waits for its reply. It exceeds the 5 s for which a
-// coordinator may keep a work request.
-const requestTimeout = 7 * time.Second
 
 // ErrNoCoordinator says that no coordinator of the run is connected to the server.
 var ErrNoCoordinator = errors.New("no coordinator of the run answers")
@@ -54,7 +49,7 @@ func request[M, T any](
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, queens.LongestReply)
 	defer cancel()
 	answer, err := b.conn.RequestWithContext(ctx, subject, data)
 	if errors.Is(err, nats.ErrNoResponders) {

@@ -76,10 +76,6 @@ func (l *listener) tell(a queens.Announcement) {
 	}
 }
 
-// localReplyTimeout is how long a local message waits for its reply. It exceeds the 5 s for which a
-// request may be kept.
-const localReplyTimeout = 7 * time.Second
-
 // errNoReply says that a coordinator has not replied.
 var errNoReply = errors.New("the coordinator of this process does not reply")
 
@@ -126,7 +122,7 @@ func (l *Local) Deliver(
 
 // await returns the reply, unless a context ends before, or it takes too long.
 func await[T any](ctx, coordinator context.Context, replies chan *T) (*T, error) {
-	ctx, cancel := context.WithTimeout(ctx, localReplyTimeout)
+	ctx, cancel := context.WithTimeout(ctx, queens.LongestReply)
 	defer cancel()
 	select {
 	case reply := <-replies:

@@ -95,7 +95,8 @@ func (s *station) check(machine queens.Machine, r *queens.Result) error {
 
 // reply makes the message of a reply: it adds ticket, board and prefixes to each chunk.
 func (s *station) reply(instance uint64, r *core.Reply) queens.WorkReply {
-	full := queens.WorkReply{Number: r.Number, Instance: instance, Drop: r.Drop, Refused: r.Refused}
+	full := queens.WorkReply{Number: r.Number, Instance: instance, Kept: r.Kept, Drop: r.Drop,
+		Refused: r.Refused}
 	for _, chunk := range r.Chunks {
 		tasks := s.index.Range(chunk.First, int(chunk.Tasks))
 		full.Chunks = append(full.Chunks, queens.ChunkOf(s.tickets.of(r.To.Machine, chunk), tasks))

@@ -72,8 +72,14 @@ type WorkRequest struct {
 	Threads    int // threads that search or serve a device
 	Searchers  int // threads, or 1 for a device
 	Held       []Held
-	Want       int  // searchers that have no next chunk; an idle one counts twice
-	Leaving    bool // the worker ends: it holds nothing more, and wants nothing
+	// Want is how many searchers have no next chunk, or the chunk is under way: see
+	// [WorkRequest.IsUnderWay]. An idle searcher counts twice.
+	Want    int
+	Leaving bool // the worker ends: it holds nothing more, and wants nothing
+	// Seen is the number of the newest request whose reply the worker has got; 0 before the first.
+	// Chunks of later replies are not in Held: see [WorkRequest.IsUnderWay].
+	Seen      uint64
+	RoundTrip time.Duration // the worker's mean one to the coordinator; 0 while unknown
 }
 
 // IsAfter reports whether a request comes after another one of a process of the same name. Numbers
@@ -83,13 +89,33 @@ func (r *WorkRequest) IsAfter(other *WorkRequest) bool {
 	return r.Connection != other.Connection || r.Number > other.Number
 }
 
+// LongestReply is how long a message waits for its reply. It exceeds the 5 s for which a coordinator
+// may keep a work request.
+const LongestReply = 7 * time.Second
+
+// ReplyTime returns within which time a worker with this mean round trip gets a reply that its
+// coordinator sends at once. A reply that takes longer is lost.
+func ReplyTime(roundTrip time.Duration) time.Duration {
+	if roundTrip == 0 {
+		return LongestReply
+	}
+	return min(time.Second+2*roundTrip, LongestReply)
+}
+
+// IsUnderWay reports whether the reply to a request may be on its way to the worker, so that this
+// later request can't list the chunks of the reply. The reply was sent the given time ago.
+func (r *WorkRequest) IsUnderWay(connection, number uint64, ago time.Duration) bool {
+	return !r.Leaving && connection == r.Connection && number > r.Seen && ago < ReplyTime(r.RoundTrip)
+}
+
 // WorkReply is the answer to a [WorkRequest].
 type WorkReply struct {
 	Number   uint64 // of the request
 	Instance uint64
-	Drop     []Range // give these up at once: the run wants no count of them from this machine
-	Chunks   []Chunk // count these
-	Refused  string  // why the machine is banned, for people; empty if it is not
+	Kept     time.Duration // how long the coordinator has kept the request
+	Drop     []Range       // give these up at once: the run wants no count of them from this machine
+	Chunks   []Chunk       // count these
+	Refused  string        // why the machine is banned, for people; empty if it is not
 }
 
 // Result holds the counts of consecutive tasks of a chunk, by one worker.

@@ -237,8 +237,10 @@ func (w *Worker) input(in func(c *core.Core, now time.Duration)) {
 			c.Request.Threads, c.Request.Searchers = w.cfg.Threads, len(w.loads)
 			w.calls.Go(func() {
 				reply, err := w.transport.RequestWork(w.messages, c.Run, w.cfg.Process, &c.Request)
-				w.noteFailure(err)
 				w.input(func(to *core.Core, now time.Duration) {
+					if !to.Replaced(c.Run, c.Request.Number) {
+						w.noteFailure(err)
+					}
 					to.Replied(now, c.Run, c.Request.Number, reply)
 				})
 			})

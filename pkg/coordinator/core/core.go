@@ -188,7 +188,7 @@ func (c *Core) Tick(now time.Duration) {
 		c.recountAbandoned(now)
 	}
 	for _, w := range c.fleet.sorted(func(w *worker) bool {
-		return w.kept && now-w.asked >= longestKept
+		return w.kept && now-w.waits >= longestKept
 	}) {
 		c.answer(w, nil)
 	}

@@ -36,6 +36,7 @@ type worker struct {
 	present bool          // it takes part: it is neither silent for too long nor has it left
 	heard   time.Duration // when its last message came
 	asked   time.Duration // when its last request came
+	waits   time.Duration // when the first request came of those that have no answer
 	request Request       // its last request, without the listed chunks; Number is 0 before the first
 	kept    bool          // the request is kept: it has no answer yet
 	drops   []queens.Range
@@ -166,6 +167,9 @@ func (f *fleet) keep(w *worker, kept bool) {
 // ask notes a request of a worker that is present.
 func (f *fleet) ask(now time.Duration, w *worker, r *Request) {
 	f.searchers += r.Searchers - w.request.Searchers
+	if !w.kept {
+		w.waits = now
+	}
 	w.request, w.asked, w.drops = *r, now, nil
 	f.keep(w, true)
 	w.request.Held, w.request.Invalid = nil, nil
@@ -198,11 +202,11 @@ func compareProcesses(a, b queens.Process) int {
 	return cmp.Or(a.Machine.Compare(b.Machine), cmp.Compare(a.Name, b.Name))
 }
 
-// waiting returns the workers with a kept request for work, in the order in which these requests
-// came.
+// waiting returns the workers with a kept request for work, in the order in which they began to
+// wait.
 func (f *fleet) waiting() []*worker {
 	return slices.SortedFunc(maps.Values(f.wanting), func(a, b *worker) int {
-		return cmp.Or(cmp.Compare(a.asked, b.asked), compareProcesses(a.process, b.process))
+		return cmp.Or(cmp.Compare(a.waits, b.waits), compareProcesses(a.process, b.process))
 	})
 }
 

@@ -96,7 +96,8 @@ type Line struct {
 // Chunks, and sends the reply.
 type Reply struct {
 	To      queens.Process
-	Number  uint64 // of the request
+	Number  uint64        // of the request
+	Kept    time.Duration // how long the request was kept
 	Drop    []queens.Range
 	Chunks  []queens.Range
 	Refused string // why nothing is accepted from the machine, for people

@@ -38,11 +38,15 @@ type hold struct {
 	left   uint64        // number of its tasks that await a count by the holder
 	since  time.Duration // when it began
 	listed uint64        // number of the last request that listed it; 0 before the first
+	reply  order         // the request that was answered with it
 	begun  bool          // its search has begun
 	began  time.Duration // when its search began, or when it was handed out
 	end    time.Duration // when its search will end, as it was estimated last
 	late   time.Duration // how long it is overdue, by the last tick; negative before: see overdue.go
 }
+
+// order says on which connection a request came, and its number there.
+type order struct{ connection, number uint64 }
 
 func newQueue(ends []uint64) *queue {
 	return &queue{

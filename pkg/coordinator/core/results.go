@@ -126,7 +126,7 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 		for _, h := range old.holdsOf(w.process) {
 			if again := c.adopt(h.since, w.process, h.Range, nobody); again != nil {
 				again.listed, again.begun, again.began = h.listed, h.begun, h.began
-				again.late = h.late
+				again.late, again.reply = h.late, h.reply
 			} else {
 				w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 			}

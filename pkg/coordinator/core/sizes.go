@@ -24,9 +24,10 @@ const (
 )
 
 // searcherWork returns how much of the waiting work one searcher of the given speed gets at once:
-// see [Guided]. While its speed is unknown, that is 0, which means a single task. While the speed
-// of all searchers is unknown, all count as fast as this one.
-func (f *fleet) searcherWork(speed, waiting float64) float64 {
+// see [Guided]. It also gets the work of a round trip, because the next chunk arrives so much later.
+// While its speed is unknown, that is 0, which means a single task. While the speed of all searchers
+// is unknown, all count as fast as this one.
+func (f *fleet) searcherWork(speed, waiting float64, roundTrip time.Duration) float64 {
 	if speed == 0 {
 		return 0
 	}
@@ -34,7 +35,8 @@ func (f *fleet) searcherWork(speed, waiting float64) float64 {
 	if all == 0 {
 		all = speed * float64(f.searchers)
 	}
-	return min(longestChunk.Seconds()*speed, waiting*speed/max(all, speed)*partOfShare)
+	return min(longestChunk.Seconds()*speed, waiting*speed/max(all, speed)*partOfShare) +
+		min(roundTrip, queens.LongestReply).Seconds()*speed
 }
 
 // room is what still fits into a reply.

@@ -144,10 +144,11 @@ func (s *story) input(words []string) {
 		s.core.Tick(at)
 	case "ask":
 		// [USER/]MACHINE/PROCESS NUMBER WANT [RANGE[(SECONDSs)]]... [leaving] [host NAME] [connection N]
-		// [invalid RANGE]
+		// [invalid RANGE] [seen NUMBER] [trip SECONDSs]: by default, the worker has seen the reply to its
+		// last request
 		r := &Request{From: process(args[0])}
 		r.WorkRequest = queens.WorkRequest{Number: s.number(args[1]), Version: "v", Kernel: "avx2",
-			Want: int(s.number(args[2])), Threads: 2, Searchers: 2}
+			Want: int(s.number(args[2])), Threads: 2, Searchers: 2, Seen: s.number(args[1]) - 1}
 		for i := 3; i < len(args); i++ {
 			of, searched, _ := strings.Cut(args[i], "(")
 			switch of {
@@ -159,6 +160,12 @@ func (s *story) input(words []string) {
 			case "connection":
 				i++
 				r.Connection = s.number(args[i])
+			case "seen":
+				i++
+				r.Seen = s.number(args[i])
+			case "trip":
+				i++
+				r.RoundTrip, _ = time.ParseDuration(args[i])
 			case "invalid":
 				i++
 				r.Invalid = append(r.Invalid, s.rangeOf(args[i]))
@@ -306,6 +313,9 @@ func (s *story) print(timed bool) {
 		}
 		if r.Refused != "" {
 			text += " refused: " + r.Refused
+		}
+		if r.Kept > 0 {
+			text += fmt.Sprintf(" kept %v", r.Kept)
 		}
 		say("reply to %s/%s #%d %s", r.To.Machine, r.To.Name, r.Number, text)
 	}

@@ -32,11 +32,18 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 			drops = append(drops, held.Range)
 		}
 	}
+	underWay := 0
 	for _, h := range c.queue.holdsOf(w.process) {
-		if h.listed != request.Number {
+		switch {
+		case h.listed == request.Number:
+		case h.listed == 0 && request.IsUnderWay(h.reply.connection, h.reply.number, now-h.since):
+			underWay++
+		default:
 			c.release(h, h.begun && isSameConnection && !request.Leaving)
 		}
 	}
+	w.request.Want = max(0, w.request.Want-underWay)
+	c.fleet.keep(w, true)
 	w.drops = append(drops, w.drops...)
 	c.serveKept(now) // tasks that wait again go to those who have waited, not back to this worker
 	chunks := c.give(now, w)
@@ -129,7 +136,7 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 	speed := w.rate.speed()
 	room := room{chunks: c.mostChunks(w), bytes: c.options.ReplyBytes}
 	for range w.request.Want {
-		work := c.fleet.searcherWork(speed, waiting)
+		work := c.fleet.searcherWork(speed, waiting, w.request.RoundTrip)
 		for alone := true; ; alone = false {
 			r, ok := c.queue.take(now, w.process, func(class int) uint64 {
 				return room.tasks(work, c.options.Shares[class], c.options.TaskBytes[class], alone)
@@ -169,8 +176,11 @@ func (c *Core) answer(w *worker, chunks []queens.Range) {
 	if !w.kept {
 		return
 	}
-	reply := Reply{To: w.process, Number: w.request.Number, Drop: w.drops, Chunks: chunks,
-		Origin: w.request.Origin}
+	reply := Reply{To: w.process, Number: w.request.Number, Kept: c.fleet.last - w.asked,
+		Drop: w.drops, Chunks: chunks, Origin: w.request.Origin}
+	for _, chunk := range chunks {
+		c.queue.holds[w.process][chunk].reply = order{w.request.Connection, w.request.Number}
+	}
 	if !c.accepts(w.process.Machine) {
 		reply.Refused = c.refusal(w.process.Machine)
 	}

@@ -140,8 +140,8 @@ func (w *world) checkFleet(c *Core) {
 				}
 			}
 		}
-		if w.now-p.asked > 7500*time.Millisecond && w.now-w.host.gap > 5*time.Second {
-			w.fail("a request of %s is kept for %v", p.process.Name, w.now-p.asked)
+		if w.now-p.waits > 7500*time.Millisecond && w.now-w.host.gap > 5*time.Second {
+			w.fail("%s waits for an answer for %v", p.process.Name, w.now-p.waits)
 		}
 		if _, _, found := c.queue.lowest(p.process.Machine.Witness()); found &&
 			c.accepts(p.process.Machine) && c.over == nil && p.wants() && !c.hoards(p) &&

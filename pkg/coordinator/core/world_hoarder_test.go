@@ -40,11 +40,12 @@ const (
 	listsAndDrops  conduct = "lists and drops in turn"
 	sharesTickets  conduct = "lists each chunk under many names"
 	asksAndForgets conduct = "asks and lists nothing"
+	claimsFar      conduct = "delivers every second chunk, says that it is far away, and sees no reply"
 )
 
 var conducts = []conduct{
 	listsAll, claimsBegun, claimsAlmost, deliversHalf, deliversLate, keepsLast, inventsNames,
-	inventsOwners, listsAndDrops, sharesTickets, asksAndForgets,
+	inventsOwners, listsAndDrops, sharesTickets, asksAndForgets, claimsFar,
 }
 
 // hoard starts a hoarder.
@@ -90,6 +91,8 @@ func (h *hoarder) ask(name queens.Process) {
 	request.Want, request.Threads, request.Searchers = 1000, 1000, 1000
 	switch {
 	case h.does == asksAndForgets, h.does == listsAndDrops && h.number%2 == 0:
+	case h.does == claimsFar:
+		request.RoundTrip = time.Hour
 	case h.does == sharesTickets:
 		request.Held = h.list(h.names[0])
 	default:
@@ -155,7 +158,7 @@ func (h *hoarder) deliver(name queens.Process) {
 // delivers reports whether the hoarder delivers a chunk now, its i-th one.
 func (h *hoarder) delivers(i int, chunk *held) bool {
 	switch h.does {
-	case deliversHalf:
+	case deliversHalf, claimsFar:
 		return i%2 == 0
 	case deliversLate:
 		return h.w.now-chunk.at > time.Minute

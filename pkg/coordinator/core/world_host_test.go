@@ -294,9 +294,10 @@ func (h *host) onceOnDisk(c *OnDisk) {
 func (h *host) reply(r Reply) {
 	w := h.w
 	w.checkReply(h, &r)
-	reply := &queens.WorkReply{Number: r.Number, Instance: h.core.options.Instance, Drop: r.Drop,
-		Refused: r.Refused}
+	reply := &queens.WorkReply{Number: r.Number, Instance: h.core.options.Instance, Kept: r.Kept,
+		Drop: r.Drop, Refused: r.Refused}
 	for _, of := range r.Chunks {
+		w.handedOut += of.Tasks
 		class := w.header.Manifest.ClassOf(of.First)
 		reply.Chunks = append(reply.Chunks,
 			queens.Chunk{Range: of, Ticket: ticket(r.To.Machine, of),

@@ -141,6 +141,8 @@ func drawSetup(rng *rand.Rand) setup {
 	}
 	if !s.alone {
 		s.addOwners(rng)
+		s.roundTrip = []time.Duration{0, 0, 0, 300 * time.Millisecond, time.Second}[rng.IntN(5)]
+		s.loss = []float64{0, 0, 0.05}[rng.IntN(3)]
 	}
 	return s
 }

@@ -39,6 +39,7 @@ type world struct {
 	unchecked bool             // the rules are not checked
 	damaged   bool             // the log may have damaged bytes
 	doubled   int              // chunks that were handed out twice at the end
+	handedOut uint64           // tasks, each as often as it was handed out
 	ended     time.Duration    // when the end of the last process was on the disk
 	end       *End             // how the run ended
 	failure   string           // the first rule that was broken
@@ -62,6 +63,8 @@ type setup struct {
 	dying      map[string]bool // kernels with which the child process of a recount dies
 	wrong      string          // the way to recount that is wrong on the first machine, or ""
 	hostile    bool            // requests come in the names of other processes
+	roundTrip  time.Duration   // of messages, besides a jitter of up to 30 ms each way
+	loss       float64         // part of the messages that are lost
 	end        time.Duration   // when faults end
 }
 
@@ -129,9 +132,6 @@ type heard struct {
 	at   time.Duration
 	last order // of the last request
 }
-
-// order says when a request of a process was sent.
-type order struct{ connection, number uint64 }
 
 // isAfter reports whether a request may come after another one. Numbers of different connections do
 // not compare.
@@ -230,15 +230,19 @@ func (w *world) live() {
 
 // send delivers a message to its receiver, perhaps never, twice or late.
 func (w *world) send(receive func()) {
+	if w.setup.loss > 0 && w.faults.between(0, 1000) < time.Duration(1000*w.setup.loss) {
+		return
+	}
+	way := w.setup.roundTrip/2 + w.faults.between(time.Millisecond, 30*time.Millisecond)
 	switch w.faults.pick(4, w.faulty(0.02)) {
 	case 0:
-		w.after(w.faults.between(time.Millisecond, 30*time.Millisecond), receive)
+		w.after(way, receive)
 	case 1:
 	case 2:
-		w.after(w.faults.between(time.Millisecond, 30*time.Millisecond), receive)
-		w.after(w.faults.between(time.Millisecond, 3*time.Second), receive)
+		w.after(way, receive)
+		w.after(w.faults.between(way, 3*time.Second), receive)
 	case 3:
-		w.after(w.faults.between(time.Millisecond, 30*time.Second), receive)
+		w.after(w.faults.between(way, 30*time.Second), receive)
 	}
 }
 

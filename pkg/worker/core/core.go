@@ -17,12 +17,11 @@ import (
 // The times of the protocol, and those between a worker's messages.
 const (
 	silentAfter = 7 * time.Second // a coordinator that was not heard for so long is silent
-	replyAfter  = 7 * time.Second // a message without a reply for so long is sent again
 	spread      = 2 * time.Second // a new instance is answered after 0 to 2 s
 	// between requests that want or get nothing, and after a failed message
 	refreshAfter = time.Second
-	// a request without a reply for so long is kept: no work waits
-	keptAfter  = 250 * time.Millisecond
+	// a request for few chunks waits for so long, because more searchers will want chunks soon
+	batchAfter = 250 * time.Millisecond
 	askSilent  = 5 * time.Second  // between messages to a silent coordinator
 	askRefused = 10 * time.Second // between requests of a worker that is refused
 	// after so long, searches of a silent run end for a run that has work
@@ -146,28 +145,58 @@ func (c *Core) Announced(now time.Duration, a queens.Announcement, random float6
 	c.step(now)
 }
 
+// Replaced reports whether a newer request to a run has got a reply. Then the coordinator may have
+// dropped the one with this number.
+func (c *Core) Replaced(name string, number uint64) bool {
+	r := c.run(name)
+	return r != nil && r.seen > number
+}
+
 // Replied takes the reply to a work request; nil says that there will be none.
 func (c *Core) Replied(now time.Duration, name string, number uint64, reply *queens.WorkReply) {
-	if r := c.run(name); r != nil && r.asked.ends(number) {
-		c.replied(now, r, reply)
+	if r := c.run(name); r != nil {
+		if asked, ok := r.ends(number); ok {
+			c.replied(now, r, asked, reply)
+		}
 	}
 	c.step(now)
 }
 
-// replied takes the reply to the last request to a run, or nil.
-func (c *Core) replied(now time.Duration, r *run, reply *queens.WorkReply) {
-	r.left = r.leaving // with or without a reply: a worker says it once
-	r.unanswered = reply == nil && !r.silent(now)
+// replied takes the reply to a request, or nil. Of an older reply than the newest one, it takes
+// only the chunks.
+func (c *Core) replied(now time.Duration, r *run, to asked, reply *queens.WorkReply) {
+	isLast := to.number == r.asked.number
+	if isLast {
+		r.asked.open, r.expected = false, 0
+		r.left = r.leaving // with or without a reply: a worker says it once
+		r.unanswered = reply == nil && !r.silent(now)
+	}
 	if reply == nil {
-		r.asked.notBefore = now + refreshAfter
+		if isLast {
+			r.asked.notBefore = now + refreshAfter
+		}
 		return
 	}
-	r.instance, r.silentAt = reply.Instance, max(r.silentAt, now+silentAfter)
-	if reply.Refused != "" {
-		c.refused(r, reply.Refused, now)
-		return
+	r.silentAt = max(r.silentAt, now+silentAfter)
+	if to.number > r.seen {
+		r.seen, r.instance = to.number, reply.Instance
+		r.measure(now - to.sent - reply.Kept)
+		if reply.Refused != "" {
+			c.refused(r, reply.Refused, now)
+			return
+		}
+		r.refused = ""
+		for _, drop := range reply.Drop {
+			c.giveUp(r, drop)
+		}
 	}
-	c.accepted(r, reply, now)
+	c.accepted(r, reply.Chunks, now)
+	if isLast && r.want > 0 {
+		r.dry, r.asked.notBefore = len(reply.Chunks) == 0, now
+		if r.dry && len(reply.Drop) == 0 {
+			r.asked.notBefore = r.asked.sent + refreshAfter
+		}
+	}
 }
 
 // refused gives up all chunks and results of a run that accepts nothing from this machine. The
@@ -181,34 +210,24 @@ func (c *Core) refused(r *run, why string, now time.Duration) {
 	r.results, r.delivered.open = nil, false
 }
 
-// accepted handles a reply that is no refusal: it takes the chunks that are handed out, and gives
-// up those to drop.
-func (c *Core) accepted(r *run, reply *queens.WorkReply, now time.Duration) {
-	r.refused = ""
-	for _, drop := range reply.Drop {
-		c.giveUp(r, drop)
+// accepted takes the chunks that a run hands out.
+func (c *Core) accepted(r *run, chunks []queens.Chunk, now time.Duration) {
+	if len(chunks) == 0 || c.leaving() || r.refused != "" {
+		return
 	}
-	if len(reply.Chunks) > 0 && !c.leaving() {
-		if !r.began {
-			c.note(r, false, "the first chunk has come")
-		}
-		if r.dry && !c.holds(r) { // the run does not catch up with what others got meanwhile
-			r.served = max(r.served, c.leastServed(r, now))
-		}
-		held := c.held(r, now)
-		for _, chunk := range reply.Chunks {
-			if !slices.ContainsFunc(held, func(h queens.Held) bool { return h.Range == chunk.Range }) {
-				r.waiting = append(r.waiting, chunk)
-			}
-		}
-		r.began = true
+	if !r.began {
+		c.note(r, false, "the first chunk has come")
 	}
-	if r.want > 0 {
-		r.dry, r.asked.notBefore = len(reply.Chunks) == 0, now
-		if r.dry && len(reply.Drop) == 0 {
-			r.asked.notBefore = r.asked.sent + refreshAfter
+	if r.dry && !c.holds(r) { // the run does not catch up with what others got meanwhile
+		r.served = max(r.served, c.leastServed(r, now))
+	}
+	held := c.held(r, now)
+	for _, chunk := range chunks {
+		if !slices.ContainsFunc(held, func(h queens.Held) bool { return h.Range == chunk.Range }) {
+			r.waiting = append(r.waiting, chunk)
 		}
 	}
+	r.began, r.dry, r.expected = true, false, max(0, r.expected-len(chunks))
 }
 
 // Receipted takes the reply to a delivery; nil says that there will be none.

@@ -20,7 +20,7 @@ func TestManyRuns(t *testing.T) {
 	if len(c.runs) != mostRuns {
 		t.Errorf("%d runs are known", len(c.runs))
 	}
-	late := time.Second + 2*max(silentAfter, replyAfter)
+	late := time.Second + 2*max(silentAfter, queens.LongestReply)
 	c.Tick(late)
 	c.Tick(late + time.Second)
 	c.Announced(late+time.Second,
@@ -81,5 +81,38 @@ func TestWaits(t *testing.T) {
 		if s := c.Stats(happens(c)); s.Reason != want || s.Why == "" {
 			t.Errorf("waits for %s (%s), want %s", s.Reason, s.Why, want)
 		}
+	}
+}
+
+// The time for which the coordinator keeps a request is no part of the round trip. A reply that
+// comes after a newer one has been overtaken, and says nothing about the round trip.
+func TestRoundTrip(t *testing.T) {
+	c := New(1, false)
+	heard := queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true}
+	c.Announced(0, heard, 0)
+	reply := func(now time.Duration, number uint64, kept time.Duration) {
+		c.Replied(now, "r", number, &queens.WorkReply{Number: number, Instance: 1, Kept: kept})
+	}
+	reply(5400*time.Millisecond, 1, 5*time.Second)
+	first := c.number
+	if trip := c.run("r").roundTrip; trip != 400*time.Millisecond {
+		t.Errorf("the first round trip is %v", trip)
+	}
+	c.Announced(10*time.Second, heard, 0)
+	c.Tick(13 * time.Second) // it asks again
+	second := c.number
+	if first == 1 || second == first {
+		t.Fatalf("requests 1, %d and %d", first, second)
+	}
+	reply(14200*time.Millisecond, second, 0)
+	if trip := c.run("r").roundTrip; trip != 500*time.Millisecond {
+		t.Errorf("the mean round trip is %v", trip)
+	}
+	if !c.Replaced("r", first) || c.Replaced("r", second) {
+		t.Error("a newer request replaces an older one, and not itself")
+	}
+	reply(15*time.Second, first, 0)
+	if trip := c.run("r").roundTrip; trip != 500*time.Millisecond {
+		t.Errorf("the mean round trip is %v after an old reply", trip)
 	}
 }

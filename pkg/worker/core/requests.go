@@ -17,9 +17,7 @@ func (c *Core) askAll(now time.Duration) {
 	for _, r := range slices.SortedStableFunc(slices.Values(c.runs), byTurn) {
 		c.ask(r, want, now)
 		if want > 0 && !r.silent(now) && !r.isDry(now) {
-			if r.asked.open {
-				c.due(now, r.asked.sent+keptAfter)
-			}
+			c.due(now, r.lateAt())
 			want = 0
 		}
 	}
@@ -42,19 +40,23 @@ func (c *Core) want(now time.Duration) int {
 
 // ask sends a work request to a run if one is due.
 func (c *Core) ask(r *run, want int, now time.Duration) {
-	r.asked.open = r.asked.open && now < r.asked.sent+replyAfter
+	r.asked.open = r.asked.open && now < r.asked.sent+queens.LongestReply
 	if !c.due(now, c.askAt(r, want, now)) {
 		return
 	}
 	c.number++
 	r.asked = exchange{number: c.number, open: true, sent: now}
-	r.want, r.leaving = want, c.leaving()
-	request := queens.WorkRequest{Number: c.number, Want: want, Leaving: c.leaving()}
+	r.awaited = append(slices.DeleteFunc(r.awaited, func(a asked) bool {
+		return now >= a.sent+queens.LongestReply
+	}), asked{c.number, now, want})
+	r.want, r.expected, r.leaving = want, want, c.leaving()
+	request := queens.WorkRequest{Number: c.number, Want: want, Leaving: c.leaving(), Seen: r.seen,
+		RoundTrip: r.roundTrip}
 	if !c.leaving() {
 		request.Held = c.held(r, now)
 	}
 	c.commands = append(c.commands, Ask{Run: r.name, Request: request})
-	c.due(now, now+replyAfter)
+	c.due(now, now+queens.LongestReply)
 }
 
 // askAt returns when the next request to a run is due if nothing else happens. The last request of
@@ -68,21 +70,25 @@ func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
 		return c.leaveAt - leaveAfter + lastResults
 	case c.leaving():
 		return now
-	case r.asked.open && (want <= r.want || r.silent(now)):
-		return r.asked.sent + replyAfter
+	case r.asked.open && (want <= r.expected || r.silent(now)):
+		at = r.asked.sent + queens.LongestReply
+		if late := r.lateAt(); !r.dry && !r.silent(now) && r.asked.sent < late {
+			return min(at, late)
+		}
+		return at
 	case (want == 0 || r.silent(now)) && !c.holds(r):
 		return Never
 	case r.silent(now):
 		at = r.asked.sent + askSilent
-	case r.asked.open && r.want > 0:
-		// its reply may come at any moment; otherwise a new request replaces it
-		at = r.asked.sent + keptAfter
-	case want > 0 && want < len(c.searchers)/4 && c.idle() == 0: // more searchers will want work soon
-		at = max(r.asked.notBefore, r.asked.sent+keptAfter)
-	case want > 0:
-		at = r.asked.notBefore
-	default:
+	case want == 0:
 		at = r.asked.sent + refreshAfter
+	default:
+		at = r.asked.notBefore
+		few := want-r.expected < len(c.searchers)/4
+		open := r.asked.open
+		if open && r.dry || few && (open || c.idle() == 0) { // more searchers will want work soon
+			at = max(at, r.asked.sent+batchAfter)
+		}
 	}
 	return max(at, r.quiet)
 }
@@ -122,7 +128,7 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	at := max(r.quiet, r.delivered.notBefore)
 	switch {
 	case r.delivered.open:
-		at = r.delivered.sent + replyAfter
+		at = r.delivered.sent + queens.LongestReply
 	case len(r.results) == 0:
 		return
 	case r.silent(now):
@@ -147,7 +153,7 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	r.inFlight = len(results)
 	c.commands = append(c.commands,
 		Deliver{Run: r.name, Number: c.number, Delivery: queens.Delivery{Results: results}})
-	c.due(now, now+replyAfter)
+	c.due(now, now+queens.LongestReply)
 }
 
 // Stats returns what the worker has done, and what it does now.

@@ -24,11 +24,15 @@ type run struct {
 	// unanswered: the last request got no reply, although the coordinator was heard
 	unanswered bool
 
-	asked     exchange // work requests
-	want      int      // of the last one
-	leaving   bool     // the last one says that the worker leaves
-	delivered exchange // deliveries
-	inFlight  int      // results of the last one: the first ones
+	asked     exchange      // work requests
+	want      int           // of the last one
+	leaving   bool          // the last one says that the worker leaves
+	awaited   []asked       // the requests that may still get a reply, in order
+	seen      uint64        // number of the newest request that got a reply
+	expected  int           // chunks that the last request asked for and that may still come
+	roundTrip time.Duration // the mean one; 0 while unknown
+	delivered exchange      // deliveries
+	inFlight  int           // results of the last one: the first ones
 
 	waiting []queens.Chunk
 	results []kept
@@ -37,8 +41,49 @@ type run struct {
 	mean   time.Duration // of its chunks; 0 while unknown
 }
 
-// exchange is the state of the messages of one kind to a run. At most one message waits for its
-// reply.
+// asked is a work request that may still get a reply.
+type asked struct {
+	number uint64
+	sent   time.Duration
+	want   int
+}
+
+// ends returns a request that has got its reply, or will get none. It returns false if none was
+// awaited.
+func (r *run) ends(number uint64) (asked, bool) {
+	i := slices.IndexFunc(r.awaited, func(a asked) bool { return a.number == number })
+	if i < 0 {
+		return asked{}, false
+	}
+	a := r.awaited[i]
+	r.awaited = slices.Delete(r.awaited, i, i+1)
+	return a, true
+}
+
+// measure notes the time from a request to its reply, without the time for which the coordinator
+// has kept the request.
+//
+// References: V. Jacobson, "Congestion avoidance and control", SIGCOMM 1988, appendix A.
+func (r *run) measure(roundTrip time.Duration) {
+	last := min(roundTrip, queens.LongestReply) // more if the process was suspended
+	mean := cmp.Or(r.roundTrip, last)
+	r.roundTrip = max(mean+(last-mean)/8, 1)
+}
+
+// lateAt returns when the reply to the oldest request for chunks, of those after the newest reply,
+// is late: it is lost, or the coordinator keeps the request. It returns Never if no such request is
+// awaited.
+func (r *run) lateAt() time.Duration {
+	for _, a := range r.awaited {
+		if a.number > r.seen && a.want > 0 {
+			return a.sent + queens.ReplyTime(r.roundTrip)
+		}
+	}
+	return Never
+}
+
+// exchange is the state of the messages of one kind to a run. Of deliveries, at most one waits for
+// its reply.
 type exchange struct {
 	number    uint64 // of the last one
 	open      bool   // it has no reply yet
@@ -74,12 +119,14 @@ func (r *run) hear(a queens.Announcement, now, quiet time.Duration) {
 	if r.instance != a.Instance {
 		r.instance, r.quiet = a.Instance, quiet
 		r.asked = exchange{number: r.asked.number, sent: r.asked.sent}
+		r.awaited, r.expected = nil, 0
 		r.delivered = exchange{}
 		r.refused, r.left, r.dry, r.work = "", false, !a.Work, false
 	}
 	r.silentAt = now + silentAfter
 	if a.State == queens.Stopped {
 		r.silentAt, r.asked.open, r.delivered.open = now, false, false
+		r.awaited, r.expected = nil, 0
 	}
 	if a.Work && !r.work {
 		r.workFrom = now
@@ -162,11 +209,10 @@ func (c *Core) leaveSilent(r *run, now time.Duration) {
 	}
 }
 
-// isDry reports whether the run has no work for this machine now: its last reply had none, its
-// coordinator keeps the request, or no request may be sent yet.
+// isDry reports whether the run has no work for this machine now: its last reply had none, a reply
+// is late, or no request may be sent yet.
 func (r *run) isDry(now time.Duration) bool {
-	return r.dry || now < max(r.quiet, r.asked.notBefore) ||
-		r.asked.open && r.want > 0 && now >= r.asked.sent+keptAfter
+	return r.dry || now < max(r.quiet, r.asked.notBefore) || now >= r.lateAt()
 }
 
 // turn returns the search time that a run has had, including its present searches. If ahead is

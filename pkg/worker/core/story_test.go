@@ -63,11 +63,19 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 			random, _ = strconv.ParseFloat(args[3], 64)
 		}
 		w.core.Announced(at, a, random)
-	case "reply": // RUN INSTANCE [drop RANGE]... [CHUNK]... [refused]: a chunk is CLASS:RANGE
+	case "reply":
+		// RUN INSTANCE [to NUMBER] [kept SECONDSs] [drop RANGE]... [CHUNK]... [refused]: a chunk is
+		// CLASS:RANGE
 		reply := &queens.WorkReply{Number: w.asked[args[0]], Instance: uint64(w.number(args[1]))}
 		for i := 2; i < len(args); i++ {
 			class, of, isChunk := strings.Cut(args[i], ":")
 			switch {
+			case args[i] == "to":
+				i++
+				reply.Number = uint64(w.number(args[i]))
+			case args[i] == "kept":
+				i++
+				reply.Kept, _ = time.ParseDuration(args[i])
 			case args[i] == "drop":
 				i++
 				reply.Drop = append(reply.Drop, w.rangeOf(args[i]))
@@ -136,7 +144,8 @@ func (w *storyWorker) print(out *strings.Builder, timed bool) {
 		switch c := command.(type) {
 		case Ask:
 			w.asked[c.Run] = c.Request.Number
-			fmt.Fprintf(out, "ask %s #%d want %d", c.Run, c.Request.Number, c.Request.Want)
+			fmt.Fprintf(out, "ask %s #%d seen #%d want %d", c.Run, c.Request.Number, c.Request.Seen,
+				c.Request.Want)
 			for _, h := range c.Request.Held {
 				fmt.Fprintf(out, " %s", h.Range)
 				if h.Searched > 0 {

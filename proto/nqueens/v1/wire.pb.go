@@ -200,7 +200,12 @@ type WorkRequest struct {
 	// Random at each connection of the process to a server, never 0.
 	Connection uint64 `protobuf:"fixed64,9,opt,name=connection,proto3" json:"connection,omitempty"`
 	// The name of the worker's host, for people; it may be empty.
-	Host          string `protobuf:"bytes,10,opt,name=host,proto3" json:"host,omitempty"`
+	Host string `protobuf:"bytes,10,opt,name=host,proto3" json:"host,omitempty"`
+	// The number of the newest request whose reply the worker has got; 0 before the first. Chunks of later replies may be on
+	// their way to the worker: they are not in held, and want does not count them.
+	Seen uint64 `protobuf:"varint,11,opt,name=seen,proto3" json:"seen,omitempty"`
+	// The mean time from a request to its reply, if the request is not kept; 0 while it is unknown.
+	RoundTrip     uint64 `protobuf:"varint,12,opt,name=round_trip,json=roundTrip,proto3" json:"round_trip,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -303,6 +308,20 @@ func (x *WorkRequest) GetHost() string {
 		return x.Host
 	}
 	return ""
+}
+
+func (x *WorkRequest) GetSeen() uint64 {
+	if x != nil {
+		return x.Seen
+	}
+	return 0
+}
+
+func (x *WorkRequest) GetRoundTrip() uint64 {
+	if x != nil {
+		return x.RoundTrip
+	}
+	return 0
 }
 
 // Range is consecutive tasks of a run.
@@ -440,7 +459,9 @@ type WorkReply struct {
 	Drop   []*Range `protobuf:"bytes,4,rep,name=drop,proto3" json:"drop,omitempty"`
 	Chunks []*Chunk `protobuf:"bytes,5,rep,name=chunks,proto3" json:"chunks,omitempty"`
 	// Why nothing is accepted from the machine in this run, for people; empty if it is accepted.
-	Refused       string `protobuf:"bytes,6,opt,name=refused,proto3" json:"refused,omitempty"`
+	Refused string `protobuf:"bytes,6,opt,name=refused,proto3" json:"refused,omitempty"`
+	// How long the coordinator has kept the request.
+	Kept          uint64 `protobuf:"varint,7,opt,name=kept,proto3" json:"kept,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -515,6 +536,13 @@ func (x *WorkReply) GetRefused() string {
 		return x.Refused
 	}
 	return ""
+}
+
+func (x *WorkReply) GetKept() uint64 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
 }
 
 // Chunk is consecutive tasks of one class, with everything that the search needs. It has allow,
@@ -910,7 +938,7 @@ const file_nqueens_v1_wire_proto_rawDesc = "" +
 	"FromWorker\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x121\n" +
 	"\arequest\x18\x02 \x01(\v2\x17.nqueens.v1.WorkRequestR\arequest\x120\n" +
-	"\bdelivery\x18\x03 \x01(\v2\x14.nqueens.v1.DeliveryR\bdelivery\"\x97\x02\n" +
+	"\bdelivery\x18\x03 \x01(\v2\x14.nqueens.v1.DeliveryR\bdelivery\"\xca\x02\n" +
 	"\vWorkRequest\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
@@ -924,7 +952,10 @@ const file_nqueens_v1_wire_proto_rawDesc = "" +
 	"connection\x18\t \x01(\x06R\n" +
 	"connection\x12\x12\n" +
 	"\x04host\x18\n" +
-	" \x01(\tR\x04host\"3\n" +
+	" \x01(\tR\x04host\x12\x12\n" +
+	"\x04seen\x18\v \x01(\x04R\x04seen\x12\x1d\n" +
+	"\n" +
+	"round_trip\x18\f \x01(\x04R\troundTrip\"3\n" +
 	"\x05Range\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x14\n" +
 	"\x05tasks\x18\x02 \x01(\x04R\x05tasks\"f\n" +
@@ -932,14 +963,15 @@ const file_nqueens_v1_wire_proto_rawDesc = "" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x14\n" +
 	"\x05tasks\x18\x02 \x01(\x04R\x05tasks\x12\x16\n" +
 	"\x06ticket\x18\x03 \x01(\fR\x06ticket\x12\x1a\n" +
-	"\bsearched\x18\x04 \x01(\x04R\bsearched\"\xc7\x01\n" +
+	"\bsearched\x18\x04 \x01(\x04R\bsearched\"\xdb\x01\n" +
 	"\tWorkReply\x12\x1a\n" +
 	"\bprotocol\x18\x01 \x01(\rR\bprotocol\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\x06R\binstance\x12%\n" +
 	"\x04drop\x18\x04 \x03(\v2\x11.nqueens.v1.RangeR\x04drop\x12)\n" +
 	"\x06chunks\x18\x05 \x03(\v2\x11.nqueens.v1.ChunkR\x06chunks\x12\x18\n" +
-	"\arefused\x18\x06 \x01(\tR\arefused\"\xbc\x01\n" +
+	"\arefused\x18\x06 \x01(\tR\arefused\x12\x12\n" +
+	"\x04kept\x18\a \x01(\x04R\x04kept\"\xbc\x01\n" +
 	"\x05Chunk\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x16\n" +
 	"\x06ticket\x18\x02 \x01(\fR\x06ticket\x12\x14\n" +
