@@ -93,9 +93,9 @@ func (t *team) test(ctx context.Context) (failed []error, err error) {
 	return failed, nil
 }
 
-// run runs the parts until ctx ends, or none works any more. It may be called again then. The parameter failed has the errors of
-// test. run returns the errors of the parts that have not ended because they were idle or because
-// ctx has ended.
+// run runs the parts until ctx ends, or none works any more. It may be called again then. The
+// parameter failed has the errors of test. run returns the errors of the parts that have not ended
+// because they were idle or because ctx has ended.
 func (t *team) run(ctx context.Context, failed []error) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

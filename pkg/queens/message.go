@@ -89,8 +89,8 @@ func (r *WorkRequest) IsAfter(other *WorkRequest) bool {
 	return r.Connection != other.Connection || r.Number > other.Number
 }
 
-// LongestReply is how long a message waits for its reply. It exceeds the 5 s for which a coordinator
-// may keep a work request.
+// LongestReply is how long a message waits for its reply. It exceeds the 5 s for which a
+// coordinator may keep a work request.
 const LongestReply = 7 * time.Second
 
 // ReplyTime returns within which time a worker with this mean round trip gets a reply that its

@@ -24,9 +24,9 @@ const (
 )
 
 // searcherWork returns how much of the waiting work one searcher of the given speed gets at once:
-// see [Guided]. It also gets the work of a round trip, because the next chunk arrives so much later.
-// While its speed is unknown, that is 0, which means a single task. While the speed of all searchers
-// is unknown, all count as fast as this one.
+// see [Guided]. It also gets the work of a round trip: the next chunk arrives so much later.
+// While its speed is unknown, that is 0, which means a single task. While the speed of all
+// searchers is unknown, all count as fast as this one.
 func (f *fleet) searcherWork(speed, waiting float64, roundTrip time.Duration) float64 {
 	if speed == 0 {
 		return 0
