@@ -199,9 +199,11 @@ func TestConnectionsAreNumbered(t *testing.T) {
 	serve(t, a, &someReply, func(_ queens.Process, m FromWorker) {
 		connections <- m.Request.Connection
 	})
+	r := someRequest
 	ask := func() uint64 {
 		for {
-			if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err == nil {
+			r.Number++
+			if _, err := b.RequestWork(t.Context(), "r", process, &r); err == nil {
 				return <-connections
 			}
 			time.Sleep(10 * time.Millisecond)

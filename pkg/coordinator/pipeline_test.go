@@ -148,12 +148,14 @@ func TestTicketBits(t *testing.T) {
 func TestHeldTickets(t *testing.T) {
 	s := testStation(t)
 	given, other := queens.Range{Tasks: 2}, queens.Range{First: 2, Tasks: 2}
+	beyond := queens.Range{First: s.header.Manifest.Tasks, Tasks: 1} // no task of the run
 	ticket := s.tickets.of(testkit.Machine("a"), given)
 	r := s.request(queens.Process{Machine: testkit.Machine("a")},
 		queens.WorkRequest{Held: []queens.Held{{Range: given, Ticket: ticket},
-			{Range: other, Ticket: ticket}}}, nil)
+			{Range: other, Ticket: ticket},
+			{Range: beyond, Ticket: s.tickets.of(testkit.Machine("a"), beyond)}}}, nil)
 	if len(r.Held) != 1 || r.Held[0].Range != given ||
-		!slices.Equal(r.Invalid, []queens.Range{other}) {
+		!slices.Equal(r.Invalid, []queens.Range{other, beyond}) {
 		t.Errorf("held %v, invalid %v", r.Held, r.Invalid)
 	}
 }

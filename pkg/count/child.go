@@ -203,6 +203,13 @@ func (r *Recount) Run(ctx context.Context, pulse *atomic.Uint64) (total uint64, 
 	if err != nil {
 		return 0, err
 	}
+	return r.search(ctx, &task, k, threads, pulse)
+}
+
+// search counts a task depth-first.
+func (r *Recount) search(
+	ctx context.Context, task *queens.Task, k kernel.Kernel, threads int, pulse *atomic.Uint64,
+) (uint64, error) {
 	c := &allCores{kernel: k, threads: threads}
 	if r.Deeper {
 		c.deeper = 1

@@ -1,15 +1,20 @@
 package count
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"nqueens/pkg/kernel"
@@ -84,6 +89,93 @@ func TestChildFails(t *testing.T) {
 	if _, err := job.InChild(t.Context(), ownImage(t), func(err error) { t.Error(err) }); err == nil {
 		t.Error("a child counts by no kernel")
 	}
+}
+
+// rows is a counter that notes the rows of prefixes.
+type rows struct {
+	kernel.Counter
+	seen *sync.Map
+}
+
+func (r rows) Count(
+	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,
+) (uint64, error) {
+	for _, p := range prefixes {
+		r.seen.Store(p.Row, true)
+	}
+	return r.Counter.Count(ctx, b, prefixes, pulse)
+}
+
+// A deeper recount searches from prefixes with one row more.
+func TestDeeper(t *testing.T) {
+	for _, deeper := range []bool{false, true} {
+		var seen sync.Map
+		k := kernel.Kernel{Name: "rows", New: func() (kernel.Counter, error) {
+			c, err := kernel.Reference().New()
+			return rows{c, &seen}, err
+		}}
+		job := recountOf("rows", deeper)
+		task, err := job.Task.Search()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := job.search(t.Context(), &task, k, 1, new(atomic.Uint64))
+		_, first := seen.Load(1)
+		_, second := seen.Load(2)
+		if got != 92 || err != nil || first == deeper || second != deeper {
+			t.Errorf("deeper %v: %d, %v, rows 1: %v and 2: %v", deeper, got, err, first, second)
+		}
+	}
+}
+
+// A count by a child that ends with an error is none.
+func TestChildEndsWithError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "program")
+	program(t, path, "#!/bin/sh\nread -r task\necho started\necho 7\nexit 3\n")
+	image, err := imageOf(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := recountOf("generic", false)
+	if n, err := job.InChild(t.Context(), image, func(err error) { t.Error(err) }); err == nil {
+		t.Errorf("a child that fails counts %d", n)
+	}
+}
+
+// A child ends when the process that asked has ended: its input is closed.
+func TestChildWithoutParent(t *testing.T) {
+	board := queens.FullBoard(20)
+	job := Recount{Task: queens.ExportedTask{Board: board, Prefixes: []queens.Prefix{{}}},
+		Kernel: "generic"}
+	text, err := json.Marshal(&job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	err = ServeRecount(ctx, bytes.NewReader(text), io.Discard)
+	if err == nil || ctx.Err() != nil {
+		t.Errorf("a child whose parent has ended goes on: %v", err)
+	}
+}
+
+// A child that writes nothing for 2 minutes is ended. Each part of its output gives it 2 minutes.
+func TestStalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := false
+		o := output{watch: time.AfterFunc(stalled, func() { ended = true })}
+		for range 3 {
+			time.Sleep(stalled - time.Second)
+			_, _ = o.Write([]byte("\n"))
+		}
+		synctest.Wait()
+		early := ended
+		time.Sleep(stalled + time.Second)
+		synctest.Wait()
+		if early || !ended {
+			t.Errorf("ended while it writes: %v, afterward: %v", early, ended)
+		}
+	})
 }
 
 // program writes a file that is run as a program.

@@ -104,6 +104,10 @@ func TestCount(t *testing.T) {
 	if strings.Contains(p.log.String(), p.HidesHardware) {
 		t.Errorf("a count by one machine asks for its name: %s", &p.log)
 	}
+	own := queens.Machine{User: queens.CoordinatorUser, Name: "m"}
+	if state, _, err := p.Store.Load(s.Name()); err != nil || state.Counter(0) != own {
+		t.Errorf("the worker of this process is not of its user: %v", err)
+	}
 	before, err := os.ReadFile(p.Store.Ledger(s.Name()))
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,6 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	if c.over != nil {
 		s.State, s.Total = c.over.State, (*queens.Decimal)(c.over.Total)
 	}
-	s.Disclaim()
 	labels, processes := c.fleet.labels(), c.fleet.processes()
 	for _, w := range c.fleet.sorted((*worker).takesPart) {
 		shown := c.snapshotOf(now, w)
