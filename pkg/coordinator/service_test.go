@@ -27,6 +27,7 @@ type disk struct {
 	mu     sync.Mutex
 	onDisk []ledger.Record
 	failed error
+	gone   error // what Intact returns
 }
 
 func (d *disk) Write(records ...ledger.Record) error {
@@ -47,7 +48,11 @@ func (d *disk) Write(records ...ledger.Record) error {
 	return err
 }
 
-func (d *disk) Intact() error { return nil }
+func (d *disk) Intact() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.gone
+}
 
 // has reports whether a record of the given kind is on disk.
 func (d *disk) has(is func(ledger.Record) bool) bool {
@@ -272,6 +277,19 @@ func TestEndWaits(t *testing.T) {
 	s.disk.release <- nil
 	if err := <-s.ended; err != nil || !s.disk.has(isEnd) {
 		t.Errorf("the run ends with %v", err)
+	}
+}
+
+// A log that is deleted while the run counts stops the run.
+func TestLogIsGone(t *testing.T) {
+	s := startService(t)
+	defer s.close()
+	s.disk.next(nil)
+	s.disk.mu.Lock()
+	s.disk.gone = ledger.ErrGone
+	s.disk.mu.Unlock()
+	if err := <-s.ended; !errors.Is(err, ledger.ErrGone) || !errors.Is(err, queens.ErrIncomplete) {
+		t.Error(err)
 	}
 }
 

@@ -84,3 +84,20 @@ func FuzzCleanHost(f *testing.F) {
 		}
 	})
 }
+
+// A name of a user or of a host has only its characters, and no more than 63 of them.
+func TestUserAndHost(t *testing.T) {
+	long := strings.Repeat("a", 63)
+	for name, valid := range map[string][2]bool{ // as a user, as a host
+		"alice-7": {true, true}, long: {true, true}, long + "a": {}, "a.b": {false, true},
+		"Alice": {false, true}, "-a": {false, true}, "": {false, true}, "a b": {}, "a\x1b": {},
+		"a*": {}, "é": {},
+	} {
+		if got := queens.ValidateUser(name) == nil; got != valid[0] {
+			t.Errorf("user %q: %v", name, got)
+		}
+		if got := queens.ValidateHost(name) == nil; got != valid[1] {
+			t.Errorf("host %q: %v", name, got)
+		}
+	}
+}

@@ -47,6 +47,54 @@ func TestDrawsNeedTheSeed(t *testing.T) {
 	}
 }
 
+// Of the first counts of each machine of each user, one is checked that the secret draws for it,
+// even if hardly any task is drawn.
+func TestFirstChecks(t *testing.T) {
+	h := &ledger.Header{
+		Format: ledger.Format, Run: "n", Manifest: testManifest(queens.MaxN, []uint64{firstChecks}),
+		Redundancy: 1, SpotCheck: 1e-9,
+	}
+	drawn := map[uint64]bool{}
+	for user := range 40 {
+		j := newJudge(ledger.NewState(h), "home", []string{generic})
+		for task := range uint64(firstChecks) {
+			j.counts(queens.Machine{User: fmt.Sprint("user", user), Name: "m"}, task)
+		}
+		if len(j.checks) != 1 {
+			t.Errorf("%d of the first counts are checked", len(j.checks))
+		}
+		for task := range j.checks {
+			drawn[task] = true
+		}
+	}
+	if len(drawn) < 2 {
+		t.Error("of machines with one name, the same count is checked")
+	}
+}
+
+// A count of a banned machine is no check of an equal one.
+func TestVoidCountIsNoCheck(t *testing.T) {
+	h := &ledger.Header{
+		Format: ledger.Format, Run: "n", Manifest: testManifest(queens.MaxN, []uint64{2}),
+		Redundancy: 1, SpotCheck: 1,
+	}
+	s := ledger.NewState(h)
+	for _, r := range []ledger.Record{
+		&ledger.Result{Machine: testkit.Machine("a"), Range: queens.Range{Tasks: 1}, Counts: []uint64{5},
+			At: time.UnixMilli(0)},
+		&ledger.Result{Machine: testkit.Machine("b"), Range: queens.Range{Tasks: 1}, Counts: []uint64{5},
+			At: time.UnixMilli(0)},
+		&ledger.Ban{Ban: queens.Ban{Machine: testkit.Machine("b")}},
+	} {
+		if _, err := s.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if need := newJudge(s, "home", []string{generic}).update(0); need != needCheck {
+		t.Errorf("the task needs %d", need)
+	}
+}
+
 // A machine can't tell which of its counts are checked: until every task is counted, the
 // coordinator says the same to it whatever the secret is. (Its chunks have one task each here. The
 // number of tasks in later chunks depends on all that waits, checks included.)
