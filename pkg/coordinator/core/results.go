@@ -115,6 +115,15 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 		c.sayBan(b.Machine)
 	}
 	c.judge.load()
+	c.rebuildQueue(now)
+	c.changed = true
+	c.checkMachine(now)
+}
+
+// rebuildQueue makes the queue again after the set of void counts has changed. Workers whose counts
+// are accepted go on holding what needs their counts. That may be a chunk whose hold the same input
+// has ended.
+func (c *Core) rebuildQueue(now time.Duration) {
 	old := c.queue
 	c.queue = newQueue(old.ends)
 	c.queue.losses = old.losses
@@ -123,6 +132,9 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 			c.answer(w, nil)
 			continue
 		}
+		w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool {
+			return c.adopt(now, w.process, r, nobody) != nil
+		})
 		for _, h := range old.holdsOf(w.process) {
 			if again := c.adopt(h.since, w.process, h.Range, nobody); again != nil {
 				again.listed, again.begun, again.began = h.listed, h.begun, h.began
@@ -133,8 +145,6 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 		}
 	}
 	c.fill()
-	c.changed = true
-	c.checkMachine(now)
 }
 
 // checkMachine stops the run if the coordinator's own machine is banned, or if two of its recounts
