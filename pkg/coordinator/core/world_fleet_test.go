@@ -21,14 +21,15 @@ var (
 )
 
 // TestFleet simulates a run of five minutes by workers of a hundred owners, without faults. Tasks
-// take 2.5 to 7.5 s, and need two owners. The hostile workers have owners of their own: half of them
-// count wrong, and the others hoard, in all ways. The total is right, and the threads of honest
-// workers search nearly all the time.
+// take 2.5 to 7.5 s, and need two owners. The hostile workers have owners of their own: half of
+// them count wrong, and the others hoard, in all ways. The total is right, and the threads of
+// honest workers search nearly all the time.
 func TestFleet(t *testing.T) {
 	const owners, mean, length = 100, 5, 300
 	honestThreads := (*fleetWorkers - *fleetHostile) * *fleetThreads
 	tasks := uint64(length * honestThreads / mean / 2)
-	s := setup{redundancy: 2, kernels: []string{generic}, classes: []uint64{tasks - tasks/5, tasks / 5},
+	s := setup{redundancy: 2, kernels: []string{generic},
+		classes:   []uint64{tasks - tasks/5, tasks / 5},
 		roundTrip: time.Duration(*fleetTrip) * time.Millisecond,
 		machines:  []machine{{name: "home", user: queens.CoordinatorUser, kernel: generic}}}
 	rng := rand.New(rand.NewPCG(1, 1))
