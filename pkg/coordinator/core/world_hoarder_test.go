@@ -12,6 +12,7 @@ import (
 // hoarder takes work and does not do it, to stop the run or to delay it. It acts once a second.
 type hoarder struct {
 	w      *world
+	on     queens.Machine
 	does   conduct
 	names  []queens.Process
 	number uint64
@@ -48,9 +49,9 @@ var conducts = []conduct{
 	inventsOwners, listsAndDrops, sharesTickets, asksAndForgets, claimsFar,
 }
 
-// hoard starts a hoarder.
-func (w *world) hoard(does conduct) {
-	h := &hoarder{w: w, does: does, held: map[queens.Process][]held{}}
+// hoard starts a hoarder on a machine.
+func (w *world) hoard(on queens.Machine, does conduct) {
+	h := &hoarder{w: w, on: on, does: does, held: map[queens.Process][]held{}}
 	h.invent()
 	w.after(0, h.act)
 }
@@ -58,9 +59,9 @@ func (w *world) hoard(does conduct) {
 // invent adds a name.
 func (h *hoarder) invent() {
 	i := len(h.names)
-	name := queens.Process{Machine: testkit.Machine("hoarder"), Name: fmt.Sprint("hoarder", i)}
+	name := queens.Process{Machine: h.on, Name: fmt.Sprint("hoarder", i)}
 	if h.does == inventsOwners {
-		name.Machine = testkit.Machine(name.Name)
+		name.Machine.Name = fmt.Sprint(h.on.Name, i)
 	}
 	h.names = append(h.names, name)
 }
@@ -214,7 +215,7 @@ func honestRun(t *testing.T, seconds float64, redundancy int, does conduct) *wor
 	w := newWorld(s, quiet{}, func(string, ...any) {})
 	w.unchecked = true // checks of all tasks after each event would take minutes
 	if does != "" {
-		w.hoard(does)
+		w.hoard(testkit.Machine("hoarder"), does)
 	}
 	w.live()
 	if w.failure != "" {
@@ -230,7 +231,7 @@ func TestOnlyHoarders(t *testing.T) {
 	s.machines = []machine{{name: "m0", kernel: "avx2", speed: 1}}
 	s.seconds = []float64{1, 1, 1, 1, 1}
 	w := newWorld(s, quiet{}, func(string, ...any) {})
-	w.hoard(listsAll)
+	w.hoard(testkit.Machine("hoarder"), listsAll)
 	w.live()
 	if w.failure != "" || w.ended > overdueAfter+overdueFor+2*5*10*time.Second {
 		t.Errorf("the run ends after %v: %s", w.ended, w.failure)

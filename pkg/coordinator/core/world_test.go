@@ -35,7 +35,7 @@ type world struct {
 	acked     []fact           // counts for which a worker has a receipt
 	heard     map[string]heard // for each process, when the coordinator got its last message
 	counted   map[uint64]int   // for each task, how often its search ended
-	searched  time.Duration    // time of all searches
+	searched  time.Duration    // time of all searches of honest machines
 	unchecked bool             // the rules are not checked
 	damaged   bool             // the log may have damaged bytes
 	doubled   int              // chunks that were handed out twice at the end

@@ -267,7 +267,9 @@ func (p *proc) finish(searcher int, s *search) {
 		p.searches[searcher] = nil
 		var results []queens.Result
 		at, searched := s.began, p.w.now-s.began
-		p.w.searched += searched
+		if p.machine.lies == honest {
+			p.w.searched += searched
+		}
 		for _, chunk := range s.chunks {
 			r := queens.Result{Range: chunk.Range, Ticket: chunk.Ticket, Kernel: p.machine.kernel,
 				Searched: searched / time.Duration(len(s.chunks))}

@@ -115,4 +115,9 @@ func TestRoundTrip(t *testing.T) {
 	if trip := c.run("r").roundTrip; trip != 500*time.Millisecond {
 		t.Errorf("the mean round trip is %v after an old reply", trip)
 	}
+	// the process was suspended
+	reply(time.Hour, c.number, 0)
+	if trip := c.run("r").roundTrip; trip != 1312500*time.Microsecond {
+		t.Errorf("the mean round trip is %v after an hour", trip)
+	}
 }
