@@ -367,7 +367,8 @@ func TestServerIsReplaced(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for line := ""; !strings.Contains(line, "connection lost"); {
-		if line = <-log; strings.Contains(line, "lost") && !strings.Contains(line, errEnded.Error()) {
+		line = <-log
+		if strings.Contains(line, "lost") && !strings.Contains(line, errEnded.Error()) {
 			t.Errorf("a server that stops: %s", line)
 		}
 	}

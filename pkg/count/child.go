@@ -243,7 +243,8 @@ func (r *Recount) join(
 	by := Kernels{Prefixes: kernel.Reference(), Halves: k, Memory: NewMemory(r.Memory, threads)}
 	err = Each(ctx, by, threads, pulse, rowSets, func(_ int, c queens.TaskCount) error {
 		var carry uint64
-		if total, carry = bits.Add64(total, c.Count, 0); carry != 0 {
+		total, carry = bits.Add64(total, c.Count, 0)
+		if carry != 0 {
 			return errors.New("the sum of the row sets passes 64 bits")
 		}
 		return nil
