@@ -59,38 +59,58 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	c.due(now, now+queens.LongestReply)
 }
 
-// askAt returns when the next request to a run is due if nothing else happens. The last request of
-// a worker that leaves is due once results have their receipts, or else 1.5 s after Leave. A run
-// that was never asked does not know the worker, and gets none.
-func (c *Core) askAt(r *run, want int, now time.Duration) (at time.Duration) {
+// askAt returns when the next request to a run is due if nothing else happens.
+func (c *Core) askAt(r *run, want int, now time.Duration) time.Duration {
 	switch {
-	case c.leaving() && (r.asked.number == 0 || r.left || r.silent(now) || r.asked.open && r.leaving):
-		return Never
-	case c.leaving() && c.holds(r):
-		return c.leaveAt - leaveAfter + lastResults
 	case c.leaving():
-		return now
+		return c.askAtLeaving(r, now)
 	case r.asked.open && (want <= r.expected || r.silent(now)):
-		at = r.asked.sent + queens.LongestReply
-		if late := r.lateAt(); !r.dry && !r.silent(now) && r.asked.sent < late {
-			return min(at, late)
-		}
-		return at
+		return r.askAtAwaiting(now)
+	}
+	return max(c.askAtWanting(r, want, now), r.quiet)
+}
+
+// askAtLeaving returns when the next request of a worker that leaves is due. Its last one is due
+// once results have their receipts, or else 1.5 s after Leave. A run that was never asked does not
+// know the worker, and gets none.
+func (c *Core) askAtLeaving(r *run, now time.Duration) time.Duration {
+	knows := r.asked.number != 0
+	isTold := r.left || r.asked.open && r.leaving
+	switch {
+	case !knows || isTold || r.silent(now):
+		return Never
+	case c.holds(r):
+		return c.leaveAt - leaveAfter + lastResults
+	}
+	return now
+}
+
+// askAtAwaiting returns when the next request is due while the last one has no reply and asks for
+// as many chunks as the worker wants.
+func (r *run) askAtAwaiting(now time.Duration) time.Duration {
+	given := r.asked.sent + queens.LongestReply
+	if late := r.lateAt(); !r.dry && !r.silent(now) && r.asked.sent < late {
+		return min(given, late)
+	}
+	return given
+}
+
+// askAtWanting returns when the next request is due if the worker may want more than it has asked
+// for.
+func (c *Core) askAtWanting(r *run, want int, now time.Duration) time.Duration {
+	switch {
 	case (want == 0 || r.silent(now)) && !c.holds(r):
 		return Never
 	case r.silent(now):
-		at = r.asked.sent + askSilent
+		return r.asked.sent + askSilent
 	case want == 0:
-		at = r.asked.sent + refreshAfter
-	default:
-		at = r.asked.notBefore
-		few := want-r.expected < len(c.searchers)/4
-		open := r.asked.open
-		if open && r.dry || few && (open || c.idle() == 0) { // more searchers will want work soon
-			at = max(at, r.asked.sent+batchAfter)
-		}
+		return r.asked.sent + refreshAfter
 	}
-	return max(at, r.quiet)
+	few := want-r.expected < len(c.searchers)/4
+	if r.asked.open && (r.dry || few) || few && c.idle() == 0 { // more searchers will want work soon
+		return max(r.asked.notBefore, r.asked.sent+batchAfter)
+	}
+	return r.asked.notBefore
 }
 
 // held lists what the worker holds of a run: searches that advance, chunks that wait, and counted
@@ -142,8 +162,7 @@ func (c *Core) deliver(r *run, now time.Duration) {
 	for i := range r.results {
 		next := &r.results[i].Result
 		bytes += fixedBytes + len(next.Kernel) + countBytes*len(next.Counts)
-		if bytes > deliveryBytes &&
-			i > 0 {
+		if bytes > deliveryBytes && i > 0 {
 			break
 		}
 		results = append(results, *next)
