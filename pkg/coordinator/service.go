@@ -4,6 +4,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -130,6 +131,9 @@ func (s *Coordinator) Run(ctx context.Context) (core.End, error) {
 	}
 	return *s.end, s.end.Err
 }
+
+// errClosed says that a coordinator is closed.
+var errClosed = errors.New("the coordinator has ended")
 
 // lingerTime is how long a coordinator whose run has ended goes on answering, so that workers hear
 // of the end.
@@ -283,6 +287,26 @@ func (s *Coordinator) snapshot(now time.Duration) {
 	}
 	s.OnSnapshot(&latest)
 	s.latest.Store(&latest)
+}
+
+// Workers returns a page of the present workers: see [core.Core.Workers]. It returns the error of
+// ctx if that ends first, or one that says that the coordinator is closed.
+func (s *Coordinator) Workers(ctx context.Context, number uint64) (
+	page []queens.Worker, next uint64, err error,
+) {
+	done := make(chan struct{})
+	s.inputs.put(func(now time.Duration) {
+		page, next = s.core.Workers(now, number)
+		close(done)
+	})
+	select {
+	case <-done:
+		return page, next, nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	case <-s.ctx.Done():
+		return nil, 0, errClosed
+	}
 }
 
 // execute does what the core commands. If that includes the end of the run, it waits until the end

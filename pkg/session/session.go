@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -98,7 +99,7 @@ type Session struct {
 	historyLock sync.Mutex
 	server      *server
 
-	coordinator *coordinator.Coordinator // nil before it counts
+	coordinator atomic.Pointer[coordinator.Coordinator] // nil before it counts
 }
 
 // Count opens the run of a job. That is the newest unfinished run of the same count, or else the
@@ -237,9 +238,9 @@ func (s *Session) Empty() bool {
 // run has ended and workers of other processes are present, the coordinator first goes on for 5 s,
 // or until ctx ends, to tell them that the run has ended.
 func (s *Session) Close(ctx context.Context) error {
-	if s.coordinator != nil {
-		s.coordinator.Linger(ctx)
-		s.coordinator.Close()
+	if c := s.coordinator.Load(); c != nil {
+		c.Linger(ctx)
+		c.Close()
 	}
 	if s.server != nil {
 		s.server.close()
@@ -267,6 +268,15 @@ func (s *Session) History() []progress.Point {
 		}
 	}
 	return s.history.Points()
+}
+
+// Workers returns a page of the present workers: see [coordinator.Coordinator.Workers].
+func (s *Session) Workers(ctx context.Context, number uint64) ([]queens.Worker, uint64, error) {
+	c := s.coordinator.Load()
+	if c == nil {
+		return nil, 0, errors.New("nothing is counted")
+	}
+	return c.Workers(ctx, number)
 }
 
 // addToHistory adds a snapshot to the history, but only after somebody has asked for the history.
