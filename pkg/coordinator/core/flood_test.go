@@ -90,7 +90,7 @@ func TestLargeFleetIsShown(t *testing.T) {
 	h := &ledger.Header{Format: ledger.Format, Run: "large", Redundancy: 1,
 		Manifest: testManifest(20, []uint64{1000})}
 	c := New(0, ledger.NewState(h),
-		Options{Instance: 1, Machine: "home", Kernels: []string{generic},
+		Options{Instance: 1, At: time.Unix(1e9, 0), Version: "v", Machine: "home", Kernels: []string{generic},
 			Shares: testShares(&h.Manifest), TaskBytes: []int{100}, ReplyBytes: 1 << 20})
 	process := func(i int) queens.Process {
 		return queens.Process{Machine: testkit.Machine(fmt.Sprintf("m%03d", i)), Name: "p"}
@@ -113,7 +113,7 @@ func TestLargeFleetIsShown(t *testing.T) {
 		chunk := replies[0].Chunks[0]
 		c.Delivered(time.Second, &Delivery{From: process(i), Results: []CheckedResult{{
 			Result: queens.Result{Range: chunk, Counted: chunk, Counts: make([]uint64, chunk.Tasks),
-				Searched: time.Duration(1+(i*7)%workers) * time.Second}}}})
+				Kernel: "avx2", Searched: time.Duration(1+(i*7)%workers) * time.Second}}}})
 	}
 	for i := range workers {
 		if i != 123 {
