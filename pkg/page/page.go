@@ -28,7 +28,7 @@ type Config struct {
 	Snapshot func() *queens.Snapshot // the latest, also after the run has ended; nil before the first
 	History  func() []progress.Point // the progress of the run over time: see [progress.History]
 	// Workers returns a page of the present workers with higher numbers than the given one. It also
-	// says from which number to go on, 0 at the end. It fails if no coordinator answers until ctx ends.
+	// says from which number to go on, 0 at the end. It fails if nothing answers until ctx ends.
 	Workers func(ctx context.Context, number uint64) ([]queens.Worker, uint64, error)
 	Linger  time.Duration // least time that the page stays after the end of the run
 }

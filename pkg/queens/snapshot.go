@@ -77,6 +77,11 @@ type Live struct {
 	Refused uint64 `json:"refused"`
 	// chunks since this start that their worker lost: it was silent, or gave up the search
 	Lost uint64 `json:"lost"`
+	// seconds that a message of a worker waited at most until it was read, in the last second
+	Queue Seconds `json:"queue_s"`
+	// messages of workers since this start that were dropped unread: a newer one came, or they were
+	// too old
+	Dropped uint64 `json:"dropped"`
 }
 
 // Remaining is the work that is left.
@@ -302,6 +307,8 @@ func (s *Snapshot) validateLive() error {
 		return fmt.Errorf("a rate or a number of thread-seconds that can't be: %v", live.Rate)
 	case min(live.Machines, live.Workers, live.Threads, live.IdleThreads) < 0:
 		return errors.New("a negative number of machines, workers or threads")
+	case live.Queue.Duration < 0:
+		return errors.New("a negative wait of a message")
 	case len(s.WorkerList) > MaxWorkers:
 		return fmt.Errorf("%d workers, more than %d", len(s.WorkerList), MaxWorkers)
 	}

@@ -160,6 +160,28 @@ func (c *Core) serveKept(now time.Duration) {
 	}
 }
 
+// takes reports whether there is room for a process: see fleet.takes.
+func (c *Core) takes(p queens.Process) bool {
+	isRoom, goes := c.fleet.takes(p)
+	if goes != nil {
+		for _, h := range c.queue.holdsOf(goes.process) {
+			c.release(h, false)
+		}
+		c.fleet.set(goes, false)
+		c.fleet.remove(goes)
+	}
+	return isRoom || goes != nil
+}
+
+// Heard handles a message of a process that is dropped unread, because there are too many. A
+// present worker is not silent then.
+func (c *Core) Heard(now time.Duration, from queens.Process) {
+	c.advance(now)
+	if w := c.fleet.workers[from]; w != nil && w.present {
+		c.fleet.hear(now, from, false)
+	}
+}
+
 // refresh corrects the sums of the fleet after workers have got or lost chunks.
 func (c *Core) refresh() {
 	for _, p := range c.queue.touched {

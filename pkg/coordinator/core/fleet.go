@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"container/heap"
 	"container/list"
 	"slices"
 	"sort"
@@ -26,7 +27,7 @@ const (
 	// come back.
 	remembered = 10 * time.Minute
 	// mostWorkers bounds the worker processes that are remembered, because a stranger can invent any
-	// number of names.
+	// number of names. While they are as many, a user with fewer of them pushes out those of others.
 	mostWorkers = 1 << 16
 )
 
@@ -47,7 +48,7 @@ type worker struct {
 	chunks  int    // that it held when it was counted last: see Core.refresh
 
 	// its places in the lists of the fleet; nil if it is in none
-	inOrder, inKept, inWanting, inRefused *list.Element
+	inOrder, inCrowd, inKept, inWanting, inRefused *list.Element
 
 	summed part       // what it adds to the sums of the fleet
 	speed  *speedNode // nil unless it is present and its speed is known
@@ -93,6 +94,8 @@ type fleet struct {
 	refused       *list.List // present workers from which nothing is accepted
 	accepts       func(queens.Machine) bool
 	sums          sums
+	users         map[string]*crowd
+	largest       crowds // as a heap
 	speeds        speeds
 	computers     map[computer]*computerFacts
 	labels        labels
@@ -124,6 +127,7 @@ func newFleet(now time.Duration, accepts func(queens.Machine) bool) *fleet {
 	return &fleet{
 		workers: map[queens.Process]*worker{}, heard: list.New(), away: list.New(),
 		kept: list.New(), wanting: list.New(), refused: list.New(), accepts: accepts,
+		users:     map[string]*crowd{},
 		sums:      sums{witnesses: map[queens.Witness]int{}},
 		computers: map[computer]*computerFacts{}, labels: newLabels(),
 		last: now, connected: true, measured: now - measureEvery,
@@ -151,13 +155,62 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 	f.connected = connected
 }
 
+// crowd is a user with the workers that are remembered, in the order in which they were heard.
+type crowd struct {
+	user    string
+	workers *list.List
+	place   int // in the heap of crowds
+}
+
+// crowds is a heap of crowds. The largest comes first.
+type crowds []*crowd
+
+func (c crowds) Len() int           { return len(c) }
+func (c crowds) Less(i, j int) bool { return c[i].workers.Len() > c[j].workers.Len() }
+func (c crowds) Swap(i, j int) {
+	c[i], c[j] = c[j], c[i]
+	c[i].place, c[j].place = i, j
+}
+func (c *crowds) Push(x any) {
+	x.(*crowd).place = len(*c)
+	*c = append(*c, x.(*crowd))
+}
+func (c *crowds) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
+}
+
 // takes reports whether there is room for a process. To make room, it forgets a worker that is not
-// present.
-func (f *fleet) takes(p queens.Process) bool {
-	if f.workers[p] == nil && len(f.workers) >= mostWorkers && f.away.Len() > 0 {
-		f.remove(f.away.Front().Value.(*worker))
+// present. If there is none, but another user has more workers than the process's user would have,
+// takes returns the one of them that was heard first: see Core.takes.
+func (f *fleet) takes(p queens.Process) (isRoom bool, goes *worker) {
+	if f.workers[p] != nil || len(f.workers) < mostWorkers {
+		return true, nil
 	}
-	return f.workers[p] != nil || len(f.workers) < mostWorkers
+	if f.away.Len() > 0 {
+		f.remove(f.away.Front().Value.(*worker))
+		return true, nil
+	}
+	mine := 1
+	if c := f.users[p.Machine.User]; c != nil {
+		mine += c.workers.Len()
+	}
+	if most := f.largest[0].workers; most.Len() > mine {
+		return false, most.Front().Value.(*worker)
+	}
+	return false, nil
+}
+
+// crowd returns the crowd of a user.
+func (f *fleet) crowd(user string) *crowd {
+	c := f.users[user]
+	if c == nil {
+		c = &crowd{user: user, workers: list.New()}
+		f.users[user] = c
+		heap.Push(&f.largest, c)
+	}
+	return c
 }
 
 // hear notes a message of a process. A late delivery does not bring back a worker that has left.
@@ -169,7 +222,11 @@ func (f *fleet) hear(now time.Duration, p queens.Process, request bool) *worker 
 		f.workers[p], f.numbers = w, append(f.numbers, w)
 		f.computer(w).processes++
 		w.inOrder = f.away.PushBack(w)
+		c := f.crowd(p.Machine.User)
+		w.inCrowd = c.workers.PushBack(w)
+		heap.Fix(&f.largest, c.place)
 	}
+	f.crowd(p.Machine.User).workers.MoveToBack(w.inCrowd)
 	w.heard = now
 	if request || !w.request.Leaving {
 		f.set(w, true)
@@ -332,6 +389,13 @@ func (f *fleet) remove(w *worker) {
 	delete(f.workers, w.process)
 	i := f.after(w.number - 1)
 	f.numbers = slices.Delete(f.numbers, i, i+1)
+	c := f.crowd(w.process.Machine.User)
+	c.workers.Remove(w.inCrowd)
+	heap.Fix(&f.largest, c.place)
+	if c.workers.Len() == 0 {
+		heap.Remove(&f.largest, c.place)
+		delete(f.users, c.user)
+	}
 	on := f.computer(w)
 	on.processes--
 	if on.processes == 0 {

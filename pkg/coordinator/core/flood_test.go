@@ -136,3 +136,37 @@ func TestLargeFleetIsShown(t *testing.T) {
 		t.Errorf("%d workers are listed; the sums are %+v", len(s.WorkerList), *s.Live)
 	}
 }
+
+// If one user has as many names as are remembered, another user still gets room, up to as many as
+// the first.
+func TestUsersShareRoom(t *testing.T) {
+	h := &ledger.Header{Format: ledger.Format, Run: "flood", Redundancy: 1,
+		Manifest: testManifest(20, []uint64{8})}
+	c := New(0, ledger.NewState(h),
+		Options{Instance: 1, Version: "v", Machine: "home", Kernels: []string{generic},
+			Shares: testShares(&h.Manifest), TaskBytes: []int{100}, ReplyBytes: 1 << 20})
+	ask := func(user string, i int) *worker {
+		p := queens.Process{Machine: queens.Machine{User: user, Name: "a"}, Name: fmt.Sprint(i)}
+		c.WorkRequested(time.Second, &Request{From: p,
+			WorkRequest: queens.WorkRequest{Number: 1, Threads: 1, Searchers: 1, Want: 1}})
+		c.Take()
+		return c.fleet.workers[p]
+	}
+	for i := range mostWorkers + 10 {
+		ask("flood", i)
+	}
+	for i := range 1000 {
+		if ask("honest", i) == nil {
+			t.Fatalf("worker %d has no room", i)
+		}
+	}
+	if ask("flood", mostWorkers+20) != nil {
+		t.Error("the flood pushes out others")
+	}
+	if w := ask("honest", 0); w == nil || len(c.fleet.workers) != mostWorkers {
+		t.Errorf("%d workers are remembered; the honest one is %v", len(c.fleet.workers), w)
+	}
+	if held := len(c.queue.holds); held == 0 || c.queue.waits()+uint64(held) > 8 {
+		t.Errorf("%d tasks wait, and %d workers hold others", c.queue.waits(), held)
+	}
+}

@@ -12,7 +12,7 @@ import (
 
 // Delivered handles a delivery: it records what is new, and answers when that is on disk.
 func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
-	if !c.advance(now) || !c.fleet.takes(delivery.From) {
+	if !c.advance(now) || !c.takes(delivery.From) {
 		return
 	}
 	w := c.fleet.hear(now, delivery.From, false)

@@ -12,7 +12,7 @@ import (
 // worker leaves, or gets or drops a chunk, or is refused. Otherwise it keeps the request for up to
 // 5 s. A request that is repeated, or comes after a newer one, changes nothing.
 func (c *Core) WorkRequested(now time.Duration, request *Request) {
-	if !c.advance(now) || !c.fleet.takes(request.From) {
+	if !c.advance(now) || !c.takes(request.From) {
 		return
 	}
 	isSameConnection := true

@@ -60,6 +60,21 @@ func (w *world) checkSums(c *Core) {
 		len(f.labels.taken) != len(computers) {
 		w.fail("the sums of the fleet are %+v, not %+v", f.sums, want)
 	}
+	names := 0
+	for user, c := range f.users {
+		for e := c.workers.Front(); e != nil; e = e.Next() {
+			names++
+			if of := e.Value.(*worker); of.process.Machine.User != user || of.inCrowd != e {
+				w.fail("worker %s is of user %s, not %s", of.process.Name, of.process.Machine.User, user)
+			}
+		}
+		if f.largest[c.place] != c || f.largest.Less(c.place, 0) {
+			w.fail("user %s has a wrong place", user)
+		}
+	}
+	if names != len(f.workers) || len(f.largest) != len(f.users) {
+		w.fail("%d workers of %d users, not %d of %d", names, len(f.largest), len(f.workers), len(f.users))
+	}
 	if len(f.numbers) != len(f.workers) || f.heard.Len() != want.workers ||
 		f.away.Len() != len(f.workers)-want.workers || f.refused.Len() != want.workers-want.accepted {
 		w.fail("the lists of the fleet have other workers than the fleet")
