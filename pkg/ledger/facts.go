@@ -288,5 +288,12 @@ func (f *facts) Banned(m queens.Machine) bool {
 	return banned || f.UserBanned(m.User)
 }
 
+// Bannings returns a function that reports what Banned reports now. The function does not keep the
+// counts in memory.
+func (s *State) Bannings() func(m queens.Machine) bool {
+	f := facts{bans: s.bans, banned: s.banned}
+	return f.Banned
+}
+
 // UserBanned reports whether an invited user is banned: three of its machines are.
 func (f *facts) UserBanned(user string) bool { return f.banned[user] >= mostBans }

@@ -20,6 +20,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 	"nqueens/pkg/split"
 	"nqueens/pkg/worker"
 )
@@ -179,6 +180,7 @@ func (c *counting) coordinatorConfig() coordinator.Config {
 			Kernels: kernels, Shares: split.Shares(m), TaskBytes: taskBytes,
 		},
 		Total: func(ctx context.Context) (*big.Int, error) {
+			defer report.Slow(s.cfg.Log, "auditing the ledger")()
 			total, err := audit.Total(ctx, s.cfg.Store.Ledger(s.name))
 			if errors.Is(err, queens.ErrIncomplete) {
 				err = fmt.Errorf("the ledger lost results that were written: check the disk, then resume the "+
