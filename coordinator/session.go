@@ -236,7 +236,7 @@ func (o *sessionFlags) openPage(
 	}
 	p, err := page.Listen(page.Config{
 		Address: o.http, Version: cli.Version(), Linger: o.linger, History: s.History,
-		Snapshot: u.latest.Load,
+		Snapshot: u.latest.Load, Workers: s.Workers,
 	})
 	if err != nil {
 		return nil, err

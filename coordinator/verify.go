@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,16 @@ says that something differs. Ctrl-C ends the recount and prints what is verified
 				return fmt.Errorf("%w: follow it with %s, and verify it when it has ended", r.Active,
 					data.command("watch", name))
 			}
-			s := audit.Sample{Share: share, Threads: cli.Cores(), OnProgress: logRecount(app)}
+			audited := func() {}
+			if !app.NoProgress {
+				audited = sync.OnceFunc(report.Slow(app.Log, "auditing the ledger"))
+			}
+			defer audited()
+			recounts := logRecount(app)
+			s := audit.Sample{Share: share, Threads: cli.Cores(), OnProgress: func(done, of uint64) {
+				audited()
+				recounts(done, of)
+			}}
 			s.Other = method == "other"
 			v, err := audit.Verify(cmd.Context(), store.Ledger(name), s)
 			if v.Run == "" {
@@ -61,7 +71,7 @@ says that something differs. Ctrl-C ends the recount and prints what is verified
 	}
 	flags := cmd.Flags()
 	shareFlag(flags, &share, "sample",
-		"count this `SHARE` of the tasks again, 0% to 100%, but at least one task")
+		"count this `SHARE` of the tasks again, 0% to 100%: 0% counts none, more at least one")
 	cli.Enum(flags, &method, "method", "same",
 		"count again by the method of the run, or by the other (only after halves)", "same", "other")
 	flags.BoolVar(&asJSON, "json", false, "print the result as a JSON object")

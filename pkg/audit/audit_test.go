@@ -98,6 +98,34 @@ func (c *counted) mark(state queens.State, total int64) *ledger.Mark {
 	return m
 }
 
+// The second way gives the same total however many tasks a window has, and finds a wrong hash and a
+// missing count in every window.
+func TestWindows(t *testing.T) {
+	nobody := func(queens.Machine) bool { return false }
+	c := countRun(t, queens.Full)
+	m := &c.header.Manifest
+	path := c.write(t)
+	wrong, missing := countRun(t, queens.Full), countRun(t, queens.Full)
+	last := len(c.results) - 1
+	wrong.results[last].Hash++
+	missing.results = missing.results[:last]
+	wrongPath, missingPath := wrong.write(t), missing.write(t)
+	for size := 1; size <= int(m.Tasks)+1; size++ {
+		total, err := audit.Again(t.Context(), path, m, nobody, size)
+		if err != nil || total.Int64() != 92 {
+			t.Errorf("windows of %d tasks: %v, %v", size, total, err)
+		}
+		if _, err := audit.Again(t.Context(), wrongPath, m, nobody, size); !errors.Is(err,
+			queens.ErrContradiction) {
+			t.Errorf("windows of %d tasks: a wrong hash gives %v", size, err)
+		}
+		if _, err := audit.Again(t.Context(), missingPath, m, nobody, size); !errors.Is(err,
+			queens.ErrIncomplete) {
+			t.Errorf("windows of %d tasks: a missing count gives %v", size, err)
+		}
+	}
+}
+
 // A wrong ledger gives an error and no total, and a right one gives 92.
 func TestTotal(t *testing.T) {
 	type records = []ledger.Record
@@ -271,6 +299,10 @@ func TestSampleSize(t *testing.T) {
 	v, err := audit.Verify(t.Context(), path, s)
 	if want := (v.Tasks + 3) / 4; err != nil || v.Recounted != want {
 		t.Errorf("%d recounted of %d, %v", v.Recounted, v.Tasks, err)
+	}
+	s.Share = 0
+	if v, err := audit.Verify(t.Context(), path, s); err != nil || v.Recounted != 0 || !v.Verified {
+		t.Errorf("%d recounted of none, %v", v.Recounted, err)
 	}
 }
 

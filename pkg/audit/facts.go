@@ -13,6 +13,7 @@ import (
 // Facts returns a snapshot of a run on which no coordinator works. For a complete run it computes
 // the total again. It returns the same errors as [Total].
 func Facts(ctx context.Context, path string) (queens.Snapshot, error) {
+	defer frugal()()
 	s, _, err := ledger.Load(path)
 	if err != nil {
 		return queens.Snapshot{}, err

@@ -22,8 +22,9 @@ import (
 // each with the same chance. Each is counted by another kernel than before if there is one: see
 // [kernel.Differing].
 type Sample struct {
-	Share   float64 // share of the done tasks, 0 to 1; at least one task is counted if any is done
-	Threads int     // at least 1
+	// share of the done tasks, 0 to 1; unless it is 0, at least one task is counted if any is done
+	Share   float64
+	Threads int // at least 1
 	// Other counts by the other method, in place of another kernel. Only tasks of the method halves
 	// can be counted so.
 	Other bool
@@ -68,6 +69,9 @@ const namedInError = 10    // of these
 // also returns what was counted until then.
 func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recounts, err error) {
 	m, done := &s.Header().Manifest, s.NumberDone()
+	if sample.Share == 0 {
+		return found, nil
+	}
 	index, err := split.NewIndex(ctx, m.Method, m.Classes, queens.MaxTasks)
 	if err != nil {
 		return found, err
@@ -109,14 +113,20 @@ func recount(ctx context.Context, s *ledger.State, sample Sample) (found Recount
 }
 
 // draw returns the given number of done tasks, drawn at random, in random order.
-func draw(s *ledger.State, number uint64) (tasks []uint64) {
+func draw(s *ledger.State, number uint64) []uint64 {
+	tasks := make([]uint64, 0, number)
+	left := s.NumberDone() // done tasks that come
 	for task := range s.Header().Manifest.Tasks {
-		if s.Task(task).Done {
+		if !s.Task(task).Done {
+			continue
+		}
+		if rand.Uint64N(left) < number-uint64(len(tasks)) {
 			tasks = append(tasks, task)
 		}
+		left--
 	}
 	rand.Shuffle(len(tasks), func(i, k int) { tasks[i], tasks[k] = tasks[k], tasks[i] })
-	return tasks[:number]
+	return tasks
 }
 
 // countAgain counts a task again. In the Difference that it returns, the two counts may be equal.

@@ -49,6 +49,7 @@ var ErrOneMethod = errors.New("tasks of the method " + string(queens.Prefixes) +
 // [ledger.Load] fails, that is nothing.
 func Verify(ctx context.Context, path string, sample Sample) (Verification, error) {
 	begun := time.Now()
+	defer frugal()()
 	s, notes, err := ledger.Load(path)
 	if err != nil {
 		return Verification{}, err

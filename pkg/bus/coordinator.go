@@ -20,8 +20,8 @@ type Message struct {
 
 // ServeWork calls handle, one call at a time, with the messages of all workers for a run, until
 // stop is called. The last call may still run when stop returns. Messages may come twice and in any
-// order. It drops a message whose reply would not go to an inbox of its user. At most 500,000
-// messages, of 64 MiB together, wait; more are dropped, and their senders send them again.
+// order. It drops a message whose reply would not go to an inbox of its user. At most 65,536
+// messages, of 16 MiB together, wait; more are dropped, and their senders send them again.
 func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err error) {
 	everybody := queens.Process{Machine: queens.Machine{User: "*", Name: "*"}, Name: "*"}
 	return b.subscribe(workSubject(run, everybody), func(m *nats.Msg) {
@@ -107,8 +107,17 @@ func (b *Bus) introduce(announcement []byte, err error) {
 	}
 }
 
+// These bound the messages of a subscription that wait to be handled.
+const (
+	mostPending      = 1 << 16
+	mostPendingBytes = 16 << 20
+)
+
 func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), err error) {
 	s, err := b.conn.Subscribe(subject, handle)
+	if err == nil {
+		err = s.SetPendingLimits(mostPending, mostPendingBytes)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("subscribe to %s: %w", subject, err)
 	}

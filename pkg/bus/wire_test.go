@@ -410,3 +410,20 @@ func TestRefusedAnywhere(t *testing.T) {
 		t.Error(d.err)
 	}
 }
+
+// A delivery is told from other messages before it is decoded.
+func TestIsDelivery(t *testing.T) {
+	delivery, err := EncodeDelivery(&queens.Delivery{Results: make([]queens.Result, 1)})
+	if err != nil || !IsDelivery(delivery) {
+		t.Errorf("a delivery is none (%v)", err)
+	}
+	request, err := EncodeRequest(&queens.WorkRequest{Number: 3, Held: make([]queens.Held, 3)})
+	if err != nil || IsDelivery(request) {
+		t.Errorf("a request is a delivery (%v)", err)
+	}
+	for i := range delivery[:2] {
+		if IsDelivery(delivery[:i]) || IsDelivery(delivery[:len(delivery)-1]) {
+			t.Error("a part of a message is a delivery")
+		}
+	}
+}

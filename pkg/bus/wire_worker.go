@@ -3,6 +3,7 @@ package bus
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	nqueensv1 "nqueens/proto/nqueens/v1"
@@ -34,6 +35,29 @@ func DecodeFromWorker(data []byte) (FromWorker, error) {
 			return FromWorker{}
 		})
 }
+
+// IsDelivery reports whether an encoded message of a worker has a delivery. It looks at the numbers
+// of its fields only.
+func IsDelivery(data []byte) bool {
+	for len(data) > 0 {
+		field, kind, tag := protowire.ConsumeTag(data)
+		if tag < 0 {
+			return false
+		}
+		size := protowire.ConsumeFieldValue(field, kind, data[tag:])
+		if size < 0 {
+			return false
+		}
+		if field == deliveryField {
+			return true
+		}
+		data = data[tag+size:]
+	}
+	return false
+}
+
+// deliveryField is the number of the field delivery of a FromWorker.
+const deliveryField = 3
 
 // EncodeRequest encodes a work request.
 func EncodeRequest(r *queens.WorkRequest) ([]byte, error) {

@@ -3,11 +3,15 @@ package coordinator
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/queens"
@@ -30,35 +34,59 @@ func TestRangesAreListedOnce(t *testing.T) {
 	}
 }
 
-// Messages that arrive faster than the coordinator handles them wait in the connection.
-func TestMessagesWait(t *testing.T) {
-	s := &Coordinator{jobs: newMailbox[func(*station)](), room: make(chan struct{}, mostMessages)}
+// floodService returns a coordinator that reads messages and does nothing with them.
+func floodService(t *testing.T, log zerolog.Logger) *Coordinator {
+	s := &Coordinator{jobs: newQueue[func(*station)](), mail: newPost(), start: time.Now(),
+		room: semaphore.NewWeighted(room), warn: warner(log)}
 	s.ctx, s.cancel = context.WithCancel(t.Context())
-	for range mostMessages {
-		s.take(bus.Message{})
-	}
-	s.cancel() // without it, the next take would wait
-	s.take(bus.Message{})
-	if n := len(s.jobs.take(math.MaxInt)); n != mostMessages {
-		t.Errorf("%d messages are being handled", n)
+	return s
+}
+
+func from(i int) queens.Process {
+	return queens.Process{Machine: testkit.Machine("a"), Name: fmt.Sprint(i)}
+}
+
+// Messages that arrive faster than the coordinator handles them are taken off the connection at
+// once. Few are handled at a time, and fewer large ones.
+func TestMessagesWait(t *testing.T) {
+	for bytes, most := range map[int]int{0: room / leastRoom, bus.MaxFromWorker: room >> 20} {
+		synctest.Test(t, func(t *testing.T) {
+			s := floodService(t, zerolog.Nop())
+			for i := range 1000 {
+				s.take(bus.Message{From: from(i), Data: make([]byte, bytes)})
+			}
+			s.group.Go(s.read)
+			synctest.Wait() // until it has no room
+			handled := len(s.jobs.take(math.MaxInt))
+			if handled > most || handled < most-8 {
+				t.Errorf("%d messages of %d bytes are being handled", handled, bytes)
+			}
+			s.cancel()
+			s.group.Wait()
+		})
 	}
 }
 
 // Messages that can't be read cause only a few log lines a minute, and leave room for other
 // messages.
 func TestUnreadableMessages(t *testing.T) {
-	var log bytes.Buffer
-	s := &Coordinator{jobs: newMailbox[func(*station)](), room: make(chan struct{}, mostMessages),
-		warn: warner(zerolog.New(&log))}
-	s.ctx = t.Context()
-	for range 10 * mostMessages {
-		s.take(bus.Message{Data: []byte{0xff}})
-		for _, job := range s.jobs.take(math.MaxInt) {
-			job(nil)
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := floodService(t, zerolog.New(&log))
+		s.group.Go(s.read)
+		for i := range 1000 {
+			s.take(bus.Message{From: from(i), Data: []byte{0xff}})
+			synctest.Wait()
+			jobs := s.jobs.take(math.MaxInt)
+			if len(jobs) != 1 {
+				t.Fatalf("message %d: %d are handled", i, len(jobs))
+			}
+			jobs[0](nil)
 		}
-	}
-	// a new minute may begin during the test
-	if lines := strings.Count(log.String(), "\n"); lines == 0 || lines > 2*warnings {
-		t.Errorf("%d lines", lines)
-	}
+		if lines := strings.Count(log.String(), "\n"); lines != warnings {
+			t.Errorf("%d lines", lines)
+		}
+		s.cancel()
+		s.group.Wait()
+	})
 }

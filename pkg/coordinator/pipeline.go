@@ -104,17 +104,17 @@ func (s *station) reply(instance uint64, r *core.Reply) queens.WorkReply {
 	return full
 }
 
-// mailbox is a queue without a bound: put never waits. It stays short, because few messages of
+// queue is a queue without a bound: put never waits. It stays short, because few messages of
 // workers are handled at a time.
-type mailbox[T any] struct {
+type queue[T any] struct {
 	lock  sync.Mutex
 	items []T
 	ready chan struct{} // has an element while there are items
 }
 
-func newMailbox[T any]() *mailbox[T] { return &mailbox[T]{ready: make(chan struct{}, 1)} }
+func newQueue[T any]() *queue[T] { return &queue[T]{ready: make(chan struct{}, 1)} }
 
-func (m *mailbox[T]) put(item T) {
+func (m *queue[T]) put(item T) {
 	m.lock.Lock()
 	m.items = append(m.items, item)
 	m.lock.Unlock()
@@ -122,7 +122,7 @@ func (m *mailbox[T]) put(item T) {
 }
 
 // take takes the oldest items, up to the given number. There may be none.
-func (m *mailbox[T]) take(most int) []T {
+func (m *queue[T]) take(most int) []T {
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	n := min(most, len(m.items))
@@ -134,7 +134,7 @@ func (m *mailbox[T]) take(most int) []T {
 	return taken
 }
 
-func (m *mailbox[T]) signal() {
+func (m *queue[T]) signal() {
 	select {
 	case m.ready <- struct{}{}:
 	default:

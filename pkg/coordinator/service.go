@@ -4,6 +4,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/big"
@@ -14,10 +15,12 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/durable"
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/split"
@@ -67,9 +70,13 @@ const (
 	intactInterval = 2 * time.Second
 	// snapshotInterval is the time between two snapshots.
 	snapshotInterval = time.Second
-	// mostMessages bounds the messages of workers that are being handled. More messages wait in the
-	// connection, which drops them when it is full; then their senders send them again.
-	mostMessages = 256
+	// room bounds the messages of workers that are being handled, in bytes; each takes at least
+	// leastRoom. The others wait in a core.Mailbox.
+	room      = 16 << 20
+	leastRoom = 128 << 10
+	// slowAfter is how long a message may wait until the log says so, once in slowInterval.
+	slowAfter    = 2 * time.Second
+	slowInterval = time.Minute
 	// warnings bounds the log lines per minute about messages that can't be read.
 	warnings = 10
 )
@@ -80,12 +87,14 @@ type Coordinator struct {
 	Config
 	core     *core.Core
 	start    time.Time
-	warn     zerolog.Logger                    // see warner
-	inputs   *mailbox[func(now time.Duration)] // each gives an input to the core
-	jobs     *mailbox[func(*station)]
-	writes   *mailbox[*core.Commands]
-	onDisk   chan error    // has an error of the ledger, or nil when the end is on disk
-	room     chan struct{} // has an element for each message of a worker that is being handled
+	warn     zerolog.Logger                  // see warner
+	inputs   *queue[func(now time.Duration)] // each gives an input to the core
+	jobs     *queue[func(*station)]
+	writes   *queue[*core.Commands]
+	onDisk   chan error // has an error of the ledger, or nil when the end is on disk
+	mail     *post
+	room     *semaphore.Weighted // for messages of workers that are being handled
+	saidSlow time.Duration       // when the log said that messages wait; 0 before
 	latest   atomic.Pointer[queens.Snapshot]
 	group    sync.WaitGroup
 	ctx      context.Context // of all goroutines
@@ -100,16 +109,16 @@ type Coordinator struct {
 func Start(cfg Config) (*Coordinator, error) {
 	s := &Coordinator{
 		Config: cfg, start: time.Now(), warn: warner(cfg.Logger),
-		inputs: newMailbox[func(time.Duration)](),
-		jobs:   newMailbox[func(*station)](), writes: newMailbox[*core.Commands](),
-		onDisk: make(chan error, 1),
-		room:   make(chan struct{}, mostMessages),
+		inputs: newQueue[func(time.Duration)](),
+		jobs:   newQueue[func(*station)](), writes: newQueue[*core.Commands](),
+		onDisk: make(chan error, 1), mail: newPost(), room: semaphore.NewWeighted(room),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.Options.At, s.Options.ReplyBytes = s.start, replyBytes(s.Wire)
 	s.core = core.New(0, s.State, s.Options)
 	s.snapshot(0)
 	s.group.Go(s.write)
+	s.group.Go(s.read)
 	for range runtime.GOMAXPROCS(0) {
 		s.group.Go(s.work)
 	}
@@ -130,6 +139,9 @@ func (s *Coordinator) Run(ctx context.Context) (core.End, error) {
 	}
 	return *s.end, s.end.Err
 }
+
+// errClosed says that a coordinator is closed.
+var errClosed = errors.New("the coordinator has ended")
 
 // lingerTime is how long a coordinator whose run has ended goes on answering, so that workers hear
 // of the end.
@@ -188,30 +200,48 @@ func warner(log zerolog.Logger) zerolog.Logger {
 	return log.Sample(&zerolog.BurstSampler{Burst: warnings, Period: time.Minute})
 }
 
-// take takes a message of a worker. It waits until there is room, or until the coordinator is
-// closed.
+// take takes a message of a worker. It never waits.
 func (s *Coordinator) take(m bus.Message) {
-	select {
-	case s.room <- struct{}{}:
-		s.jobs.put(func(at *station) { s.receive(at, m) })
-	case <-s.ctx.Done():
+	s.mail.put(time.Since(s.start), core.Message{From: m.From, IsDelivery: bus.IsDelivery(m.Data),
+		Bytes: len(m.Data), Content: m})
+}
+
+// read takes messages out of the mailbox when there is room to handle them, until the coordinator
+// is closed.
+func (s *Coordinator) read() {
+	for {
+		// room for any message: the mailbox decides only when it is there
+		if s.room.Acquire(s.ctx, bus.MaxFromWorker) != nil {
+			return
+		}
+		m, open := s.mail.next(s.ctx, s.start)
+		if !open {
+			return
+		}
+		message := m.Content.(bus.Message)
+		takes := min(max(int64(len(message.Data)), leastRoom), bus.MaxFromWorker)
+		s.room.Release(bus.MaxFromWorker - takes)
+		s.jobs.put(func(at *station) {
+			s.receive(at, message, func() { s.room.Release(takes) })
+		})
 	}
 }
 
-// receive decodes and checks a message, and gives it to the loop.
-func (s *Coordinator) receive(at *station, m bus.Message) {
+// receive decodes and checks a message, and gives it to the loop. It calls done when the message
+// takes no room any more.
+func (s *Coordinator) receive(at *station, m bus.Message, done func()) {
 	message, err := bus.DecodeFromWorker(m.Data)
 	switch {
 	case err != nil:
-		<-s.room
+		done()
 		s.warn.Warn().Err(err).Str("machine", m.From.Machine.Name).Str("process", m.From.Name).
 			Msg("a message of a worker can't be read, and the worker takes no part")
 	case message.Request != nil:
 		request := at.request(m.From, *message.Request, remote(m.Reply))
-		s.inputs.put(func(now time.Duration) { <-s.room; s.core.WorkRequested(now, request) })
+		s.inputs.put(func(now time.Duration) { done(); s.core.WorkRequested(now, request) })
 	default:
 		delivery := at.delivery(m.From, *message.Delivery, remote(m.Reply))
-		s.inputs.put(func(now time.Duration) { <-s.room; s.core.Delivered(now, delivery) })
+		s.inputs.put(func(now time.Duration) { done(); s.core.Delivered(now, delivery) })
 	}
 }
 
@@ -256,6 +286,9 @@ func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 			}
 		case <-ticks.C:
 			// perhaps of another server than before
+			for _, from := range s.mail.unread() {
+				s.core.Heard(now, from)
+			}
 			s.core.Connected(now, s.Wire.Connected(), replyBytes(s.Wire))
 			s.core.Tick(now)
 			if !lingers && now-looked >= intactInterval {
@@ -275,6 +308,14 @@ func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 // snapshot makes the latest snapshot. A snapshot with a total says what confirms the total.
 func (s *Coordinator) snapshot(now time.Duration) {
 	latest := s.core.Snapshot(now)
+	waited, dropped := s.mail.measure(time.Since(s.start))
+	latest.Queue.Duration, latest.Dropped = waited, dropped
+	if waited >= slowAfter && (s.saidSlow == 0 || now-s.saidSlow >= slowInterval) {
+		s.saidSlow = now
+		s.Logger.Warn().Dur("queue", waited).Uint64("dropped", dropped).Str(humanize.LogField,
+			fmt.Sprintf("messages of workers wait for %s, because more come than this machine can read: "+
+				"give the coordinator more processors", humanize.Duration(waited))).Msg("overload")
+	}
 	if w := latest.Waits; w != nil && w.Reason == queens.NoServer {
 		w.Why = s.Wire.Problem()
 	}
@@ -283,6 +324,26 @@ func (s *Coordinator) snapshot(now time.Duration) {
 	}
 	s.OnSnapshot(&latest)
 	s.latest.Store(&latest)
+}
+
+// Workers returns a page of the present workers: see [core.Core.Workers]. It returns the error of
+// ctx if that ends first, or one that says that the coordinator is closed.
+func (s *Coordinator) Workers(ctx context.Context, number uint64) (
+	page []queens.Worker, next uint64, err error,
+) {
+	done := make(chan struct{})
+	s.inputs.put(func(now time.Duration) {
+		page, next = s.core.Workers(now, number)
+		close(done)
+	})
+	select {
+	case <-done:
+		return page, next, nil
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	case <-s.ctx.Done():
+		return nil, 0, errClosed
+	}
 }
 
 // execute does what the core commands. If that includes the end of the run, it waits until the end

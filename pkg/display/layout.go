@@ -190,6 +190,9 @@ func workerRow(w *queens.Worker, room int) []segment {
 	if w.Held == 0 {
 		held, age = nil, line{{"idle", faint}}
 	}
+	if w.Banned {
+		age = line{{"banned", alarm}}
+	}
 	if w.IsSilent() {
 		age = line{{"silent for " + humanize.Clock(w.LastSeen.Duration), notice}}
 	}

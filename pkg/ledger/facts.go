@@ -22,6 +22,7 @@ type facts struct {
 	records  map[queens.Machine]queens.Ban // from ban records
 	bans     map[queens.Machine]queens.Ban // derived from the records and the verdicts
 	banned   map[string]int                // by invited user: its machines in bans
+	judged   bool                          // the last record made judge derive the bans again
 }
 
 // fact is a count by a source.
@@ -239,6 +240,7 @@ func (f *facts) sides(sides []side, task uint64) []side {
 // contradicts a verdict, and the reason is the lowest task with a contradiction. Verdicts do not
 // depend on bans. judge reports whether the set of void counts has changed.
 func (f *facts) judge() (changed bool) {
+	f.judged = true
 	f.bans, f.banned = make(map[queens.Machine]queens.Ban, len(f.records)), make(map[string]int)
 	for _, task := range f.recounted {
 		o := f.Task(task)
@@ -284,6 +286,13 @@ const mostBans = 3
 func (f *facts) Banned(m queens.Machine) bool {
 	_, banned := f.bans[m]
 	return banned || f.UserBanned(m.User)
+}
+
+// Bannings returns a function that reports what Banned reports now. The function does not keep the
+// counts in memory.
+func (s *State) Bannings() func(m queens.Machine) bool {
+	f := facts{bans: s.bans, banned: s.banned}
+	return f.Banned
 }
 
 // UserBanned reports whether an invited user is banned: three of its machines are.

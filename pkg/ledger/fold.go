@@ -84,10 +84,14 @@ func (s *State) Apply(r Record) (Change, error) {
 		return Change{}, err
 	}
 	before := s.bans
+	s.judged = false
 	c := Change{Disputes: s.disputes(r)}
 	s.apply(r)
 	c.Tasks = s.changed
 	s.settle()
+	if !s.judged {
+		return c, nil // nobody is banned anew
+	}
 	for _, b := range s.Bans() {
 		if _, known := before[b.Machine]; !known {
 			c.Banned = append(c.Banned, b)

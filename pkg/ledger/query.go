@@ -62,6 +62,12 @@ func (s *State) Unsettled() (tasks []uint64) {
 // task in which the machine contradicts a verdict.
 func (s *State) Bans() []queens.Ban { return slices.SortedFunc(maps.Values(s.bans), compareBans) }
 
+// Ban returns the ban of a machine, if there is one.
+func (s *State) Ban(m queens.Machine) (b queens.Ban, banned bool) {
+	b, banned = s.bans[m]
+	return b, banned
+}
+
 // NumberDone returns the number of tasks that are done.
 func (s *State) NumberDone() uint64 { return s.totals.done }
 

@@ -105,6 +105,12 @@ func (m *metrics) addLive(s *queens.Live) {
 		float64(s.Refused))
 	m.add("nqueens_chunks_lost_total",
 		"Chunks that workers lost or gave up, since this coordinator began.", float64(s.Lost))
+	m.add("nqueens_queue_seconds",
+		"How long a message of a worker waited at most until it was read, in the last second.",
+		s.Queue.Seconds())
+	m.add("nqueens_messages_dropped_total",
+		"Messages of workers that were dropped unread: a newer one came, or they were too old.",
+		float64(s.Dropped))
 }
 
 // addChecks adds what the whole ledger says.

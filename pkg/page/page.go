@@ -2,11 +2,13 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/json"
 	"html/template"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"nqueens/pkg/progress"
@@ -25,7 +27,10 @@ type Config struct {
 	Version  string                  // of the program
 	Snapshot func() *queens.Snapshot // the latest, also after the run has ended; nil before the first
 	History  func() []progress.Point // the progress of the run over time: see [progress.History]
-	Linger   time.Duration           // least time that the page stays after the end of the run
+	// Workers returns a page of the present workers with higher numbers than the given one. It also
+	// says from which number to go on, 0 at the end. It fails if nothing answers until ctx ends.
+	Workers func(ctx context.Context, number uint64) ([]queens.Worker, uint64, error)
+	Linger  time.Duration // least time that the page stays after the end of the run
 }
 
 // Listen opens an address for a coordinator, and answers:
@@ -33,6 +38,7 @@ type Config struct {
 //	/               the page
 //	/fragment       the part of the page that a browser with scripts fetches each second
 //	/snapshot.json  the snapshot; 503 before the first
+//	/workers.json   a page of the list of all workers; 503 if no coordinator answers
 //	/metrics        numbers of the snapshot for Prometheus
 //	/healthz        200, or 503 if the run counts and its last snapshot is older than 30 s
 func Listen(cfg Config) (*Server, error) {
@@ -59,6 +65,9 @@ func Listen(cfg Config) (*Server, error) {
 			return
 		}
 		text(w, "application/json", string(body)+"\n")
+	})
+	routes.HandleFunc("GET /workers.json", func(w http.ResponseWriter, r *http.Request) {
+		list(w, r, &cfg)
 	})
 	routes.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
 		text(w, metricsType, runMetrics(cfg.Snapshot(), cfg.Version))
@@ -94,6 +103,36 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, cfg *Config, name 
 	}
 	text(w, "text/html", b.String())
 	s.browsers.saw(r.RemoteAddr, now, v.Ended())
+}
+
+// list answers a request for a page of the list of all workers.
+func list(w http.ResponseWriter, r *http.Request, cfg *Config) {
+	number := uint64(0)
+	if after := r.FormValue("after"); after != "" {
+		var err error
+		if number, err = strconv.ParseUint(after, 10, 64); err != nil {
+			http.Error(w, "after must be the number next of the page before", http.StatusBadRequest)
+			return
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout/2)
+	defer cancel()
+	page := struct {
+		Workers []queens.Worker `json:"workers"`
+		Next    uint64          `json:"next,omitempty"`
+	}{Workers: []queens.Worker{}}
+	workers, next, err := cfg.Workers(ctx, number)
+	if err != nil {
+		http.Error(w, "no coordinator answers: "+err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	page.Workers, page.Next = append(page.Workers, workers...), next
+	body, err := json.Marshal(page)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	text(w, "application/json", string(body)+"\n")
 }
 
 // Write writes the page of a run as one file that needs no other file.

@@ -3,9 +3,11 @@ package page
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,12 +28,49 @@ func serve(t *testing.T, linger time.Duration) (*Server, *testRun) {
 	t.Helper()
 	r := new(testRun)
 	s, err := Listen(Config{Address: "127.0.0.1:0", Version: "v1", Snapshot: r.latest.Load,
-		History: history, Linger: linger})
+		History: history, Workers: listed, Linger: linger})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.http.Close() })
 	return s, r
+}
+
+// listed returns pages of three workers, one on each.
+func listed(_ context.Context, number uint64) ([]queens.Worker, uint64, error) {
+	if number > 2 {
+		return nil, 0, nil
+	}
+	return running().WorkerList[number : number+1], (number + 1) % 3, nil
+}
+
+// The whole list of workers comes in pages.
+func TestWorkers(t *testing.T) {
+	s, _ := serve(t, 0)
+	var all []queens.Worker
+	for next := uint64(0); ; {
+		_, body, _ := get(t, s, fmt.Sprint("workers.json?after=", next), "")
+		var page struct {
+			Workers []queens.Worker
+			Next    uint64
+		}
+		if err := json.Unmarshal([]byte(body), &page); err != nil {
+			t.Fatalf("%s: %v", body, err)
+		}
+		all, next = append(all, page.Workers...), page.Next
+		if next == 0 {
+			break
+		}
+	}
+	if want := running().WorkerList; !slices.Equal(all, want) {
+		t.Errorf("the workers are %v, not %v", all, want)
+	}
+	if _, body, _ := get(t, s, "workers.json?after=9", ""); body != `{"workers":[]}`+"\n" {
+		t.Errorf("after the last page comes %s", body)
+	}
+	if status, _, _ := get(t, s, "workers.json?after=x", ""); status != http.StatusBadRequest {
+		t.Errorf("a page after x has status %d", status)
+	}
 }
 
 // get asks for a path, with the given Host in the request.

@@ -42,7 +42,7 @@ type Snapshot struct {
 	Total      *Decimal `json:"total"` // number of solutions; null unless the run is complete
 	*Confirmed          // nil without a total
 
-	WorkerList []Worker `json:"worker_list,omitempty"` // at most 256, the longest search first
+	WorkerList []Worker `json:"worker_list,omitempty"` // at most 50: see [Worker]
 	// for what the coordinator waits; nil if it does not
 	Waits *Wait `json:"waits,omitempty"`
 	// what to type to start a worker; empty if no worker can join
@@ -77,6 +77,11 @@ type Live struct {
 	Refused uint64 `json:"refused"`
 	// chunks since this start that their worker lost: it was silent, or gave up the search
 	Lost uint64 `json:"lost"`
+	// seconds that a message of a worker waited at most until it was read, in the last second
+	Queue Seconds `json:"queue_s"`
+	// messages of workers since this start that were dropped unread: a newer one came, or they were
+	// too old
+	Dropped uint64 `json:"dropped"`
 }
 
 // Remaining is the work that is left.
@@ -86,7 +91,8 @@ type Remaining struct {
 
 // Limits of a [Snapshot]: the lengths of its lists, and the size of its JSON in bytes.
 const (
-	MaxWorkers       = 256
+	MaxWorkers       = 50
+	MaxPage          = 1000 // workers in a page of the list of all workers
 	MaxBans          = 64
 	MaxSnapshotBytes = 1 << 20
 )
@@ -115,7 +121,8 @@ func (b *Ban) Validate() error {
 // Shown returns the name of the machine for people.
 func (b *Ban) Shown() string { return cmp.Or(b.Label, b.Machine.String()) }
 
-// Worker is a worker process of a run.
+// Worker is a worker process of a run. A [Snapshot] of a large fleet lists workers that are silent,
+// banned, slow or fast. Silent and banned ones come first, then the longest search.
 type Worker struct {
 	Machine
 	// for people: the host, after the name of an invited user; with the process if it has several
@@ -128,14 +135,18 @@ type Worker struct {
 	Rate  float64 `json:"rate,omitempty"`
 	Tasks uint64  `json:"tasks"` // tasks that it counted since this start of the coordinator
 	Held  uint64  `json:"held"`  // tasks that it holds
+	// nothing is accepted from it
+	Banned bool `json:"banned,omitempty"`
 	// seconds since it began the oldest chunk that it holds; 0 without one
 	Longest  Seconds `json:"longest_s"`
 	LastSeen Seconds `json:"silent_s"` // seconds since it was last heard
 }
 
-// IsSilent reports whether nothing was heard from the worker for 10 s or more. Then something is
-// probably wrong.
-func (w *Worker) IsSilent() bool { return w.LastSeen.Duration >= 10*time.Second }
+// SilentAfter is how long a worker may send nothing before something is probably wrong.
+const SilentAfter = 10 * time.Second
+
+// IsSilent reports whether nothing was heard from the worker for 10 s or more.
+func (w *Worker) IsSilent() bool { return w.LastSeen.Duration >= SilentAfter }
 
 // Confirmed says what confirms a total.
 type Confirmed struct {
@@ -296,6 +307,8 @@ func (s *Snapshot) validateLive() error {
 		return fmt.Errorf("a rate or a number of thread-seconds that can't be: %v", live.Rate)
 	case min(live.Machines, live.Workers, live.Threads, live.IdleThreads) < 0:
 		return errors.New("a negative number of machines, workers or threads")
+	case live.Queue.Duration < 0:
+		return errors.New("a negative wait of a message")
 	case len(s.WorkerList) > MaxWorkers:
 		return fmt.Errorf("%d workers, more than %d", len(s.WorkerList), MaxWorkers)
 	}

@@ -134,7 +134,7 @@ func TestSnapshotValidate(t *testing.T) {
 		}), ""},
 		{"too many workers", snapshot(func(s *queens.Snapshot) {
 			s.WorkerList = make([]queens.Worker, queens.MaxWorkers+1)
-		}), "257 workers"},
+		}), "51 workers"},
 		{"too many bans", snapshot(func(s *queens.Snapshot) {
 			s.Banned = make([]queens.Ban, queens.MaxBans+1)
 		}), "65 bans"},

@@ -20,6 +20,7 @@ import (
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/ledger"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/report"
 	"nqueens/pkg/split"
 	"nqueens/pkg/worker"
 )
@@ -82,23 +83,25 @@ func (c *counting) coordinate() (err error) {
 		c.end.State = queens.Stopped
 		return err
 	}
-	if c.coordinator, err = coordinator.Start(c.coordinatorConfig()); err != nil {
+	service, err := coordinator.Start(c.coordinatorConfig())
+	if err != nil {
 		return err
 	}
+	c.coordinator.Store(service)
 	if c.cfg.Threads > 0 {
 		listens := make(chan struct{})
 		c.group.Go(func() error {
 			if err := c.tested(); err != nil {
 				return err
 			}
-			return c.work(c.searching, func() { close(listens) })
+			return c.work(c.searching, service, func() { close(listens) })
 		})
 		select {
 		case <-listens: // so the worker of this process hears the first announcement
 		case <-c.ctx.Done():
 		}
 	}
-	c.end, err = c.coordinator.Run(c.ctx)
+	c.end, err = service.Run(c.ctx)
 	return err
 }
 
@@ -177,6 +180,7 @@ func (c *counting) coordinatorConfig() coordinator.Config {
 			Kernels: kernels, Shares: split.Shares(m), TaskBytes: taskBytes,
 		},
 		Total: func(ctx context.Context) (*big.Int, error) {
+			defer report.Slow(s.cfg.Log, "auditing the ledger")()
 			total, err := audit.Total(ctx, s.cfg.Store.Ledger(s.name))
 			if errors.Is(err, queens.ErrIncomplete) {
 				err = fmt.Errorf("the ledger lost results that were written: check the disk, then resume the "+
@@ -201,7 +205,9 @@ func (c *counting) coordinatorConfig() coordinator.Config {
 
 // work runs the worker of this process. It calls the function listens when the worker hears
 // announcements.
-func (s *Session) work(ctx context.Context, listens func()) error {
+func (s *Session) work(
+	ctx context.Context, c *coordinator.Coordinator, listens func(),
+) error {
 	err := worker.New(worker.Config{
 		Process: worker.NewProcess(queens.Machine{User: queens.CoordinatorUser, Name: s.cfg.Machine}),
 		Host:    s.cfg.Host,
@@ -210,7 +216,7 @@ func (s *Session) work(ctx context.Context, listens func()) error {
 		SelfTest: func(context.Context) error { return nil }, // the caller has waited for it
 		// warnings only: the coordinator logs what the worker does
 		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)),
-	}, transport{s.coordinator.Local(), listens}).Run(ctx)
+	}, transport{c.Local(), listens}).Run(ctx)
 	// the count has ended or was interrupted before: this error changes nothing
 	if err != nil && ctx.Err() != nil {
 		s.cfg.Log.Warn().Err(err).Msg("the worker of this process ended with an error")

@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"math/big"
 	"runtime"
+	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -98,7 +100,7 @@ type Session struct {
 	historyLock sync.Mutex
 	server      *server
 
-	coordinator *coordinator.Coordinator // nil before it counts
+	coordinator atomic.Pointer[coordinator.Coordinator] // nil before it counts
 }
 
 // Count opens the run of a job. That is the newest unfinished run of the same count, or else the
@@ -121,10 +123,7 @@ func Count(ctx context.Context, cfg Config, job Job) (*Session, error) {
 	}
 	begun := time.Now()
 	tested := cfg.selfTest(ctx)
-	planning := time.AfterFunc(slowAfter, func() {
-		cfg.Log.Info().Int("n", job.N).Msg("splitting the board into tasks")
-	})
-	defer planning.Stop()
+	defer report.Slow(cfg.Log, "splitting the board into tasks")()
 	what := queens.Manifest{
 		Method: cmp.Or(job.Method, job.fastest(cfg.Kernel.Name)), N: job.N, Symmetry: job.Symmetry,
 		Placed: job.Placed,
@@ -169,17 +168,10 @@ func (c *Config) selfTest(ctx context.Context) (wait func() error) {
 	return func() error { return <-done }
 }
 
-// slowAfter is how long preparations, which are usually quick, may take before the log mentions
-// them.
-const slowAfter = time.Second
-
 // Resume opens the named run of the store, even if the run has ended.
 func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 	s := &Session{cfg: cfg, name: name, started: time.Now()}
-	reading := time.AfterFunc(slowAfter, func() {
-		cfg.Log.Info().Str("run", name).Msg("reading the ledger")
-	})
-	defer reading.Stop()
+	defer report.Slow(cfg.Log, "reading the ledger")()
 	state, _, err := cfg.Store.Load(name)
 	if err != nil {
 		return nil, err
@@ -192,6 +184,7 @@ func Resume(ctx context.Context, cfg Config, name string) (*Session, error) {
 		return nil, err
 	}
 	s.tested = cfg.selfTest(ctx)
+	debug.FreeOSMemory() // the fold of the open ledger takes the place of this one
 	var notes ledger.Notes
 	if s.run, s.state, notes, err = cfg.Store.Open(name); err != nil {
 		return nil, err
@@ -237,9 +230,9 @@ func (s *Session) Empty() bool {
 // run has ended and workers of other processes are present, the coordinator first goes on for 5 s,
 // or until ctx ends, to tell them that the run has ended.
 func (s *Session) Close(ctx context.Context) error {
-	if s.coordinator != nil {
-		s.coordinator.Linger(ctx)
-		s.coordinator.Close()
+	if c := s.coordinator.Load(); c != nil {
+		c.Linger(ctx)
+		c.Close()
 	}
 	if s.server != nil {
 		s.server.close()
@@ -255,18 +248,41 @@ func (s *Session) Close(ctx context.Context) error {
 	return err
 }
 
-// History returns the progress of the run over time, from the marks of its ledger, which are read
-// once, and from later snapshots.
+// History returns the progress of the run over time, from the marks of its ledger and from later
+// snapshots. The first call begins to read the ledger, beside everything else; until it is read,
+// there are only later snapshots.
 func (s *Session) History() []progress.Point {
 	s.historyLock.Lock()
 	defer s.historyLock.Unlock()
 	if s.history == nil {
 		s.history = new(progress.History)
-		for _, p := range audit.History(s.cfg.Store.Ledger(s.name)) {
-			s.history.Add(p)
-		}
+		go s.readHistory()
 	}
 	return s.history.Points()
+}
+
+// readHistory reads the history from the ledger, and adds what has come meanwhile. It does nothing
+// else, so nobody waits for it at the end.
+func (s *Session) readHistory() {
+	read := new(progress.History)
+	for _, p := range audit.History(s.cfg.Store.Ledger(s.name)) {
+		read.Add(p)
+	}
+	s.historyLock.Lock()
+	defer s.historyLock.Unlock()
+	for _, p := range s.history.Points() {
+		read.Add(p)
+	}
+	s.history = read
+}
+
+// Workers returns a page of the present workers: see [coordinator.Coordinator.Workers].
+func (s *Session) Workers(ctx context.Context, number uint64) ([]queens.Worker, uint64, error) {
+	c := s.coordinator.Load()
+	if c == nil {
+		return nil, 0, errors.New("nothing is counted")
+	}
+	return c.Workers(ctx, number)
 }
 
 // addToHistory adds a snapshot to the history, but only after somebody has asked for the history.
@@ -304,6 +320,7 @@ func (s *Session) Run(ctx context.Context) (*report.Result, error) {
 
 // auditAgain computes the total of an ended run from its ledger.
 func (s *Session) auditAgain(ctx context.Context) (queens.Snapshot, error) {
+	defer report.Slow(s.cfg.Log, "auditing the ledger")()
 	last, err := audit.Facts(ctx, s.cfg.Store.Ledger(s.name))
 	if errors.Is(err, queens.ErrContradiction) {
 		last.State = queens.Contradicted
@@ -319,10 +336,7 @@ func (s *Session) countUnique(ctx context.Context, last *queens.Snapshot) (*big.
 	if !s.cfg.Unique || last.Total == nil {
 		return nil, nil
 	}
-	counting := time.AfterFunc(slowAfter, func() {
-		s.cfg.Log.Info().Msg("counting the symmetric solutions")
-	})
-	defer counting.Stop()
+	defer report.Slow(s.cfg.Log, "counting the symmetric solutions")()
 	return symmetry.Fundamental(ctx, last.N, (*big.Int)(last.Total), runtime.GOMAXPROCS(0))
 }
 

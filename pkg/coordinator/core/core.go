@@ -42,6 +42,7 @@ type Core struct {
 	numbers numbers
 	out     Commands
 	changed bool      // more tasks may wait: look at the kept requests
+	unseen  int       // kept requests to look at: see serveKept
 	tell    []*worker // workers with a kept request that must drop something
 	// 1 + the number of results when the total was asked for; 0 while no total is awaited
 	totalOf uint64
@@ -52,6 +53,7 @@ type Core struct {
 // clock has the times of the core.
 type clock struct {
 	start   time.Duration
+	tick    time.Duration // when the last tick was
 	open    time.Duration // from then on it announces and answers
 	handOut time.Duration // from then on it hands work out
 	// how long coordinators have worked on the run, without the gaps: see longestStep
@@ -70,7 +72,8 @@ type numbers struct{ repeated, refused, lost uint64 }
 // New returns the core of a run whose ledger has been folded, and records the start.
 func New(now time.Duration, state *ledger.State, options Options) *Core {
 	c := &Core{options: options, state: state,
-		judge: newJudge(state, options.Machine, options.Kernels), fleet: newFleet(now)}
+		judge: newJudge(state, options.Machine, options.Kernels)}
+	c.fleet = newFleet(now, c.accepts)
 	c.clock = clock{start: now, open: now, handOut: now, mark: now, announced: now - announceEvery}
 	if mark := state.Mark(); mark != nil {
 		c.clock.wall = mark.Wall
@@ -126,20 +129,68 @@ func (c *Core) after(now time.Duration) {
 		}
 	}
 	c.tell = c.tell[:0]
+	c.refresh()
 }
 
-// serveKept hands out tasks to the workers whose requests are kept, in the order in which these
-// came, if more tasks may wait than before.
+// mostServed bounds the kept requests that an input looks at.
+const mostServed = 100
+
+// serveKept hands out tasks to workers whose requests are kept, in the order in which these came,
+// if more tasks may wait than before. It looks at up to mostServed requests; later inputs look at
+// the others.
 func (c *Core) serveKept(now time.Duration) {
-	if c.over != nil || !c.changed || now < c.clock.handOut {
+	if c.over != nil || now < c.clock.handOut {
 		return
 	}
-	c.changed = false
-	for _, w := range c.fleet.waiting() {
+	if c.changed {
+		c.changed, c.unseen = false, c.fleet.wanting.Len()
+	}
+	if c.queue.waits() == 0 {
+		c.unseen = 0
+	}
+	c.unseen = min(c.unseen, c.fleet.wanting.Len())
+	for range min(c.unseen, mostServed) {
+		c.unseen--
+		w := c.fleet.wanting.Front().Value.(*worker)
 		if chunks := c.give(now, w); len(chunks) > 0 {
 			c.answer(w, chunks)
+		} else {
+			c.fleet.wanting.MoveToBack(w.inWanting)
 		}
 	}
+}
+
+// takes reports whether there is room for a process: see fleet.takes.
+func (c *Core) takes(p queens.Process) bool {
+	isRoom, goes := c.fleet.takes(p)
+	if goes != nil {
+		for _, h := range c.queue.holdsOf(goes.process) {
+			c.release(h, false)
+		}
+		c.fleet.set(goes, false)
+		c.fleet.remove(goes)
+	}
+	return isRoom || goes != nil
+}
+
+// Heard handles a message of a process that is dropped unread, because there are too many. A
+// present worker is not silent then.
+func (c *Core) Heard(now time.Duration, from queens.Process) {
+	c.advance(now)
+	if w := c.fleet.workers[from]; w != nil && w.present {
+		c.fleet.hear(now, from, false)
+	}
+}
+
+// refresh corrects the sums of the fleet after workers have got or lost chunks.
+func (c *Core) refresh() {
+	for _, p := range c.queue.touched {
+		if w := c.fleet.workers[p]; w != nil {
+			w.chunks = len(c.queue.holds[p])
+			c.fleet.sum(w)
+		}
+	}
+	c.queue.touched = c.queue.touched[:0]
 }
 
 // Connected tells the core whether the coordinator is connected to its server, and how many bytes
@@ -169,17 +220,28 @@ func (c *Core) HeardOther(now time.Duration, other queens.Announcement) {
 	c.fail(now, "another coordinator has it, with %d results; this one has %d", other.Recorded, mine)
 }
 
+// These bound the workers for which a tick does something, so that the core answers others
+// meanwhile. The next ticks go on.
+const (
+	mostSilent   = 500
+	mostAnswered = 5000
+)
+
 // Tick lets time pass.
 func (c *Core) Tick(now time.Duration) {
 	open := c.advance(now)
-	for _, w := range c.fleet.sorted(func(w *worker) bool { return c.fleet.isSilent(now, w) }) {
+	c.clock.tick = now
+	for range mostSilent {
+		w := c.fleet.silent(now)
+		if w == nil {
+			break
+		}
 		for _, h := range c.queue.holdsOf(w.process) {
 			c.release(h, true)
 		}
 		c.fleet.set(w, false)
 	}
 	c.fleet.forget(now)
-	c.findLate(now)
 	if now >= c.clock.handOut && c.queue.waits() > 0 {
 		c.changed = true
 	}
@@ -187,9 +249,10 @@ func (c *Core) Tick(now time.Duration) {
 		c.doubleLast(now)
 		c.recountAbandoned(now)
 	}
-	for _, w := range c.fleet.sorted(func(w *worker) bool {
-		return w.kept && now-w.waits >= longestKept
-	}) {
+	for _, w := range c.fleet.first(c.fleet.kept, mostAnswered) {
+		if now-w.waits < longestKept {
+			break
+		}
 		c.answer(w, nil)
 	}
 	c.after(now)

@@ -14,50 +14,47 @@ import (
 )
 
 // startRecount starts a recount if one is due and none runs. It recounts the lowest task that needs
-// a recount. If there is none, it recounts the lowest task that c.lost returns.
+// a recount. If there is none, it recounts the task that c.lost returns.
 func (c *Core) startRecount(now time.Duration) {
 	if c.judge.running != nil {
 		return
 	}
-	tasks := slices.Collect(maps.Keys(c.judge.unsettled))
-	if len(tasks) == 0 {
-		tasks = c.lost()
+	task, found := c.judge.lowest()
+	if !found {
+		task, found = c.lost()
 	}
-	if len(tasks) == 0 {
+	if !found {
 		return
 	}
-	task, why := slices.Min(tasks), ledger.LostWorkers
+	why := ledger.LostWorkers
 	if c.judge.isDispute(task) {
 		why = ledger.Disputed
 	}
 	c.recount(now, task, why)
 }
 
-// lost returns the tasks that workers have lost lostAlone times or more, if no other tasks wait
-// except for spot checks.
-func (c *Core) lost() (tasks []uint64) {
+// lost returns the lowest task that workers have lost lostAlone times or more, if no other tasks
+// wait except for spot checks.
+func (c *Core) lost() (lowest uint64, found bool) {
 	waits := c.queue.waits()
-	// others wait for sure
-	if len(c.queue.losses) == 0 || waits > uint64(len(c.queue.losses)+len(c.judge.checks)) {
-		return nil
+	if c.state.Header().Redundancy == 1 {
+		waits = c.queue.uncounted() // the others wait for spot checks
 	}
-	for task := range c.judge.checks {
-		if c.judge.need(task) == needCheck && !c.queue.held(task) {
+	if waits > uint64(len(c.queue.often)) {
+		return 0, false
+	}
+	for task := range c.queue.often {
+		if c.judge.need(task) != needCount {
+			continue
+		}
+		if !found || task < lowest {
+			lowest, found = task, true
+		}
+		if !c.queue.held(task) {
 			waits--
 		}
 	}
-	for task, times := range c.queue.losses {
-		if times >= lostAlone && c.judge.need(task) == needCount {
-			tasks = append(tasks, task)
-			if !c.queue.held(task) {
-				waits--
-			}
-		}
-	}
-	if waits > 0 {
-		return nil
-	}
-	return tasks
+	return lowest, found && waits == 0
 }
 
 // recount starts a recount of a task. If no way to recount it is left, the run stops.
@@ -130,7 +127,7 @@ func (c *Core) awaitsChecks() bool {
 		c.clock.onlyChecks = c.clock.wall
 	}
 	inTime := float64(c.clock.wall-c.clock.onlyChecks) <= checksAtEnd*float64(c.clock.wall)
-	if inTime && (len(c.queue.holders) > 0 || slices.ContainsFunc(c.fleet.machines(), c.waitsFor)) {
+	if inTime && (len(c.queue.holders) > 0 || c.waitsForAny()) {
 		return true
 	}
 	for _, task := range slices.Sorted(maps.Keys(c.judge.checks)) {
@@ -179,7 +176,7 @@ func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err er
 	c.mark(now, state, total)
 	c.over = &End{State: state, Total: total, Err: err}
 	c.out.OnDisk.End, c.out.Announce = c.over, now >= c.clock.open
-	for _, w := range c.fleet.sorted(func(w *worker) bool { return w.kept }) {
+	for _, w := range c.fleet.first(c.fleet.kept, mostWorkers) {
 		if !state.Ended() {
 			c.fleet.keep(w, false)
 			continue

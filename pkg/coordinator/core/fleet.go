@@ -2,8 +2,10 @@ package core
 
 import (
 	"cmp"
-	"maps"
+	"container/heap"
+	"container/list"
 	"slices"
+	"sort"
 	"time"
 
 	"nqueens/pkg/queens"
@@ -25,7 +27,7 @@ const (
 	// come back.
 	remembered = 10 * time.Minute
 	// mostWorkers bounds the worker processes that are remembered, because a stranger can invent any
-	// number of names.
+	// number of names. While they are as many, a user with fewer of them pushes out those of others.
 	mostWorkers = 1 << 16
 )
 
@@ -43,12 +45,17 @@ type worker struct {
 	rate    rate
 	tasks   uint64 // that it counted since this start
 	results uint64 // recorded since this start
+	chunks  int    // that it held when it was counted last: see Core.refresh
+
+	// its places in the lists of the fleet; nil if it is in none
+	inOrder, inCrowd, inKept, inWanting, inRefused *list.Element
+
+	summed part       // what it adds to the sums of the fleet
+	speed  *speedNode // nil unless it is present and its speed is known
 }
 
 // wants reports whether a kept request of the worker asks for work.
 func (w *worker) wants() bool { return w.kept && w.request.Want > 0 }
-
-func (w *worker) takesPart() bool { return w.present }
 
 // rate measures the mean speed of a worker's searchers over the last results.
 type rate struct {
@@ -71,25 +78,58 @@ func (r *rate) add(work, solutions float64, searched time.Duration) {
 // speed returns the work that a searcher does in a second; 0 while it is unknown.
 func (r *rate) speed() float64 { return r.work / max(r.seconds, 1e-6) }
 
-// fleet has the worker processes that were heard lately.
+// fleet has the worker processes that were heard lately. It keeps lists and sums, so that an input
+// takes no longer than the logarithm of the number of workers.
 type fleet struct {
 	workers map[queens.Process]*worker
 	heardOf uint64 // processes that were heard so far
-	// those whose request is kept and asks for work: few, while there is work
-	wanting   map[queens.Process]*worker
+	// all workers, by their numbers
+	numbers []*worker
+	// the present workers, and those that are not. Each list begins with the worker that was heard
+	// first.
+	heard, away *list.List
+	// those whose request is kept, in the order in which they began to wait. Those that want work are
+	// few while there is work; their order is that in which they are served.
+	kept, wanting *list.List
+	refused       *list.List // present workers from which nothing is accepted
+	accepts       func(queens.Machine) bool
+	sums          sums
+	users         map[string]*crowd
+	largest       crowds // as a heap
+	speeds        speeds
+	computers     map[computer]*computerFacts
+	labels        labels
+
 	last      time.Duration // time of the last input
 	grace     time.Duration // before this time, nobody is silent
 	connected bool
-	searchers int     // of all present workers
-	speed     float64 // of all these searchers, as measured last; 0 before the first results
+	speed     float64 // of all searchers, as measured last; 0 before the first results
 	// of the speeds of a searcher of each present worker; 0 before the first results
 	median   float64
 	measured time.Duration // when speed was measured
 }
 
-func newFleet(now time.Duration) *fleet {
+// part is what a present worker adds to the sums.
+type part struct{ searchers, threads, idle int }
+
+// sums are sums of all present workers.
+type sums struct {
+	part
+	workers   int
+	accepted  int // workers from which counts are accepted
+	computers int
+	witnesses map[queens.Witness]int // for each witness, accepted
+}
+
+// newFleet returns an empty fleet. The function accepts says whether counts of a machine are
+// accepted.
+func newFleet(now time.Duration, accepts func(queens.Machine) bool) *fleet {
 	return &fleet{
-		workers: map[queens.Process]*worker{}, wanting: map[queens.Process]*worker{},
+		workers: map[queens.Process]*worker{}, heard: list.New(), away: list.New(),
+		kept: list.New(), wanting: list.New(), refused: list.New(), accepts: accepts,
+		users:     map[string]*crowd{},
+		sums:      sums{witnesses: map[queens.Witness]int{}},
+		computers: map[computer]*computerFacts{}, labels: newLabels(),
 		last: now, connected: true, measured: now - measureEvery,
 	}
 }
@@ -115,14 +155,62 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 	f.connected = connected
 }
 
-// takes reports whether there is room for a process. To make room, it forgets the workers that are
-// not present.
-func (f *fleet) takes(p queens.Process) bool {
+// crowd is a user with the workers that are remembered, in the order in which they were heard.
+type crowd struct {
+	user    string
+	workers *list.List
+	place   int // in the heap of crowds
+}
+
+// crowds is a heap of crowds. The largest comes first.
+type crowds []*crowd
+
+func (c crowds) Len() int           { return len(c) }
+func (c crowds) Less(i, j int) bool { return c[i].workers.Len() > c[j].workers.Len() }
+func (c crowds) Swap(i, j int) {
+	c[i], c[j] = c[j], c[i]
+	c[i].place, c[j].place = i, j
+}
+func (c *crowds) Push(x any) {
+	x.(*crowd).place = len(*c)
+	*c = append(*c, x.(*crowd))
+}
+func (c *crowds) Pop() any {
+	last := (*c)[len(*c)-1]
+	*c = (*c)[:len(*c)-1]
+	return last
+}
+
+// takes reports whether there is room for a process. To make room, it forgets a worker that is not
+// present. If there is none, but another user has more workers than the process's user would have,
+// takes returns the one of them that was heard first: see Core.takes.
+func (f *fleet) takes(p queens.Process) (isRoom bool, goes *worker) {
 	if f.workers[p] != nil || len(f.workers) < mostWorkers {
-		return true
+		return true, nil
 	}
-	maps.DeleteFunc(f.workers, func(_ queens.Process, w *worker) bool { return !w.present })
-	return len(f.workers) < mostWorkers
+	if f.away.Len() > 0 {
+		f.remove(f.away.Front().Value.(*worker))
+		return true, nil
+	}
+	mine := 1
+	if c := f.users[p.Machine.User]; c != nil {
+		mine += c.workers.Len()
+	}
+	if most := f.largest[0].workers; most.Len() > mine {
+		return false, most.Front().Value.(*worker)
+	}
+	return false, nil
+}
+
+// crowd returns the crowd of a user.
+func (f *fleet) crowd(user string) *crowd {
+	c := f.users[user]
+	if c == nil {
+		c = &crowd{user: user, workers: list.New()}
+		f.users[user] = c
+		heap.Push(&f.largest, c)
+	}
+	return c
 }
 
 // hear notes a message of a process. A late delivery does not bring back a worker that has left.
@@ -131,112 +219,217 @@ func (f *fleet) hear(now time.Duration, p queens.Process, request bool) *worker 
 	if w == nil {
 		f.heardOf++
 		w = &worker{process: p, number: f.heardOf}
-		f.workers[p] = w
+		f.workers[p], f.numbers = w, append(f.numbers, w)
+		f.computer(w).processes++
+		w.inOrder = f.away.PushBack(w)
+		c := f.crowd(p.Machine.User)
+		w.inCrowd = c.workers.PushBack(w)
+		heap.Fix(&f.largest, c.place)
 	}
+	f.crowd(p.Machine.User).workers.MoveToBack(w.inCrowd)
 	w.heard = now
 	if request || !w.request.Leaving {
 		f.set(w, true)
+	}
+	if w.present {
+		f.heard.MoveToBack(w.inOrder)
+	} else {
+		f.away.MoveToBack(w.inOrder)
 	}
 	return w
 }
 
 // set notes whether a worker takes part. If it does not, its request is not kept.
 func (f *fleet) set(w *worker, present bool) {
-	if w.present {
-		f.searchers -= w.request.Searchers
-	}
-	w.present = present
-	if present {
-		f.searchers += w.request.Searchers
-	} else {
+	if !present {
 		f.keep(w, false)
 		w.drops = nil
+	}
+	if present == w.present {
+		return
+	}
+	from, to, change := f.away, f.heard, 1
+	if !present {
+		from, to, change = f.heard, f.away, -1
+	}
+	w.present = present
+	from.Remove(w.inOrder)
+	w.inOrder = to.PushBack(w)
+	on := f.computer(w)
+	if on.present == 0 || on.present+change == 0 {
+		f.sums.computers += change
+	}
+	on.present += change
+	f.sums.workers += change
+	if present {
+		f.admit(w)
+	} else {
+		f.expel(w)
+	}
+	f.sum(w)
+}
+
+// admit adds a present worker to the accepted or to the refused ones.
+func (f *fleet) admit(w *worker) {
+	if !f.accepts(w.process.Machine) {
+		w.inRefused = f.refused.PushBack(w)
+		return
+	}
+	f.sums.accepted++
+	f.sums.witnesses[w.process.Machine.Witness()]++
+}
+
+// expel removes a worker from the accepted or the refused ones.
+func (f *fleet) expel(w *worker) {
+	if w.inRefused != nil {
+		f.refused.Remove(w.inRefused)
+		w.inRefused = nil
+		return
+	}
+	f.sums.accepted--
+	witness := w.process.Machine.Witness()
+	f.sums.witnesses[witness]--
+	if f.sums.witnesses[witness] == 0 {
+		delete(f.sums.witnesses, witness)
+	}
+}
+
+// judge finds again whether each present worker is accepted, after a ban.
+func (f *fleet) judge() {
+	for e := f.heard.Front(); e != nil; e = e.Next() {
+		w := e.Value.(*worker)
+		f.expel(w)
+		f.admit(w)
+	}
+}
+
+// sum corrects what a worker adds to the sums.
+func (f *fleet) sum(w *worker) {
+	p := part{}
+	if w.present {
+		r := &w.request
+		idle := max(r.Searchers-w.chunks, 0)
+		p = part{r.Searchers, r.Threads, idle * r.Threads / max(r.Searchers, 1)}
+	}
+	f.sums.searchers += p.searchers - w.summed.searchers
+	f.sums.threads += p.threads - w.summed.threads
+	f.sums.idle += p.idle - w.summed.idle
+	w.summed = p
+	speed := w.rate.speed()
+	if n := w.speed; n != nil {
+		if w.present && n.speed == speed && n.searchers == p.searchers {
+			return
+		}
+		f.speeds.remove(n)
+		w.speed = nil
+	}
+	if w.present && speed > 0 {
+		w.speed = f.speeds.add(w, speed)
 	}
 }
 
 // keep notes whether the last request of a worker is kept.
 func (f *fleet) keep(w *worker, kept bool) {
 	w.kept = kept
-	if w.wants() {
-		f.wanting[w.process] = w
-	} else {
-		delete(f.wanting, w.process)
+	for _, place := range []struct {
+		in   **list.Element
+		list *list.List
+		is   bool
+	}{{&w.inKept, f.kept, kept}, {&w.inWanting, f.wanting, w.wants()}} {
+		switch {
+		case place.is && *place.in == nil:
+			*place.in = place.list.PushBack(w)
+		case !place.is && *place.in != nil:
+			place.list.Remove(*place.in)
+			*place.in = nil
+		}
 	}
 }
 
 // ask notes a request of a worker that is present.
 func (f *fleet) ask(now time.Duration, w *worker, r *Request) {
-	f.searchers += r.Searchers - w.request.Searchers
 	if !w.kept {
 		w.waits = now
 	}
 	w.request, w.asked, w.drops = *r, now, nil
 	f.keep(w, true)
 	w.request.Held, w.request.Invalid = nil, nil
+	if on := f.computer(w); on.host == "" && r.Host != "" {
+		f.labels.change(on, r.Host)
+	}
+	f.sum(w)
 }
 
-// isSilent reports whether a worker has been silent for too long.
-func (f *fleet) isSilent(now time.Duration, w *worker) bool {
-	return w.present && f.connected && now >= f.grace && now-w.heard >= silence
+// silent returns the present worker that was heard first, if it has been silent for too long, or
+// else nil.
+func (f *fleet) silent(now time.Duration) *worker {
+	if f.heard.Len() == 0 || !f.connected || now < f.grace {
+		return nil
+	}
+	if w := f.heard.Front().Value.(*worker); now-w.heard >= silence {
+		return w
+	}
+	return nil
 }
 
 // forget removes workers that have been away for long.
 func (f *fleet) forget(now time.Duration) {
-	maps.DeleteFunc(f.workers, func(_ queens.Process, w *worker) bool {
-		return !w.present && now-w.heard >= remembered
-	})
+	for f.away.Len() > 0 {
+		w := f.away.Front().Value.(*worker)
+		if now-w.heard < remembered {
+			return
+		}
+		f.remove(w)
+	}
 }
 
-// sorted returns the workers for which wanted(w) is true, in the order of their processes.
-func (f *fleet) sorted(wanted func(*worker) bool) (list []*worker) {
-	for _, w := range f.workers {
-		if wanted(w) {
-			list = append(list, w)
-		}
+// remove forgets a worker that is not present.
+func (f *fleet) remove(w *worker) {
+	f.away.Remove(w.inOrder)
+	delete(f.workers, w.process)
+	i := f.after(w.number - 1)
+	f.numbers = slices.Delete(f.numbers, i, i+1)
+	c := f.crowd(w.process.Machine.User)
+	c.workers.Remove(w.inCrowd)
+	heap.Fix(&f.largest, c.place)
+	if c.workers.Len() == 0 {
+		heap.Remove(&f.largest, c.place)
+		delete(f.users, c.user)
 	}
-	slices.SortFunc(list, func(a, b *worker) int { return compareProcesses(a.process, b.process) })
-	return list
+	on := f.computer(w)
+	on.processes--
+	if on.processes == 0 {
+		f.labels.remove(on)
+		delete(f.computers, on.computer)
+	}
+}
+
+// after returns the index of the first worker with a higher number than the given one.
+func (f *fleet) after(number uint64) int {
+	return sort.Search(len(f.numbers), func(i int) bool { return f.numbers[i].number > number })
+}
+
+// sorted returns all workers in the order of their processes.
+func (f *fleet) sorted() []*worker {
+	return slices.SortedFunc(slices.Values(f.numbers), func(a, b *worker) int {
+		return compareProcesses(a.process, b.process)
+	})
 }
 
 func compareProcesses(a, b queens.Process) int {
 	return cmp.Or(a.Machine.Compare(b.Machine), cmp.Compare(a.Name, b.Name))
 }
 
-// waiting returns the workers with a kept request for work, in the order in which they began to
-// wait.
-func (f *fleet) waiting() []*worker {
-	return slices.SortedFunc(maps.Values(f.wanting), func(a, b *worker) int {
-		return cmp.Or(cmp.Compare(a.waits, b.waits), compareProcesses(a.process, b.process))
-	})
+// first returns the first workers of a list, up to the given number.
+func (f *fleet) first(of *list.List, most int) (workers []*worker) {
+	for e := of.Front(); e != nil && len(workers) < most; e = e.Next() {
+		workers = append(workers, e.Value.(*worker))
+	}
+	return workers
 }
 
 // anybody reports whether a worker is present.
-func (f *fleet) anybody() bool {
-	for _, w := range f.workers {
-		if w.present {
-			return true
-		}
-	}
-	return false
-}
-
-// numberOfMachines returns how many machines have a worker that is present. The machine of the
-// coordinator's own worker may have other workers too.
-func (f *fleet) numberOfMachines() int {
-	different := make(map[computer]bool)
-	for _, m := range f.machines() {
-		different[computerOf(m)] = true
-	}
-	return len(different)
-}
-
-// machines returns the machines of present workers, in order.
-func (f *fleet) machines() (machines []queens.Machine) {
-	for _, w := range f.sorted((*worker).takesPart) {
-		machines = append(machines, w.process.Machine)
-	}
-	return slices.Compact(machines)
-}
+func (f *fleet) anybody() bool { return f.sums.workers > 0 }
 
 // measure measures the speed of all searchers together, and the median speed, at most once a
 // second. Searchers without a result count as fast as the others.
@@ -244,19 +437,10 @@ func (f *fleet) measure(now time.Duration) {
 	if now-f.measured < measureEvery {
 		return
 	}
-	speed, known := 0.0, 0
-	var speeds []float64
-	for _, w := range f.sorted((*worker).takesPart) { // sorted: the order changes a sum of floats
-		if w.rate.speed() > 0 {
-			speed += w.rate.speed() * float64(w.request.Searchers)
-			known += w.request.Searchers
-			speeds = append(speeds, w.rate.speed())
-		}
-	}
 	f.median = 0
-	if len(speeds) > 0 {
-		slices.Sort(speeds)
-		f.median = speeds[len(speeds)/2]
+	if n := f.speeds.len(); n > 0 {
+		f.median = f.speeds.at(n / 2).speed
 	}
-	f.speed, f.measured = speed/float64(max(known, 1))*float64(f.searchers), now
+	work, known := f.speeds.sum()
+	f.speed, f.measured = work/float64(max(known, 1))*float64(f.sums.searchers), now
 }

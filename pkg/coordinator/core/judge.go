@@ -129,6 +129,16 @@ func (j *judge) news(machine queens.Machine, task, count uint64) (isNew, tooMany
 	return j.need(task) != needNothing || count != j.state.Task(task).Count, false
 }
 
+// lowest returns the lowest task that needs a recount, if there is one.
+func (j *judge) lowest() (task uint64, found bool) {
+	for t := range j.unsettled {
+		if !found || t < task {
+			task, found = t, true
+		}
+	}
+	return task, found
+}
+
 // isDispute reports whether a task needs a recount and has counts by workers.
 func (j *judge) isDispute(task uint64) bool {
 	return j.unsettled[task] && slices.ContainsFunc(j.state.Counts(task), func(c ledger.Count) bool {

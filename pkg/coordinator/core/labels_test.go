@@ -36,8 +36,8 @@ func TestLongLabels(t *testing.T) {
 	if len(labels) != 24 {
 		t.Errorf("24 processes have %d labels", len(labels))
 	}
-	for of, label := range s.core.fleet.labels() {
-		ban := queens.Ban{Machine: queens.Machine{User: of.owner, Name: of.name}, Label: label}
+	for of, on := range s.core.fleet.computers {
+		ban := queens.Ban{Machine: queens.Machine{User: of.owner, Name: of.name}, Label: on.label}
 		if err := ban.Validate(); err != nil {
 			t.Error(err)
 		}

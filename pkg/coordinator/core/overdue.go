@@ -1,6 +1,7 @@
 package core
 
 import (
+	"container/heap"
 	"math"
 	"slices"
 	"time"
@@ -33,14 +34,22 @@ const (
 	overdueFor = 2 * time.Minute
 )
 
-// findLate finds how late each hold is. Holds that are overdue while no speed is known may not be
-// so when it is.
-func (c *Core) findLate(now time.Duration) {
-	for _, holds := range c.queue.holds {
-		for _, h := range holds {
-			h.late = now - h.since - c.overdueTime(h.Range)
+// late returns how long a hold is overdue, by the last tick. It is negative before.
+func (c *Core) late(h *hold) time.Duration {
+	return c.clock.tick - h.since - c.overdueTime(h.Range)
+}
+
+// isOverdue reports whether others would have finished the range of a hold long ago.
+func (c *Core) isOverdue(h *hold) bool { return c.late(h) >= 0 }
+
+// punctual returns how many holds of a task are not overdue.
+func (c *Core) punctual(task uint64) (holds int) {
+	for _, h := range c.queue.holders[task] {
+		if !c.isOverdue(h) {
+			holds++
 		}
 	}
+	return holds
 }
 
 // overdueTime returns how long after it was handed out a range is overdue.
@@ -56,43 +65,53 @@ func (c *Core) overdueTime(r queens.Range) time.Duration {
 func (c *Core) hoards(w *worker) bool {
 	overdue := uint64(0)
 	for _, h := range c.queue.holds[w.process] {
-		if h.overdue() {
+		if c.isOverdue(h) {
 			overdue++
 		}
 	}
 	return overdue > w.results
 }
 
-// recountAbandoned starts a recount of the lowest abandoned task, if no recount runs or is due.
+const (
+	// mostLast bounds the holds that a tick looks at to hand their ranges out again.
+	mostLast = 1000
+	// mostPairs bounds how often a tick asks whether a worker would finish a hold sooner.
+	mostPairs = 20_000
+)
+
+// recountAbandoned starts a recount of a task that is abandoned by its holders, if no recount runs
+// or is due.
 func (c *Core) recountAbandoned(now time.Duration) {
 	if c.judge.running != nil || len(c.judge.unsettled) > 0 {
 		return
 	}
-	if task, found := c.abandoned(); found {
+	if task, found := c.abandoned(now); found {
 		c.recount(now, task, ledger.LostWorkers)
 	}
 }
 
-// abandoned returns the lowest task that needs a count and is overdue for long at all its holders.
-// It returns false if there is none, or if no worker is present: then the coordinator waits.
-func (c *Core) abandoned() (lowest uint64, found bool) {
+// abandoned returns the lowest task that needs a count and is overdue for long at all its holders,
+// of the holds that began first. It returns false if there is none, or if no worker is present:
+// then the coordinator waits.
+func (c *Core) abandoned(now time.Duration) (lowest uint64, found bool) {
 	if !c.fleet.anybody() {
 		return 0, false
 	}
-	late := func(h *hold) bool { return h.late >= overdueFor }
-	for _, holds := range c.queue.holds {
-		for _, h := range holds {
-			if !late(h) || found && h.First >= lowest {
-				continue
-			}
-			for task := h.First; task < h.End(); task++ {
-				holders := c.queue.holders[task]
-				atAll := slices.Contains(holders, h) && !slices.ContainsFunc(holders, func(h *hold) bool {
-					return !late(h)
-				})
-				if atAll && c.judge.need(task) == needCount && (!found || task < lowest) {
-					lowest, found = task, true
-				}
+	late := func(h *hold) bool { return c.late(h) >= overdueFor }
+	if top := c.queue.byEnd; len(top) == 0 || !late(top[0]) {
+		return 0, false
+	}
+	for _, h := range c.last(now) {
+		if !late(h) || found && h.First >= lowest {
+			continue
+		}
+		for task := h.First; task < h.End(); task++ {
+			holders := c.queue.holders[task]
+			atAll := slices.Contains(holders, h) && !slices.ContainsFunc(holders, func(h *hold) bool {
+				return !late(h)
+			})
+			if atAll && c.judge.need(task) == needCount && (!found || task < lowest) {
+				lowest, found = task, true
 			}
 		}
 	}
@@ -108,17 +127,27 @@ func (c *Core) idle(w *worker) int {
 // their machine. A searcher gets a range that is overdue, or that it would finish sooner than its
 // holder. It begins with the range whose search will end latest. The first result counts.
 func (c *Core) doubleLast(now time.Duration) {
-	if c.allDone() || len(c.fleet.wanting) == 0 {
+	if c.allDone() || c.fleet.wanting.Len() == 0 || len(c.queue.byEnd) == 0 {
 		return
 	}
 	c.fleet.measure(now)
-	idle := slices.DeleteFunc(c.fleet.waiting(), func(w *worker) bool { return !c.mayDouble(w) })
-	if len(idle) == 0 {
-		return
-	}
-	last := c.endings(now)
-	for _, w := range idle {
-		if chunks := c.pickLast(now, w, &last); len(chunks) > 0 {
+	var ends []*hold
+	pairs := mostPairs
+	for _, w := range c.fleet.first(c.fleet.wanting, mostLast) {
+		if pairs <= 0 {
+			return
+		}
+		if !c.mayDouble(w) {
+			continue
+		}
+		if ends == nil {
+			ends = c.endings(now)
+		}
+		if len(ends) == 0 || w.results == 0 && ends[0].end != never {
+			continue
+		}
+		pairs -= len(ends)
+		if chunks := c.pickLast(now, w, &ends); len(chunks) > 0 {
 			c.answer(w, chunks)
 		}
 	}
@@ -133,13 +162,14 @@ func (c *Core) mayDouble(w *worker) bool {
 // pickLast lets a worker hold ranges that others hold, and removes them from the list: see endings.
 func (c *Core) pickLast(now time.Duration, w *worker, last *[]*hold) (chunks []queens.Range) {
 	room := room{chunks: min(w.request.Want, c.idle(w), c.mostChunks(w)), bytes: c.options.ReplyBytes}
-	var rest []*hold
+	rest := (*last)[:0]
 	for _, h := range *last {
+		isSooner := room.chunks > 0 && (w.results > 0 || h.end == never) &&
+			(c.isOverdue(h) || w.results > 0 && now+c.searchTime(w, h.Range) < h.end)
 		bytes := c.options.TaskBytes[c.queue.class(h.First)]
-		sooner := h.overdue() || w.results > 0 && now+c.searchTime(w, h.Range) < h.end
-		fits := room.chunks > 0 && int(h.Tasks)*bytes <= room.bytes
-		known := c.queue.holds[w.process][h.Range] != nil
-		if !sooner || !fits || known || c.adopt(now, w.process, h.Range, nobody) == nil {
+		fits := int(h.Tasks)*bytes <= room.bytes
+		if !isSooner || !fits || c.queue.holds[w.process][h.Range] != nil ||
+			c.adopt(now, w.process, h.Range, nobody) == nil {
 			rest = append(rest, h)
 			continue
 		}
@@ -150,24 +180,41 @@ func (c *Core) pickLast(now time.Duration, w *worker, last *[]*hold) (chunks []q
 	return chunks
 }
 
-// endings estimates when the searches of all holds will end, and returns the holds whose ranges may
-// also be handed out to another process. The hold that ends latest comes first. Holds that are
-// overdue, or whose process has no result, are taken to end never. If several processes hold a
-// task, only the hold that ends first is in the list.
-func (c *Core) endings(now time.Duration) (list []*hold) {
-	for p, holds := range c.queue.holds {
-		for _, h := range holds {
-			h.end = now + c.timeLeft(now, c.fleet.workers[p], h)
-			if h.overdue() || c.fleet.workers[p].results == 0 {
-				h.end = math.MaxInt64
-			}
-			list = append(list, h)
-		}
-	}
-	slices.SortFunc(list, compareEnds)
-	return slices.DeleteFunc(list, func(h *hold) bool {
+// endings returns the holds that will end latest, and whose ranges may also be handed out to
+// another process. The hold that ends latest comes first. If several processes hold a task, only
+// the hold that ends first is in the list.
+func (c *Core) endings(now time.Duration) []*hold {
+	return slices.DeleteFunc(c.last(now), func(h *hold) bool {
 		return c.judge.need(h.First) != needCount || !c.queue.mayDouble(h)
 	})
+}
+
+// last returns the holds that will end latest, up to mostLast. The hold that ends latest comes
+// first. Their ends are estimated now; those of other holds when their workers last listed them.
+func (c *Core) last(now time.Duration) []*hold {
+	list := make([]*hold, min(mostLast, len(c.queue.byEnd)))
+	for i := range list {
+		list[i] = heap.Pop(&c.queue.byEnd).(*hold)
+	}
+	for _, h := range list {
+		h.end = c.endOf(now, h)
+		heap.Push(&c.queue.byEnd, h)
+	}
+	slices.SortFunc(list, compareEnds)
+	return list
+}
+
+// never is the end of a search that is taken to end never.
+const never = math.MaxInt64
+
+// endOf estimates when the search of a hold will end. Holds that are overdue, or whose process has
+// no result, are taken to end never.
+func (c *Core) endOf(now time.Duration, h *hold) time.Duration {
+	w := c.fleet.workers[h.holder]
+	if w.results == 0 || c.isOverdue(h) {
+		return never
+	}
+	return now + c.timeLeft(now, w, h)
 }
 
 // searchTime returns how long a searcher of a worker takes for a range, by its speed. If that is
@@ -175,7 +222,7 @@ func (c *Core) endings(now time.Duration) (list []*hold) {
 func (c *Core) searchTime(w *worker, r queens.Range) time.Duration {
 	speed := w.rate.speed()
 	if speed == 0 {
-		speed = c.fleet.speed / float64(max(c.fleet.searchers, 1))
+		speed = c.fleet.speed / float64(max(c.fleet.sums.searchers, 1))
 	}
 	return c.timeAt(speed, r)
 }

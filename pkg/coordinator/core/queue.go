@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"container/heap"
 	"maps"
 	"slices"
 	"sort"
@@ -15,17 +16,46 @@ import (
 // them: a task that needs a count has at most one by another witness, because the redundancy is at
 // most two. The tasks that nobody has counted are in the group of the zero Witness.
 type queue struct {
-	groups  map[queens.Witness]*ranges   // what waits, by the witness that has counted it
-	waiting []uint64                     // number of tasks that wait, by class
-	holders map[uint64][]*hold           // by task: the holds that await a count of it
-	holds   map[queens.Process]heldRange // the holds of each process
+	groups      map[queens.Witness]*group    // what waits, by the witness that has counted it
+	lowestFirst byFirst                      // the groups, as a heap
+	waiting     []uint64                     // number of tasks that wait, by class
+	all         uint64                       // number of tasks that wait
+	holders     map[uint64][]*hold           // by task: the holds that await a count of it
+	holds       map[queens.Process]heldRange // the holds of each process
+	byEnd       byEnd                        // all holds, as a heap
+	touched     []queens.Process             // processes whose number of holds has changed
 	// tasks that a worker lost, and how often they were alone in the chunk then
 	losses map[uint64]int
-	ends   []uint64 // for each class, the id after its last task
+	often  map[uint64]bool // tasks that were lost lostAlone times or more
+	ends   []uint64        // for each class, the id after its last task
 }
 
-// overdue reports whether others would have finished the hold's range long ago.
-func (h *hold) overdue() bool { return h.late >= 0 }
+// group is a set of tasks that wait.
+type group struct {
+	ranges
+	by    queens.Witness // has counted them
+	tasks uint64         // number of tasks
+	place int            // in the heap of groups
+}
+
+// byFirst is a heap of groups. The group with the lowest task comes first.
+type byFirst []*group
+
+func (f byFirst) Len() int           { return len(f) }
+func (f byFirst) Less(i, j int) bool { return f[i].ranges[0].First < f[j].ranges[0].First }
+func (f byFirst) Swap(i, j int) {
+	f[i], f[j] = f[j], f[i]
+	f[i].place, f[j].place = i, j
+}
+func (f *byFirst) Push(x any) {
+	x.(*group).place = len(*f)
+	*f = append(*f, x.(*group))
+}
+func (f *byFirst) Pop() any {
+	last := (*f)[len(*f)-1]
+	*f = (*f)[:len(*f)-1]
+	return last
+}
 
 // heldRange finds the hold of a range.
 type heldRange map[queens.Range]*hold
@@ -41,8 +71,27 @@ type hold struct {
 	reply  order         // the request that was answered with it
 	begun  bool          // its search has begun
 	began  time.Duration // when its search began, or when it was handed out
-	end    time.Duration // when its search will end, as it was estimated last
-	late   time.Duration // how long it is overdue, by the last tick; negative before: see overdue.go
+	end    time.Duration // when its search will end, as it was estimated last: see overdue.go
+	place  int           // in the heap of holds
+}
+
+// byEnd is a heap of holds. The hold that ends last comes first.
+type byEnd []*hold
+
+func (e byEnd) Len() int           { return len(e) }
+func (e byEnd) Less(i, j int) bool { return compareEnds(e[i], e[j]) < 0 }
+func (e byEnd) Swap(i, j int) {
+	e[i], e[j] = e[j], e[i]
+	e[i].place, e[j].place = i, j
+}
+func (e *byEnd) Push(x any) {
+	x.(*hold).place = len(*e)
+	*e = append(*e, x.(*hold))
+}
+func (e *byEnd) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
 }
 
 // order says on which connection a request came, and its number there.
@@ -50,9 +99,10 @@ type order struct{ connection, number uint64 }
 
 func newQueue(ends []uint64) *queue {
 	return &queue{
-		groups: map[queens.Witness]*ranges{}, waiting: make([]uint64, len(ends)),
+		groups: map[queens.Witness]*group{}, waiting: make([]uint64, len(ends)),
 		holders: map[uint64][]*hold{},
-		holds:   map[queens.Process]heldRange{}, losses: map[uint64]int{}, ends: ends,
+		holds:   map[queens.Process]heldRange{}, losses: map[uint64]int{}, often: map[uint64]bool{},
+		ends: ends,
 	}
 }
 
@@ -69,10 +119,16 @@ func (q *queue) wait(r queens.Range, by queens.Witness) {
 	}
 	set := q.groups[by]
 	if set == nil {
-		set = &ranges{}
+		set = &group{by: by}
 		q.groups[by] = set
+		set.add(r)
+		heap.Push(&q.lowestFirst, set)
+	} else {
+		set.add(r)
+		heap.Fix(&q.lowestFirst, set.place)
 	}
-	set.add(r)
+	set.tasks += r.Tasks
+	q.all += r.Tasks
 	for rest := r; rest.Tasks > 0; {
 		class := q.class(rest.First)
 		n := min(rest.Tasks, q.ends[class]-rest.First)
@@ -84,18 +140,24 @@ func (q *queue) wait(r queens.Range, by queens.Witness) {
 // remove removes a range of one class from the tasks that wait.
 func (q *queue) remove(r queens.Range, by queens.Witness) {
 	set := q.groups[by]
-	set.remove(r)
-	if len(*set) == 0 {
+	if set.tasks == r.Tasks {
+		heap.Remove(&q.lowestFirst, set.place)
 		delete(q.groups, by)
+	} else {
+		set.remove(r)
+		heap.Fix(&q.lowestFirst, set.place)
 	}
+	set.tasks -= r.Tasks
 	q.waiting[q.class(r.First)] -= r.Tasks
+	q.all -= r.Tasks
 }
 
-// removeTask removes a task from the tasks that wait, if it is one of them.
-func (q *queue) removeTask(task uint64) {
-	for by, set := range q.groups {
-		if set.has(task) {
-			q.remove(queens.Range{First: task, Tasks: 1}, by)
+// removeTask removes a task from the tasks that wait, if it is one of them. It looks first at the
+// tasks that the given witness has counted, and at those that nobody has counted.
+func (q *queue) removeTask(task uint64, by queens.Witness) {
+	for _, likely := range []queens.Witness{by, {}} {
+		if set := q.groups[likely]; set != nil && set.has(task) {
+			q.remove(queens.Range{First: task, Tasks: 1}, likely)
 			return
 		}
 	}
@@ -104,12 +166,29 @@ func (q *queue) removeTask(task uint64) {
 // lowest returns the lowest waiting task that the given witness has not counted, and its group. It
 // returns false if no such task waits.
 func (q *queue) lowest(witness queens.Witness) (by queens.Witness, first uint64, found bool) {
-	for c, set := range q.groups {
-		if c != witness && (!found || (*set)[0].First < first) {
-			by, first, found = c, (*set)[0].First, true
+	var lowest *group
+	// if the first group of the heap is that of the witness, the next one is one of its children
+	for _, set := range q.lowestFirst[:min(3, len(q.lowestFirst))] {
+		if set.by != witness && (lowest == nil || set.ranges[0].First < lowest.ranges[0].First) {
+			lowest = set
 		}
 	}
-	return by, first, found
+	if lowest == nil {
+		return by, first, false
+	}
+	return lowest.by, lowest.ranges[0].First, true
+}
+
+// waitsFor reports whether a task waits that one of the accepted workers may count. For each
+// witness, witnesses has how many of them it has.
+func (q *queue) waitsFor(accepted int, witnesses map[queens.Witness]int) bool {
+	switch len(q.lowestFirst) {
+	case 0:
+		return false
+	case 1:
+		return accepted > witnesses[q.lowestFirst[0].by]
+	}
+	return accepted > 0
 }
 
 // take hands out tasks to a process: the lowest waiting tasks that its witness has not counted.
@@ -125,7 +204,7 @@ func (q *queue) take(
 	}
 	class := q.class(first)
 	r := queens.Range{First: first,
-		Tasks: min((*q.groups[by])[0].Tasks, q.ends[class]-first, most(class))}
+		Tasks: min(q.groups[by].ranges[0].Tasks, q.ends[class]-first, most(class))}
 	if r.Tasks == 0 {
 		return queens.Range{}, false
 	}
@@ -148,7 +227,7 @@ func (q *queue) take(
 func (q *queue) hold(
 	now time.Duration, p queens.Process, r queens.Range, awaited func(task uint64) bool,
 ) *hold {
-	h := &hold{Range: r, holder: p, since: now, began: now, late: -1}
+	h := &hold{Range: r, holder: p, since: now, began: now}
 	own := []*hold{h}
 	for task := r.First; task < r.End(); task++ {
 		if !awaited(task) {
@@ -168,17 +247,15 @@ func (q *queue) hold(
 		q.holds[p] = heldRange{}
 	}
 	q.holds[p][r] = h
+	q.touched = append(q.touched, p)
+	heap.Push(&q.byEnd, h)
 	return h
 }
 
-// punctual returns how many holds of a task are not overdue.
-func (q *queue) punctual(task uint64) (holds int) {
-	for _, h := range q.holders[task] {
-		if !h.overdue() {
-			holds++
-		}
-	}
-	return holds
+// endsAt notes when the search of a hold will end.
+func (q *queue) endsAt(h *hold, end time.Duration) {
+	h.end = end
+	heap.Fix(&q.byEnd, h.place)
 }
 
 // held reports whether any process holds a task.
@@ -198,6 +275,9 @@ func (q *queue) release(h *hold, lost bool) (free []uint64) {
 				n++
 			}
 			q.losses[task] = n
+			if n >= lostAlone {
+				q.often[task] = true
+			}
 		}
 		if !q.held(task) {
 			free = append(free, task)
@@ -218,6 +298,8 @@ func (q *queue) unhold(task uint64, h *hold) {
 	}
 	h.left--
 	if h.left == 0 {
+		heap.Remove(&q.byEnd, h.place)
+		q.touched = append(q.touched, h.holder)
 		delete(q.holds[h.holder], h.Range)
 		if len(q.holds[h.holder]) == 0 {
 			delete(q.holds, h.holder)
@@ -230,7 +312,7 @@ func (q *queue) unhold(task uint64, h *hold) {
 // holds it. If it needs no more counts, it leaves the queue. move returns the holds that end.
 func (q *queue) move(task uint64, by queens.Witness, again bool) (ended []*hold) {
 	if !q.held(task) {
-		q.removeTask(task)
+		q.removeTask(task, by)
 	}
 	for _, h := range q.holders[task] {
 		if again && h.holder.Machine.Witness() != by {
@@ -244,6 +326,7 @@ func (q *queue) move(task uint64, by queens.Witness, again bool) (ended []*hold)
 	switch {
 	case !again:
 		delete(q.losses, task)
+		delete(q.often, task)
 	case !q.held(task):
 		q.wait(queens.Range{First: task, Tasks: 1}, by)
 	}
@@ -251,11 +334,14 @@ func (q *queue) move(task uint64, by queens.Witness, again bool) (ended []*hold)
 }
 
 // waits returns how many tasks wait.
-func (q *queue) waits() (tasks uint64) {
-	for _, n := range q.waiting {
-		tasks += n
+func (q *queue) waits() (tasks uint64) { return q.all }
+
+// uncounted returns how many of the tasks that wait nobody has counted.
+func (q *queue) uncounted() uint64 {
+	if set := q.groups[queens.Witness{}]; set != nil {
+		return set.tasks
 	}
-	return tasks
+	return 0
 }
 
 // work returns the estimated work of the waiting tasks. The parameter shares has, for each class,
@@ -278,8 +364,11 @@ func compareHolds(a, b *hold) int {
 		cmp.Compare(a.Tasks, b.Tasks))
 }
 
-// compareEnds compares holds by the ends of their searches, the latest first.
-func compareEnds(a, b *hold) int { return cmp.Or(cmp.Compare(b.end, a.end), compareHolds(a, b)) }
+// compareEnds compares holds by the ends of their searches, the latest first. Of holds that end at
+// the same time, the one that began first comes first.
+func compareEnds(a, b *hold) int {
+	return cmp.Or(cmp.Compare(b.end, a.end), cmp.Compare(a.since, b.since), compareHolds(a, b))
+}
 
 // tasksOf returns how many tasks a process holds.
 func (q *queue) tasksOf(p queens.Process) (tasks uint64) {

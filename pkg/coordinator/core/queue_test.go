@@ -50,10 +50,10 @@ func (s *queueStory) input(words []string) {
 	case "list": // MACHINE/PROCESS RANGE: a request lists it, as after a restart
 		p := process(args[0])
 		h := q.hold(0, p, rangeOf(s.t, args[1]), func(task uint64) bool {
-			waits := slices.ContainsFunc(slices.Collect(maps.Values(q.groups)), func(set *ranges) bool {
+			waits := slices.ContainsFunc(slices.Collect(maps.Values(q.groups)), func(set *group) bool {
 				return set.has(task)
 			})
-			q.removeTask(task)
+			q.removeTask(task, s.by[task])
 			return (waits || q.held(task)) && s.by[task] != p.Machine.Witness()
 		})
 		if h == nil {
@@ -91,7 +91,7 @@ func (s *queueStory) input(words []string) {
 func (s *queueStory) show() {
 	var lines []string
 	for by, set := range s.q.groups {
-		line := "wait " + fmt.Sprint([]queens.Range(*set))
+		line := "wait " + fmt.Sprint([]queens.Range(set.ranges))
 		if by != (queens.Witness{}) {
 			line += " counted by " + by.User + by.Machine
 		}

@@ -12,7 +12,7 @@ import (
 
 // Delivered handles a delivery: it records what is new, and answers when that is on disk.
 func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
-	if !c.advance(now) || !c.fleet.takes(delivery.From) {
+	if !c.advance(now) || !c.takes(delivery.From) {
 		return
 	}
 	w := c.fleet.hear(now, delivery.From, false)
@@ -63,6 +63,7 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 	w.rate.add(work, solutions, r.Searched)
 	w.tasks += r.Counted.Tasks
 	w.results++
+	c.fleet.sum(w)
 	c.changed = c.changed || w.wants() // it may get more now: see hoards
 	c.record(now, &ledger.Result{
 		Machine: machine, Process: w.process.Name, Kernel: r.Kernel, Range: r.Counted, Hash: r.Hash,
@@ -108,9 +109,10 @@ func (c *Core) settle(task uint64, searched *hold) {
 
 // ban records that machines are banned. All their counts are void, and they hold nothing more.
 func (c *Core) ban(now time.Duration, bans []queens.Ban) {
-	labels := c.fleet.labels()
 	for _, b := range bans {
-		b.Label = labels[computerOf(b.Machine)]
+		if on := c.fleet.computers[computerOf(b.Machine)]; on != nil {
+			b.Label = on.label
+		}
 		c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, nil)
 		c.sayBan(b.Machine)
 	}
@@ -126,8 +128,10 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 func (c *Core) rebuildQueue(now time.Duration) {
 	old := c.queue
 	c.queue = newQueue(old.ends)
-	c.queue.losses = old.losses
-	for _, w := range c.fleet.sorted(func(*worker) bool { return true }) {
+	c.queue.losses, c.queue.often = old.losses, old.often
+	c.queue.touched = slices.AppendSeq(old.touched, maps.Keys(old.holds))
+	c.fleet.judge()
+	for _, w := range c.fleet.sorted() {
 		if !c.accepts(w.process.Machine) {
 			c.answer(w, nil)
 			continue
@@ -138,7 +142,8 @@ func (c *Core) rebuildQueue(now time.Duration) {
 		for _, h := range old.holdsOf(w.process) {
 			if again := c.adopt(h.since, w.process, h.Range, nobody); again != nil {
 				again.listed, again.begun, again.began = h.listed, h.begun, h.began
-				again.late, again.reply = h.late, h.reply
+				again.reply = h.reply
+				c.queue.endsAt(again, h.end)
 			} else {
 				w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
 			}

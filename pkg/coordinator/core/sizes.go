@@ -33,7 +33,7 @@ func (f *fleet) searcherWork(speed, waiting float64, roundTrip time.Duration) fl
 	}
 	all := f.speed
 	if all == 0 {
-		all = speed * float64(f.searchers)
+		all = speed * float64(f.sums.searchers)
 	}
 	return min(longestChunk.Seconds()*speed, waiting*speed/max(all, speed)*partOfShare) +
 		min(roundTrip, queens.LongestReply).Seconds()*speed

@@ -255,8 +255,9 @@ func (s *story) input(words []string) {
 			fmt.Fprintln(s.out, w.Text())
 		}
 		for _, w := range snapshot.WorkerList {
-			fmt.Fprintf(s.out, "%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v\n", w.Label,
-				w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration)
+			banned := map[bool]string{true: ", banned"}[w.Banned]
+			fmt.Fprintf(s.out, "%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v%s\n",
+				w.Label, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration, banned)
 		}
 	case "marks": // print all recorded marks
 		for _, r := range s.records {

@@ -12,7 +12,7 @@ import (
 // worker leaves, or gets or drops a chunk, or is refused. Otherwise it keeps the request for up to
 // 5 s. A request that is repeated, or comes after a newer one, changes nothing.
 func (c *Core) WorkRequested(now time.Duration, request *Request) {
-	if !c.advance(now) || !c.fleet.takes(request.From) {
+	if !c.advance(now) || !c.takes(request.From) {
 		return
 	}
 	isSameConnection := true
@@ -70,6 +70,7 @@ func (c *Core) list(now time.Duration, w *worker, held *queens.Held) bool {
 	if held.Searched > 0 {
 		h.begun, h.began = true, now-held.Searched
 	}
+	c.queue.endsAt(h, c.endOf(now, h))
 	return true
 }
 
@@ -85,26 +86,30 @@ func (c *Core) adopt(
 	now time.Duration, p queens.Process, r queens.Range,
 	except func(p queens.Process, task uint64) bool,
 ) *hold {
-	return c.queue.hold(now, p, r, func(task uint64) bool {
-		counted := c.state.Counter(task).Witness() == p.Machine.Witness()
-		if counted || !c.judge.need(task).byWorker() || except(p, task) {
+	h := c.queue.hold(now, p, r, func(task uint64) bool {
+		counter := c.state.Counter(task).Witness()
+		if counter == p.Machine.Witness() || !c.judge.need(task).byWorker() || except(p, task) {
 			return false
 		}
-		if c.fleet.workers[p].results == 0 && c.queue.punctual(task) >= mostHolders {
+		if c.fleet.workers[p].results == 0 && c.punctual(task) >= mostHolders {
 			return false
 		}
 		if !c.queue.held(task) {
-			c.queue.removeTask(task)
+			c.queue.removeTask(task, counter)
 		}
 		return true
 	})
+	if h != nil {
+		c.queue.endsAt(h, c.endOf(now, h))
+	}
+	return h
 }
 
 // witnessHolds reports whether another process of the same witness holds a task, and is not
 // overdue.
 func (c *Core) witnessHolds(p queens.Process, task uint64) bool {
 	return slices.ContainsFunc(c.queue.holders[task], func(h *hold) bool {
-		return h.holder.Machine.Witness() == p.Machine.Witness() && h.holder != p && !h.overdue()
+		return h.holder.Machine.Witness() == p.Machine.Witness() && h.holder != p && !c.isOverdue(h)
 	})
 }
 
@@ -149,6 +154,8 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 			}
 			class := c.queue.class(r.First)
 			room.take(r.Tasks, c.options.TaskBytes[class])
+			h := c.queue.holds[w.process][r]
+			c.queue.endsAt(h, c.endOf(now, h))
 			work -= float64(r.Tasks) * c.options.Shares[class]
 			waiting -= float64(r.Tasks) * c.options.Shares[class]
 			chunks = append(chunks, r)
@@ -198,11 +205,9 @@ func (c *Core) accepts(m queens.Machine) bool {
 
 // refusal says why nothing is accepted from a machine.
 func (c *Core) refusal(m queens.Machine) string {
-	bans := c.state.Bans()
-	i := slices.IndexFunc(bans, func(b queens.Ban) bool { return b.Machine == m })
+	b, banned := c.state.Ban(m)
 	switch {
-	case i >= 0:
-		b := bans[i]
+	case banned:
 		return fmt.Sprintf("machine %s is banned: it counted %d in task %d, the coordinator counted "+
 			"%d: check its memory",
 			b.Shown(), b.Count, b.Task, b.Recount)
@@ -258,6 +263,11 @@ func (c *Core) waitReason(now time.Duration) (reason queens.Reason, why string) 
 // needsOtherWitness reports whether searchers are idle and every present witness has counted all
 // tasks that wait.
 func (c *Core) needsOtherWitness() bool {
-	return c.state.Header().Redundancy > 1 && c.queue.waits() > 0 && len(c.fleet.waiting()) > 0 &&
-		!slices.ContainsFunc(c.fleet.machines(), c.waitsFor)
+	return c.state.Header().Redundancy > 1 && c.queue.waits() > 0 && c.fleet.wanting.Len() > 0 &&
+		!c.waitsForAny()
+}
+
+// waitsForAny reports whether a task waits that a present worker may count.
+func (c *Core) waitsForAny() bool {
+	return c.queue.waitsFor(c.fleet.sums.accepted, c.fleet.sums.witnesses)
 }

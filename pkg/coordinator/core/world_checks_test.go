@@ -82,6 +82,7 @@ func (w *world) check() {
 		w.fail("a task is in dispute and no recount runs")
 	}
 	w.checkHolds(q)
+	w.checkSums(c)
 	w.checkFleet(c)
 	w.checkEnding(c)
 	for _, b := range c.state.Bans() {
@@ -300,14 +301,14 @@ func (w *world) checkRecount(h *host, r *Attempt) {
 	}) {
 		w.fail("task %d is recounted twice by %s", r.Task, r.way())
 	}
-	if task, found := h.core.abandoned(); found && task == r.Task {
+	if task, found := h.core.abandoned(w.now); found && task == r.Task {
 		return
 	}
 	if r.Why != ledger.LostWorkers || len(recounts) > 0 {
 		return
 	}
 	for _, set := range h.core.queue.groups {
-		for _, waits := range *set {
+		for _, waits := range set.ranges {
 			for task := waits.First; task < waits.End(); task++ {
 				if h.core.queue.losses[task] < lostAlone && !h.state.Task(task).Done {
 					w.fail("lost task %d is recounted while task %d waits", r.Task, task)

@@ -1,0 +1,314 @@
+package core
+
+import (
+	"cmp"
+	"container/heap"
+	"container/list"
+	"time"
+
+	"nqueens/pkg/queens"
+)
+
+// Mailbox has the messages of workers that the coordinator has not read yet. It keeps the newest
+// request and the newest delivery of each process, and hands out deliveries before requests. Of
+// several users it serves the one that was served least, then likewise of its witnesses, and of
+// equals the one with the newest message. So a coordinator with more messages than it can read
+// reads those whose senders still wait for the reply, and no number of names keeps another user
+// waiting. The worker sends again what is dropped.
+//
+// References: [Spread] B. Maurer, "Fail at scale", ACM Queue 13 (2015); [Fair] P. Goyal, H. M. Vin,
+// H. Cheng, "Start-time fair queueing", SIGCOMM 1996.
+type Mailbox struct {
+	places  map[place]*letter
+	lines   [2]line    // of deliveries and of requests
+	all     *list.List // letters, in the order in which they came
+	number  uint64     // of the last letter
+	senders map[string]*sender
+	largest bySize // the senders, as a heap
+	bytes   int
+	unread  []queens.Process // see Unread
+	isNoted map[queens.Process]bool
+	dropped uint64
+}
+
+// MaxMailbox bounds the messages in a mailbox, in bytes. Each counts for at least letterBytes.
+const (
+	MaxMailbox  = 64 << 20
+	letterBytes = 1 << 10
+)
+
+// tooOld is the age of a message whose sender no longer waits for the reply: see
+// bus.requestTimeout.
+const tooOld = 7 * time.Second
+
+// Message is a message of a worker that is not decoded.
+type Message struct {
+	From       queens.Process
+	IsDelivery bool
+	Bytes      int
+	Content    any
+}
+
+type place struct {
+	queens.Process
+	isDelivery bool
+}
+
+// letter is a message and its places.
+type letter struct {
+	Message
+	at                    time.Duration
+	number                uint64
+	inAll, inSender, inOf *list.Element
+}
+
+// sender is a user with letters.
+type sender struct {
+	user    string
+	letters *list.List // in the order in which they came
+	bytes   int
+	place   int // in the heap of senders
+}
+
+// bySize is a heap of senders. The one with the most bytes comes first.
+type bySize []*sender
+
+func (s bySize) Len() int           { return len(s) }
+func (s bySize) Less(i, j int) bool { return s[i].bytes > s[j].bytes }
+func (s bySize) Swap(i, j int) {
+	s[i], s[j] = s[j], s[i]
+	s[i].place, s[j].place = i, j
+}
+func (s *bySize) Push(x any) {
+	x.(*sender).place = len(*s)
+	*s = append(*s, x.(*sender))
+}
+func (s *bySize) Pop() any {
+	last := (*s)[len(*s)-1]
+	*s = (*s)[:len(*s)-1]
+	return last
+}
+
+// line has the letters of one kind: of users, and of the witnesses of each user.
+type line struct {
+	turns
+	users map[string]*userTurn
+}
+
+type userTurn struct {
+	turn
+	turns
+	witnesses map[queens.Witness]*witnessTurn
+}
+
+type witnessTurn struct {
+	turn
+	witness queens.Witness
+	letters *list.List // in the order in which they came
+}
+
+// turn says when somebody with letters is served.
+type turn struct {
+	number uint64 // how often it was served; it begins with the number of those that wait
+	newest uint64 // number of the letter that came last
+	place  int    // in the heap
+	of     any
+}
+
+// turns is a heap of those with letters. It begins with the one to serve next.
+type turns struct {
+	heap   []*turn
+	served uint64 // number of the turn that was served last
+}
+
+// add adds a turn.
+func (t *turns) add(of *turn) {
+	of.number = t.served
+	heap.Push(t, of)
+}
+
+// next serves a turn.
+func (t *turns) next() *turn {
+	of := t.heap[0]
+	t.served = of.number
+	of.number++
+	heap.Fix(t, 0)
+	return of
+}
+
+func (t *turns) Len() int { return len(t.heap) }
+func (t *turns) Less(i, j int) bool {
+	a, b := t.heap[i], t.heap[j]
+	return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(b.newest, a.newest)) < 0
+}
+func (t *turns) Swap(i, j int) {
+	t.heap[i], t.heap[j] = t.heap[j], t.heap[i]
+	t.heap[i].place, t.heap[j].place = i, j
+}
+func (t *turns) Push(x any) {
+	x.(*turn).place = len(t.heap)
+	t.heap = append(t.heap, x.(*turn))
+}
+func (t *turns) Pop() any {
+	last := t.heap[len(t.heap)-1]
+	t.heap = t.heap[:len(t.heap)-1]
+	return last
+}
+
+// NewMailbox returns an empty mailbox.
+func NewMailbox() *Mailbox {
+	m := &Mailbox{places: map[place]*letter{}, all: list.New(), senders: map[string]*sender{},
+		isNoted: map[queens.Process]bool{}}
+	for i := range m.lines {
+		m.lines[i].users = map[string]*userTurn{}
+	}
+	return m
+}
+
+// Put puts a message into the place of its process.
+func (m *Mailbox) Put(now time.Duration, message Message) {
+	m.expire(now)
+	at := place{message.From, message.IsDelivery}
+	if old := m.places[at]; old != nil {
+		m.drop(old)
+	}
+	m.number++
+	message.Bytes = max(message.Bytes, letterBytes)
+	l := &letter{Message: message, at: now, number: m.number}
+	m.places[at], l.inAll = l, m.all.PushBack(l)
+	m.lineOf(l).put(l)
+	s := m.senders[l.From.Machine.User]
+	if s == nil {
+		s = &sender{user: l.From.Machine.User, letters: list.New()}
+		m.senders[s.user] = s
+		heap.Push(&m.largest, s)
+	}
+	l.inSender = s.letters.PushBack(l)
+	m.resize(s, l.Bytes)
+	for m.bytes > MaxMailbox {
+		m.drop(m.largest[0].letters.Front().Value.(*letter))
+	}
+}
+
+// Take returns the message to read next, and how long it has waited. It returns false if there is
+// none.
+func (m *Mailbox) Take(now time.Duration) (message Message, waited time.Duration, found bool) {
+	m.expire(now)
+	for i := range m.lines {
+		line := &m.lines[i]
+		if len(line.heap) == 0 {
+			continue
+		}
+		user := line.next().of.(*userTurn)
+		witness := user.next().of.(*witnessTurn)
+		l := witness.letters.Back().Value.(*letter)
+		m.remove(l)
+		return l.Message, now - l.at, true
+	}
+	return message, 0, false
+}
+
+// Unread returns the processes of which a message was dropped unread since the last call: they have
+// spoken.
+func (m *Mailbox) Unread() []queens.Process {
+	unread := m.unread
+	m.unread = nil
+	clear(m.isNoted)
+	return unread
+}
+
+// Dropped returns how many messages were dropped unread, because they were replaced or too old, or
+// because there was no room.
+func (m *Mailbox) Dropped() uint64 { return m.dropped }
+
+// Waiting returns how long the message that came first has waited.
+func (m *Mailbox) Waiting(now time.Duration) time.Duration {
+	m.expire(now)
+	if m.all.Len() == 0 {
+		return 0
+	}
+	return now - m.all.Front().Value.(*letter).at
+}
+
+// expire drops what is too old.
+func (m *Mailbox) expire(now time.Duration) {
+	for m.all.Len() > 0 {
+		l := m.all.Front().Value.(*letter)
+		if now-l.at < tooOld {
+			return
+		}
+		m.drop(l)
+	}
+}
+
+// drop removes an unread letter.
+func (m *Mailbox) drop(l *letter) {
+	m.remove(l)
+	m.dropped++
+	if !m.isNoted[l.From] && len(m.unread) < mostWorkers {
+		m.isNoted[l.From], m.unread = true, append(m.unread, l.From)
+	}
+}
+
+// remove removes a letter.
+func (m *Mailbox) remove(l *letter) {
+	delete(m.places, place{l.From, l.IsDelivery})
+	m.all.Remove(l.inAll)
+	m.lineOf(l).remove(l)
+	s := m.senders[l.From.Machine.User]
+	s.letters.Remove(l.inSender)
+	m.resize(s, -l.Bytes)
+	if s.letters.Len() == 0 {
+		heap.Remove(&m.largest, s.place)
+		delete(m.senders, s.user)
+	}
+}
+
+func (m *Mailbox) resize(s *sender, change int) {
+	m.bytes += change
+	s.bytes += change
+	heap.Fix(&m.largest, s.place)
+}
+
+func (m *Mailbox) lineOf(l *letter) *line {
+	if l.IsDelivery {
+		return &m.lines[0]
+	}
+	return &m.lines[1]
+}
+
+func (n *line) put(l *letter) {
+	name, witness := l.From.Machine.User, l.From.Machine.Witness()
+	u := n.users[name]
+	if u == nil {
+		u = &userTurn{witnesses: map[queens.Witness]*witnessTurn{}}
+		u.of, n.users[name] = u, u
+		n.add(&u.turn)
+	}
+	w := u.witnesses[witness]
+	if w == nil {
+		w = &witnessTurn{witness: witness, letters: list.New()}
+		w.of, u.witnesses[witness] = w, w
+		u.add(&w.turn)
+	}
+	l.inOf = w.letters.PushBack(l)
+	w.newest, u.newest = l.number, l.number
+	heap.Fix(&u.turns, w.turn.place)
+	heap.Fix(&n.turns, u.turn.place)
+}
+
+func (n *line) remove(l *letter) {
+	name := l.From.Machine.User
+	u := n.users[name]
+	w := u.witnesses[l.From.Machine.Witness()]
+	w.letters.Remove(l.inOf)
+	if w.letters.Len() > 0 {
+		return
+	}
+	heap.Remove(&u.turns, w.turn.place)
+	delete(u.witnesses, w.witness)
+	if len(u.witnesses) == 0 {
+		heap.Remove(&n.turns, u.turn.place)
+		delete(n.users, name)
+	}
+}
