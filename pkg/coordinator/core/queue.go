@@ -380,9 +380,12 @@ func (q *queue) tasksOf(p queens.Process) (tasks uint64) {
 
 // mayDouble reports whether the range of a hold may also be handed out to another process. It may
 // not if a hold that ends sooner shares a task with the hold, or if the hold has several tasks and
-// a worker has lost one of them.
+// a worker has lost one of them. Of holds that end at the same time, the first one in the order of
+// [compareEnds] may: it is among those that a tick looks at, however many others there are.
 func (q *queue) mayDouble(h *hold) bool {
-	sooner := func(other *hold) bool { return compareEnds(h, other) < 0 }
+	sooner := func(other *hold) bool {
+		return other.end < h.end || other.end == h.end && compareEnds(other, h) < 0
+	}
 	for task := h.First; task < h.End(); task++ {
 		if holds := q.holders[task]; slices.Contains(holds, h) && slices.ContainsFunc(holds, sooner) {
 			return false
