@@ -98,8 +98,8 @@ func (c *counted) mark(state queens.State, total int64) *ledger.Mark {
 	return m
 }
 
-// The second way gives the same total however many tasks a window has, and finds a wrong hash and a
-// missing count in every window.
+// The second way gives the same total however many tasks a window has. In every window it finds a
+// wrong hash, a missing count, and two counts of a task that differ.
 func TestWindows(t *testing.T) {
 	nobody := func(queens.Machine) bool { return false }
 	c := countRun(t, queens.Full)
@@ -110,6 +110,10 @@ func TestWindows(t *testing.T) {
 	wrong.results[last].Hash++
 	missing.results = missing.results[:last]
 	wrongPath, missingPath := wrong.write(t), missing.write(t)
+	other := *c.results[last]
+	other.Machine, other.Counts = testkit.Machine("b"), slices.Clone(other.Counts)
+	other.Counts[0]++
+	differingPath := c.write(t, &other)
 	for size := 1; size <= int(m.Tasks)+1; size++ {
 		total, err := audit.Again(t.Context(), path, m, nobody, size)
 		if err != nil || total.Int64() != 92 {
@@ -122,6 +126,26 @@ func TestWindows(t *testing.T) {
 		if _, err := audit.Again(t.Context(), missingPath, m, nobody, size); !errors.Is(err,
 			queens.ErrIncomplete) {
 			t.Errorf("windows of %d tasks: a missing count gives %v", size, err)
+		}
+		if _, err := audit.Again(t.Context(), differingPath, m, nobody, size); !errors.Is(err,
+			queens.ErrContradiction) {
+			t.Errorf("windows of %d tasks: two counts of a task give %v", size, err)
+		}
+	}
+}
+
+// The hash of the tasks does not cover the weights of the classes, so the classes are compared.
+func TestWeights(t *testing.T) {
+	m := countRun(t, queens.Full).header.Manifest
+	if err := audit.CheckClasses(&m); err != nil {
+		t.Error(err)
+	}
+	for i := range m.Classes {
+		wrong := m
+		wrong.Classes = slices.Clone(m.Classes)
+		wrong.Classes[i].Weight--
+		if err := audit.CheckClasses(&wrong); !errors.Is(err, queens.ErrContradiction) {
+			t.Errorf("class %d with another weight: %v", i, err)
 		}
 	}
 }
@@ -220,8 +244,10 @@ var sample = audit.Sample{Share: 1, Threads: 2, OnProgress: func(done, of uint64
 func TestVerify(t *testing.T) {
 	placed := queens.Square{Row: 0, Column: 2}
 	run := countRun(t, queens.None, placed)
+	fastest := kernel.Available()[0].Name // verify would take it if no worker had
 	var total int64
 	for _, r := range run.results {
+		r.Kernel = fastest
 		for _, count := range r.Counts {
 			total += int64(count)
 		}
@@ -235,8 +261,8 @@ func TestVerify(t *testing.T) {
 	if v.Recounted != v.Tasks || v.Whole != "mirror-image" || !(v.Share > 0.99) {
 		t.Fatalf("%+v", v)
 	}
-	if len(kernel.Available()) > 1 && slices.Contains(v.Kernels, "generic") {
-		t.Errorf("kernel generic counted, and recounted")
+	if len(kernel.Available()) > 1 && slices.Contains(v.Kernels, fastest) {
+		t.Errorf("kernel %s counted, and recounted", fastest)
 	}
 	run.results[1].Counts[1]++
 	v, err = audit.Verify(t.Context(), run.write(t, run.mark(queens.Complete, total+1)), sample)
