@@ -102,10 +102,15 @@ func ReplyTime(roundTrip time.Duration) time.Duration {
 	return min(time.Second+2*roundTrip, LongestReply)
 }
 
+// overtaking bounds the time by which a worker may handle a reply later than a newer one: each
+// waits in a goroutine of its own, and searches keep all processors busy.
+const overtaking = 500 * time.Millisecond
+
 // IsUnderWay reports whether the reply to a request may be on its way to the worker, so that this
 // later request can't list the chunks of the reply. The reply was sent the given time ago.
 func (r *WorkRequest) IsUnderWay(connection, number uint64, ago time.Duration) bool {
-	return !r.Leaving && connection == r.Connection && number > r.Seen && ago < ReplyTime(r.RoundTrip)
+	return !r.Leaving && connection == r.Connection &&
+		(ago < overtaking || number > r.Seen && ago < ReplyTime(r.RoundTrip))
 }
 
 // WorkReply is the answer to a [WorkRequest].
