@@ -162,18 +162,18 @@ func TestChildWithoutParent(t *testing.T) {
 // A child that writes nothing for 2 minutes is ended. Each part of its output gives it 2 minutes.
 func TestStalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ended := false
-		o := output{watch: time.AfterFunc(stalled, func() { ended = true })}
+		var ended atomic.Bool
+		o := output{watch: time.AfterFunc(stalled, func() { ended.Store(true) })}
 		for range 3 {
 			time.Sleep(stalled - time.Second)
 			_, _ = o.Write([]byte("\n"))
 		}
 		synctest.Wait()
-		early := ended
+		early := ended.Load()
 		time.Sleep(stalled + time.Second)
 		synctest.Wait()
-		if early || !ended {
-			t.Errorf("ended while it writes: %v, afterward: %v", early, ended)
+		if early || !ended.Load() {
+			t.Errorf("ended while it writes: %v, afterward: %v", early, ended.Load())
 		}
 	})
 }
