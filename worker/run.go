@@ -91,12 +91,14 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 		Halves: count.HalvesNamed(o.search.name),
 		Memory: count.NewMemory(cmp.Or(o.memory, memory), searchers(parts)),
 	}
-	if err := halves.SelfTest(ctx, config.Halves); err != nil {
-		return err
-	}
 	t := &team{parts: parts, config: config}
 	failed, err := t.test(ctx)
-	if err != nil {
+	if err == nil {
+		err = halves.SelfTest(ctx, config.Halves)
+	}
+	if ctx.Err() != nil { // it is told to end: no kernel has failed
+		return nil
+	} else if err != nil {
 		return err
 	}
 	if threads, cores := parts[len(parts)-1].threads, cli.Cores(); threads > cores {
