@@ -54,6 +54,7 @@ type Core struct {
 type clock struct {
 	start   time.Duration
 	tick    time.Duration // when the last tick was
+	median  float64       // of the speeds, at the last tick: see fleet
 	open    time.Duration // from then on it announces and answers
 	handOut time.Duration // from then on it hands work out
 	// how long coordinators have worked on the run, without the gaps: see longestStep
@@ -230,7 +231,7 @@ const (
 // Tick lets time pass.
 func (c *Core) Tick(now time.Duration) {
 	open := c.advance(now)
-	c.clock.tick = now
+	c.clock.tick, c.clock.median = now, c.fleet.median
 	for range mostSilent {
 		w := c.fleet.silent(now)
 		if w == nil {

@@ -54,10 +54,10 @@ func (c *Core) punctual(task uint64) (holds int) {
 
 // overdueTime returns how long after it was handed out a range is overdue.
 func (c *Core) overdueTime(r queens.Range) time.Duration {
-	if c.fleet.median == 0 {
+	if c.clock.median == 0 {
 		return overdueAfter
 	}
-	return max(overdueAfter, overdueTimes*c.timeAt(c.fleet.median, r))
+	return max(overdueAfter, overdueTimes*c.timeAt(c.clock.median, r))
 }
 
 // hoards reports whether a worker has more overdue holds than results. An honest worker may be
