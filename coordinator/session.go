@@ -246,8 +246,8 @@ func (o *sessionFlags) openPage(
 	return p.Close, nil
 }
 
-// present shows on the terminal or in the log how a session ended. The folder is that of its
-// ledger; empty if the folder is gone.
+// present shows on the terminal or in the log how a session ended. The parameter folder names the
+// folder of the ledger; it is empty if that folder is gone.
 func (o *sessionFlags) present(
 	app *cli.App, u *ui, s *session.Session, result *report.Result, folder string, interrupted bool,
 ) {

@@ -20,10 +20,10 @@ import (
 // servers say where a worker finds coordinators: on one server that the flags name, or on the
 // servers that this user has started with coordinator count --listen.
 type servers struct {
-	data     string        // folder in which the servers of this user are; empty with flags
-	options  bus.Options   // of the present server
-	patience time.Duration // before another server takes the place of one that is gone
-	poll     time.Duration // between two looks for another server
+	data      string        // folder in which the servers of this user are; empty with flags
+	options   bus.Options   // of the present server
+	goneAfter time.Duration // before another server takes the place of one that is gone
+	poll      time.Duration // between two looks for another server
 }
 
 // errServerGone says that the worker should go on at another server of this user.
@@ -32,7 +32,7 @@ var errServerGone = errors.New("the server is gone, and another one of this user
 // servers returns the server that the flags name, or else the newest one of this user that answers.
 // If none answers, it is the one that the token of this user names: it may start later.
 func (o *runFlags) servers(log zerolog.Logger) (s *servers, err error) {
-	s = &servers{patience: 30 * time.Second, poll: 5 * time.Second}
+	s = &servers{goneAfter: 30 * time.Second, poll: 5 * time.Second}
 	if !o.server.IsSet() {
 		if s.data, err = durable.StateFolder(); err != nil {
 			return nil, err
@@ -84,7 +84,7 @@ func (s *servers) follow(ctx context.Context, connected func() bool) error {
 		}
 		if connected() {
 			last = time.Now()
-		} else if time.Since(last) >= s.patience && s.move() {
+		} else if time.Since(last) >= s.goneAfter && s.move() {
 			text := "the server at " + gone + " is gone: going on at " + s.options.URL
 			s.options.Log.Info().Str("server", s.options.URL).Str(humanize.LogField, text).
 				Msg("going on at another server")

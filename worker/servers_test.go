@@ -67,7 +67,7 @@ func TestServers(t *testing.T) {
 	if err != nil || s.options.URL != "nats://"+second.Addr().String() || s.options.Password == "" {
 		t.Fatalf("%+v, %v: want the second server", s, err)
 	}
-	s.patience, s.poll = 0, time.Millisecond
+	s.goneAfter, s.poll = 0, time.Millisecond
 	_ = second.Close()
 	err = s.follow(t.Context(), func() bool { return false })
 	if !errors.Is(err, errServerGone) || s.options.URL != "nats://"+first.Addr().String() {
@@ -97,7 +97,7 @@ func TestServersStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	greeter(t, data, "INFO {}\r\n", time.Now())
-	s.patience, s.poll = 0, time.Millisecond
+	s.goneAfter, s.poll = 0, time.Millisecond
 	looks := make(chan bool)
 	ended := make(chan error)
 	go func() { ended <- s.follow(t.Context(), func() bool { return <-looks }) }()

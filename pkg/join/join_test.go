@@ -157,7 +157,7 @@ func TestSeveralServers(t *testing.T) {
 		{"127.0.0.1:4222", []string{"tls://192.0.2.1:4223"}},
 		{"192.0.2.1:4223", nil}, // the token keeps its addresses: the server may come back
 	} {
-		if err := join.Withdraw(data, end.listen); err != nil {
+		if err := join.Unpublish(data, end.listen); err != nil {
 			t.Fatal(err)
 		}
 		check(end.left...)

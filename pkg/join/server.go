@@ -51,7 +51,7 @@ const serversFolder = "servers"
 
 // Publish says that an embedded server of a data folder runs. It listens at a host:port, and
 // workers reach it at the addresses. Publish writes the token file of [Own], and returns its path.
-// [Running] returns a copy of this token until [Withdraw]. The tokens of invited users get these
+// [Running] returns a copy of this token until [Unpublish]. The tokens of invited users get these
 // addresses and the certificate too.
 func (t *Token) Publish(data, listen string, addresses []string) (path string, err error) {
 	t.Servers = addresses
@@ -83,9 +83,9 @@ func (t *Token) share(data string) (path string, err error) {
 	return path, err
 }
 
-// Withdraw says that the embedded server that listens at a host:port no longer runs. If the token
+// Unpublish says that the embedded server that listens at a host:port no longer runs. If the token
 // file of [Own] has its addresses, the file gets those of the newest server that still runs.
-func Withdraw(data, listen string) error {
+func Unpublish(data, listen string) error {
 	file := runningFile(data, listen)
 	ended, err := Load(file)
 	if err != nil {

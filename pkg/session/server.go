@@ -155,7 +155,7 @@ func (v *server) stop() {
 		return
 	}
 	if v.data != "" {
-		if err := join.Withdraw(v.data, v.embedded.Address()); err != nil {
+		if err := join.Unpublish(v.data, v.embedded.Address()); err != nil {
 			v.log.Warn().Err(err).Msg("workers may still look for the server of this process")
 		}
 	}

@@ -48,7 +48,7 @@ type worker struct {
 	chunks  int    // that it held when it was counted last: see Core.refresh
 
 	// its places in the lists of the fleet; nil if it is in none
-	inOrder, inCrowd, inKept, inWanting, inRefused *list.Element
+	inOrder, inUser, inKept, inWanting, inRefused *list.Element
 
 	summed part       // what it adds to the sums of the fleet
 	speed  *speedNode // nil unless it is present and its speed is known
@@ -94,8 +94,8 @@ type fleet struct {
 	refused       *list.List // present workers from which nothing is accepted
 	accepts       func(queens.Machine) bool
 	sums          sums
-	users         map[string]*crowd
-	largest       crowds // as a heap
+	users         map[string]*userWorkers
+	largest       usersBySize // as a heap
 	speeds        speeds
 	computers     map[computer]*computerFacts
 	labels        labels
@@ -127,7 +127,7 @@ func newFleet(now time.Duration, accepts func(queens.Machine) bool) *fleet {
 	return &fleet{
 		workers: map[queens.Process]*worker{}, heard: list.New(), away: list.New(),
 		kept: list.New(), wanting: list.New(), refused: list.New(), accepts: accepts,
-		users:     map[string]*crowd{},
+		users:     map[string]*userWorkers{},
 		sums:      sums{witnesses: map[queens.Witness]int{}},
 		computers: map[computer]*computerFacts{}, labels: newLabels(),
 		last: now, connected: true, measured: now - measureEvery,
@@ -155,27 +155,27 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 	f.connected = connected
 }
 
-// crowd is a user with the workers that are remembered, in the order in which they were heard.
-type crowd struct {
+// userWorkers is a user with the workers that are remembered, in the order in which they were heard.
+type userWorkers struct {
 	user    string
 	workers *list.List
-	place   int // in the heap of crowds
+	place   int // in the heap of usersBySize
 }
 
-// crowds is a heap of crowds. The largest comes first.
-type crowds []*crowd
+// usersBySize is a heap of users. The largest comes first.
+type usersBySize []*userWorkers
 
-func (c crowds) Len() int           { return len(c) }
-func (c crowds) Less(i, j int) bool { return c[i].workers.Len() > c[j].workers.Len() }
-func (c crowds) Swap(i, j int) {
+func (c usersBySize) Len() int           { return len(c) }
+func (c usersBySize) Less(i, j int) bool { return c[i].workers.Len() > c[j].workers.Len() }
+func (c usersBySize) Swap(i, j int) {
 	c[i], c[j] = c[j], c[i]
 	c[i].place, c[j].place = i, j
 }
-func (c *crowds) Push(x any) {
-	x.(*crowd).place = len(*c)
-	*c = append(*c, x.(*crowd))
+func (c *usersBySize) Push(x any) {
+	x.(*userWorkers).place = len(*c)
+	*c = append(*c, x.(*userWorkers))
 }
-func (c *crowds) Pop() any {
+func (c *usersBySize) Pop() any {
 	last := (*c)[len(*c)-1]
 	*c = (*c)[:len(*c)-1]
 	return last
@@ -202,11 +202,11 @@ func (f *fleet) takes(p queens.Process) (isRoom bool, goes *worker) {
 	return false, nil
 }
 
-// crowd returns the crowd of a user.
-func (f *fleet) crowd(user string) *crowd {
+// ofUser returns the workers of a user.
+func (f *fleet) ofUser(user string) *userWorkers {
 	c := f.users[user]
 	if c == nil {
-		c = &crowd{user: user, workers: list.New()}
+		c = &userWorkers{user: user, workers: list.New()}
 		f.users[user] = c
 		heap.Push(&f.largest, c)
 	}
@@ -222,11 +222,11 @@ func (f *fleet) hear(now time.Duration, p queens.Process, request bool) *worker 
 		f.workers[p], f.numbers = w, append(f.numbers, w)
 		f.computer(w).processes++
 		w.inOrder = f.away.PushBack(w)
-		c := f.crowd(p.Machine.User)
-		w.inCrowd = c.workers.PushBack(w)
+		c := f.ofUser(p.Machine.User)
+		w.inUser = c.workers.PushBack(w)
 		heap.Fix(&f.largest, c.place)
 	}
-	f.crowd(p.Machine.User).workers.MoveToBack(w.inCrowd)
+	f.ofUser(p.Machine.User).workers.MoveToBack(w.inUser)
 	w.heard = now
 	if request || !w.request.Leaving {
 		f.set(w, true)
@@ -389,8 +389,8 @@ func (f *fleet) remove(w *worker) {
 	delete(f.workers, w.process)
 	i := f.after(w.number - 1)
 	f.numbers = slices.Delete(f.numbers, i, i+1)
-	c := f.crowd(w.process.Machine.User)
-	c.workers.Remove(w.inCrowd)
+	c := f.ofUser(w.process.Machine.User)
+	c.workers.Remove(w.inUser)
 	heap.Fix(&f.largest, c.place)
 	if c.workers.Len() == 0 {
 		heap.Remove(&f.largest, c.place)

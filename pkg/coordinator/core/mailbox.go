@@ -19,10 +19,10 @@ import (
 // References: [Spread] B. Maurer, "Fail at scale", ACM Queue 13 (2015); [Fair] P. Goyal, H. M. Vin,
 // H. Cheng, "Start-time fair queueing", SIGCOMM 1996.
 type Mailbox struct {
-	places  map[place]*letter
+	places  map[place]*entry
 	lines   [2]line    // of deliveries and of requests
-	all     *list.List // letters, in the order in which they came
-	number  uint64     // of the last letter
+	all     *list.List // entries, in the order in which they came
+	number  uint64     // of the last entry
 	senders map[string]*sender
 	largest bySize // the senders, as a heap
 	bytes   int
@@ -31,15 +31,11 @@ type Mailbox struct {
 	dropped uint64
 }
 
-// MaxMailbox bounds the messages in a mailbox, in bytes. Each counts for at least letterBytes.
+// MaxMailbox bounds the messages in a mailbox, in bytes. Each counts for at least entryBytes.
 const (
 	MaxMailbox  = 64 << 20
-	letterBytes = 1 << 10
+	entryBytes = 1 << 10
 )
-
-// tooOld is the age of a message whose sender no longer waits for the reply: see
-// bus.requestTimeout.
-const tooOld = 7 * time.Second
 
 // Message is a message of a worker that is not decoded.
 type Message struct {
@@ -54,18 +50,18 @@ type place struct {
 	isDelivery bool
 }
 
-// letter is a message and its places.
-type letter struct {
+// entry is a message and its places.
+type entry struct {
 	Message
 	at                    time.Duration
 	number                uint64
 	inAll, inSender, inOf *list.Element
 }
 
-// sender is a user with letters.
+// sender is a user with entries.
 type sender struct {
 	user    string
-	letters *list.List // in the order in which they came
+	entries *list.List // in the order in which they came
 	bytes   int
 	place   int // in the heap of senders
 }
@@ -89,7 +85,7 @@ func (s *bySize) Pop() any {
 	return last
 }
 
-// line has the letters of one kind: of users, and of the witnesses of each user.
+// line has the entries of one kind: of users, and of the witnesses of each user.
 type line struct {
 	turns
 	users map[string]*userTurn
@@ -104,18 +100,18 @@ type userTurn struct {
 type witnessTurn struct {
 	turn
 	witness queens.Witness
-	letters *list.List // in the order in which they came
+	entries *list.List // in the order in which they came
 }
 
-// turn says when somebody with letters is served.
+// turn says when somebody with entries is served.
 type turn struct {
 	number uint64 // how often it was served; it begins with the number of those that wait
-	newest uint64 // number of the letter that came last
+	newest uint64 // number of the entry that came last
 	place  int    // in the heap
 	of     any
 }
 
-// turns is a heap of those with letters. It begins with the one to serve next.
+// turns is a heap of those with entries. It begins with the one to serve next.
 type turns struct {
 	heap   []*turn
 	served uint64 // number of the turn that was served last
@@ -157,7 +153,7 @@ func (t *turns) Pop() any {
 
 // NewMailbox returns an empty mailbox.
 func NewMailbox() *Mailbox {
-	m := &Mailbox{places: map[place]*letter{}, all: list.New(), senders: map[string]*sender{},
+	m := &Mailbox{places: map[place]*entry{}, all: list.New(), senders: map[string]*sender{},
 		isNoted: map[queens.Process]bool{}}
 	for i := range m.lines {
 		m.lines[i].users = map[string]*userTurn{}
@@ -173,20 +169,20 @@ func (m *Mailbox) Put(now time.Duration, message Message) {
 		m.drop(old)
 	}
 	m.number++
-	message.Bytes = max(message.Bytes, letterBytes)
-	l := &letter{Message: message, at: now, number: m.number}
+	message.Bytes = max(message.Bytes, entryBytes)
+	l := &entry{Message: message, at: now, number: m.number}
 	m.places[at], l.inAll = l, m.all.PushBack(l)
 	m.lineOf(l).put(l)
 	s := m.senders[l.From.Machine.User]
 	if s == nil {
-		s = &sender{user: l.From.Machine.User, letters: list.New()}
+		s = &sender{user: l.From.Machine.User, entries: list.New()}
 		m.senders[s.user] = s
 		heap.Push(&m.largest, s)
 	}
-	l.inSender = s.letters.PushBack(l)
+	l.inSender = s.entries.PushBack(l)
 	m.resize(s, l.Bytes)
 	for m.bytes > MaxMailbox {
-		m.drop(m.largest[0].letters.Front().Value.(*letter))
+		m.drop(m.largest[0].entries.Front().Value.(*entry))
 	}
 }
 
@@ -201,7 +197,7 @@ func (m *Mailbox) Take(now time.Duration) (message Message, waited time.Duration
 		}
 		user := line.next().of.(*userTurn)
 		witness := user.next().of.(*witnessTurn)
-		l := witness.letters.Back().Value.(*letter)
+		l := witness.entries.Back().Value.(*entry)
 		m.remove(l)
 		return l.Message, now - l.at, true
 	}
@@ -227,22 +223,22 @@ func (m *Mailbox) Waiting(now time.Duration) time.Duration {
 	if m.all.Len() == 0 {
 		return 0
 	}
-	return now - m.all.Front().Value.(*letter).at
+	return now - m.all.Front().Value.(*entry).at
 }
 
 // expire drops what is too old.
 func (m *Mailbox) expire(now time.Duration) {
 	for m.all.Len() > 0 {
-		l := m.all.Front().Value.(*letter)
-		if now-l.at < tooOld {
+		l := m.all.Front().Value.(*entry)
+		if now-l.at < queens.LongestReply { // its sender still waits for the reply
 			return
 		}
 		m.drop(l)
 	}
 }
 
-// drop removes an unread letter.
-func (m *Mailbox) drop(l *letter) {
+// drop removes an unread entry.
+func (m *Mailbox) drop(l *entry) {
 	m.remove(l)
 	m.dropped++
 	if !m.isNoted[l.From] && len(m.unread) < mostWorkers {
@@ -250,15 +246,15 @@ func (m *Mailbox) drop(l *letter) {
 	}
 }
 
-// remove removes a letter.
-func (m *Mailbox) remove(l *letter) {
+// remove removes a entry.
+func (m *Mailbox) remove(l *entry) {
 	delete(m.places, place{l.From, l.IsDelivery})
 	m.all.Remove(l.inAll)
 	m.lineOf(l).remove(l)
 	s := m.senders[l.From.Machine.User]
-	s.letters.Remove(l.inSender)
+	s.entries.Remove(l.inSender)
 	m.resize(s, -l.Bytes)
-	if s.letters.Len() == 0 {
+	if s.entries.Len() == 0 {
 		heap.Remove(&m.largest, s.place)
 		delete(m.senders, s.user)
 	}
@@ -270,14 +266,14 @@ func (m *Mailbox) resize(s *sender, change int) {
 	heap.Fix(&m.largest, s.place)
 }
 
-func (m *Mailbox) lineOf(l *letter) *line {
+func (m *Mailbox) lineOf(l *entry) *line {
 	if l.IsDelivery {
 		return &m.lines[0]
 	}
 	return &m.lines[1]
 }
 
-func (n *line) put(l *letter) {
+func (n *line) put(l *entry) {
 	name, witness := l.From.Machine.User, l.From.Machine.Witness()
 	u := n.users[name]
 	if u == nil {
@@ -287,22 +283,22 @@ func (n *line) put(l *letter) {
 	}
 	w := u.witnesses[witness]
 	if w == nil {
-		w = &witnessTurn{witness: witness, letters: list.New()}
+		w = &witnessTurn{witness: witness, entries: list.New()}
 		w.of, u.witnesses[witness] = w, w
 		u.add(&w.turn)
 	}
-	l.inOf = w.letters.PushBack(l)
+	l.inOf = w.entries.PushBack(l)
 	w.newest, u.newest = l.number, l.number
 	heap.Fix(&u.turns, w.turn.place)
 	heap.Fix(&n.turns, u.turn.place)
 }
 
-func (n *line) remove(l *letter) {
+func (n *line) remove(l *entry) {
 	name := l.From.Machine.User
 	u := n.users[name]
 	w := u.witnesses[l.From.Machine.Witness()]
-	w.letters.Remove(l.inOf)
-	if w.letters.Len() > 0 {
+	w.entries.Remove(l.inOf)
+	if w.entries.Len() > 0 {
 		return
 	}
 	heap.Remove(&u.turns, w.turn.place)

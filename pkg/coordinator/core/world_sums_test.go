@@ -64,7 +64,7 @@ func (w *world) checkSums(c *Core) {
 	for user, c := range f.users {
 		for e := c.workers.Front(); e != nil; e = e.Next() {
 			names++
-			if of := e.Value.(*worker); of.process.Machine.User != user || of.inCrowd != e {
+			if of := e.Value.(*worker); of.process.Machine.User != user || of.inUser != e {
 				w.fail("worker %s is of user %s, not %s", of.process.Name, of.process.Machine.User, user)
 			}
 		}
