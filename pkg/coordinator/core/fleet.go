@@ -155,7 +155,8 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 	f.connected = connected
 }
 
-// userWorkers is a user with the workers that are remembered, in the order in which they were heard.
+// userWorkers is a user with the workers that are remembered, in the order in which they were last
+// heard.
 type userWorkers struct {
 	user    string
 	workers *list.List

@@ -33,7 +33,7 @@ type Mailbox struct {
 
 // MaxMailbox bounds the messages in a mailbox, in bytes. Each counts for at least entryBytes.
 const (
-	MaxMailbox  = 64 << 20
+	MaxMailbox = 64 << 20
 	entryBytes = 1 << 10
 )
 
