@@ -75,6 +75,8 @@ type Counter struct {
 	order      order
 	sorter     sorter
 	joiner     joiner
+	// eastIsWhole says that the list of the east has all eastern half-boards of the row set.
+	eastIsWhole bool
 }
 
 // NewCounter returns a Counter. It allocates all memory that the Counter will need.
@@ -143,9 +145,9 @@ func (c *Counter) Count(
 // countSet adds the weighted sum of a row set to sum.
 func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 	w := weightsOf(c.n, s)
-	border, all := west(c.n), uint32(1<<c.n-1)
+	all := uint32(1<<c.n - 1)
 	c.west.list(&c.strip, all&^uint32(s), 0, anywhere)
-	c.east.list(&c.strip, uint32(s), border, offDiagonals)
+	c.listEast(s, offDiagonals)
 	c.order.find(c.n, &c.west, &c.east)
 	c.joiner.bits = c.order.diagonals
 	c.order.apply(&c.west)
@@ -166,9 +168,15 @@ func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 	if w.none != 0 {
 		return add(sum, w.set*w.none, c.pairs(0))
 	}
-	c.east.list(&c.strip, uint32(s), border, withCentre)
+	c.listEast(s, withCentre)
 	c.order.apply(&c.east)
 	return add(sum, w.set*w.centre, c.pairs(0))
+}
+
+// listEast lists the eighths of the east.
+func (c *Counter) listEast(s RowSet, where squares) {
+	c.east.list(&c.strip, uint32(s), west(c.n), where)
+	c.eastIsWhole = false
 }
 
 // pairs counts the pairs of an eastern half-board and a western half-board with the given number of
@@ -177,11 +185,7 @@ func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 func (c *Counter) pairs(long int) uint64 {
 	j := &c.joiner
 	j.found = tally{}
-	c.east.start(0)
-	for moreEast := true; moreEast; {
-		moreEast = c.fill(&j.east, &c.east)
-		j.depth = min(j.bits, depthOf(len(j.east.masks)))
-		c.sort(&j.east)
+	for more := c.firstEast(); ; more = c.nextEast() {
 		c.west.start(long)
 		for moreWest := true; moreWest; {
 			moreWest = c.fill(&j.west, &c.west)
@@ -190,8 +194,31 @@ func (c *Counter) pairs(long int) uint64 {
 				return 0
 			}
 		}
+		if !more {
+			return j.found.sum()
+		}
 	}
-	return j.found.sum()
+}
+
+// firstEast sets the list of the east to its first part, and reports whether there are more. If the
+// list has all half-boards of the east already, they stay.
+func (c *Counter) firstEast() (more bool) {
+	if c.eastIsWhole {
+		return false
+	}
+	c.east.start(0)
+	more = c.nextEast()
+	c.eastIsWhole = !more
+	return more
+}
+
+// nextEast sets the list of the east to its next part, and reports whether there are more.
+func (c *Counter) nextEast() (more bool) {
+	j := &c.joiner
+	more = c.fill(&j.east, &c.east)
+	j.depth = min(j.bits, depthOf(len(j.east.masks)))
+	c.sort(&j.east)
+	return more
 }
 
 func (c *Counter) fill(list *sorted, h *half) (more bool) {
