@@ -5,34 +5,34 @@
 package halves
 
 //go:noescape
-func avx2Build(block *binBlock, tables *tables, used int)
+func avx2Build(block *binBlock[narrow], tables *tables[narrow], used int)
 
 //go:noescape
-func avx2Fit1(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func avx2Fit1(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func avx2Fit2(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func avx2Fit2(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func avx2Fit3(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func avx2Fit3(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func avx2Fit4(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func avx2Fit4(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func avx2Fit5(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func avx2Fit5(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func avx2Fit6(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func avx2Fit6(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func avx2Fit7(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func avx2Fit7(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func avx2Fit8(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func avx2Fit8(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func avx2Fit9(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func avx2Fit9(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 var avx2Fits = [chunks]fitFunc{
 	avx2Fit1,
@@ -47,33 +47,33 @@ var avx2Fits = [chunks]fitFunc{
 }
 
 //go:noescape
-func avx2Count1(stream []uint64, tables *tables, t *tally)
+func avx2Count1(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func avx2Count2(stream []uint64, tables *tables, t *tally)
+func avx2Count2(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func avx2Count3(stream []uint64, tables *tables, t *tally)
+func avx2Count3(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func avx2Count4(stream []uint64, tables *tables, t *tally)
+func avx2Count4(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func avx2Count5(stream []uint64, tables *tables, t *tally)
+func avx2Count5(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func avx2Count6(stream []uint64, tables *tables, t *tally)
+func avx2Count6(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func avx2Count7(stream []uint64, tables *tables, t *tally)
+func avx2Count7(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func avx2Count8(stream []uint64, tables *tables, t *tally)
+func avx2Count8(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func avx2Count9(stream []uint64, tables *tables, t *tally)
+func avx2Count9(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
-var avx2Counts = [chunks]countFunc{
+var avx2Counts = [chunks]countFunc[narrow]{
 	avx2Count1,
 	avx2Count2,
 	avx2Count3,

@@ -4,18 +4,6 @@
 
 #include "textflag.h"
 
-DATA nibbles<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA nibbles<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
-GLOBL nibbles<>(SB), RODATA|NOPTR, $32
-
-DATA bitsOfNibble<>+0(SB)/8, $0x0302020102010100
-DATA bitsOfNibble<>+8(SB)/8, $0x0403030203020201
-DATA bitsOfNibble<>+16(SB)/8, $0x0302020102010100
-DATA bitsOfNibble<>+24(SB)/8, $0x0403030203020201
-GLOBL bitsOfNibble<>(SB), RODATA|NOPTR, $32
-
 // func avx2Build(block *uint64, tables *uint64, used int)
 // Requires: AVX, AVX2
 TEXT ·avx2Build(SB), NOSPLIT, $0-24
@@ -502,6 +490,18 @@ table:
 	JNE      table
 	VZEROUPPER
 	RET
+
+DATA nibbles<>+0(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA nibbles<>+8(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA nibbles<>+16(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA nibbles<>+24(SB)/8, $0x0f0f0f0f0f0f0f0f
+GLOBL nibbles<>(SB), RODATA|NOPTR, $32
+
+DATA bitsOfNibble<>+0(SB)/8, $0x0302020102010100
+DATA bitsOfNibble<>+8(SB)/8, $0x0403030203020201
+DATA bitsOfNibble<>+16(SB)/8, $0x0302020102010100
+DATA bitsOfNibble<>+24(SB)/8, $0x0403030203020201
+GLOBL bitsOfNibble<>(SB), RODATA|NOPTR, $32
 
 // func avx2Fit1(clashes []uint64, tables *uint64, fits *uint64)
 // Requires: AVX, BMI2

@@ -5,33 +5,36 @@
 package halves
 
 //go:noescape
-func avx512Count1(stream []uint64, tables *tables, t *tally)
+func avx512Build(block *binBlock[wide], tables *tables[wide], used int)
 
 //go:noescape
-func avx512Count2(stream []uint64, tables *tables, t *tally)
+func avx512Count1(stream []uint64, tables *tables[wide], t *tally[wide])
 
 //go:noescape
-func avx512Count3(stream []uint64, tables *tables, t *tally)
+func avx512Count2(stream []uint64, tables *tables[wide], t *tally[wide])
 
 //go:noescape
-func avx512Count4(stream []uint64, tables *tables, t *tally)
+func avx512Count3(stream []uint64, tables *tables[wide], t *tally[wide])
 
 //go:noescape
-func avx512Count5(stream []uint64, tables *tables, t *tally)
+func avx512Count4(stream []uint64, tables *tables[wide], t *tally[wide])
 
 //go:noescape
-func avx512Count6(stream []uint64, tables *tables, t *tally)
+func avx512Count5(stream []uint64, tables *tables[wide], t *tally[wide])
 
 //go:noescape
-func avx512Count7(stream []uint64, tables *tables, t *tally)
+func avx512Count6(stream []uint64, tables *tables[wide], t *tally[wide])
 
 //go:noescape
-func avx512Count8(stream []uint64, tables *tables, t *tally)
+func avx512Count7(stream []uint64, tables *tables[wide], t *tally[wide])
 
 //go:noescape
-func avx512Count9(stream []uint64, tables *tables, t *tally)
+func avx512Count8(stream []uint64, tables *tables[wide], t *tally[wide])
 
-var avx512Counts = [chunks]countFunc{
+//go:noescape
+func avx512Count9(stream []uint64, tables *tables[wide], t *tally[wide])
+
+var avx512Counts = [chunks]countFunc[wide]{
 	avx512Count1,
 	avx512Count2,
 	avx512Count3,

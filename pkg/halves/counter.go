@@ -102,7 +102,7 @@ func NewCounter(cfg Config) (*Counter, error) {
 	c.sorter.scratch = make([]uint64, masks)
 	c.joiner.west.reserve(masks)
 	c.joiner.east.reserve(masks)
-	c.joiner.kernel, c.joiner.tables = cfg.Kernel, new(tables)
+	c.joiner.bin = cfg.Kernel.newBin()
 	return c, nil
 }
 
@@ -184,7 +184,7 @@ func (c *Counter) listEast(s RowSet, where squares) {
 // for, it goes part by part.
 func (c *Counter) pairs(long int) uint64 {
 	j := &c.joiner
-	j.found = tally{}
+	j.bin.take()
 	for more := c.firstEast(); ; more = c.nextEast() {
 		c.west.start(long)
 		for moreWest := true; moreWest; {
@@ -195,7 +195,7 @@ func (c *Counter) pairs(long int) uint64 {
 			}
 		}
 		if !more {
-			return j.found.sum()
+			return j.bin.take()
 		}
 	}
 }

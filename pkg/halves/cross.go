@@ -7,17 +7,19 @@ import "math/bits"
 type crosser struct {
 	kernel Kernel
 	used   int // tables
-	tables *tables
-	block  binBlock
+	tables *tables[narrow]
+	block  binBlock[narrow]
 	// withLong has a bit for each second quarter that may be combined with a first quarter with 0,
 	// 1 or 2 queens on long diagonals. Quarter 4·i+w has bit i of word w.
-	withLong [4][laneWords]uint64
+	withLong [4]narrow
 	clashes  [lanes]uint64
 	masks    [lanes + laneWords]uint64 // of the second quarters
-	fits     [crossRound][laneWords]uint64
+	fits     [crossRound]narrow
 }
 
 const (
+	// lanes is the number of second quarters, and laneWords that of the words with a bit for each.
+	lanes, laneWords = 64 * laneWords, len(narrow{})
 	// crossRound is the greatest number of first quarters that are compared in a round.
 	crossRound = 64
 	// crossAhead is the number of half-boards that are written before their number is looked at.
@@ -28,7 +30,7 @@ const (
 
 // fitFunc looks up each clash in the first tables, and sets fits to the intersections of the rows.
 // There is a fitFunc for each number of tables.
-type fitFunc func(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+type fitFunc func(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 // load sets the second quarters, at most lanes, and the number of queens on long diagonals that
 // both quarters have together.
@@ -79,7 +81,7 @@ func (c *crosser) cross(to []uint64, one []quarter) []uint64 {
 // plainFits returns the fitFuncs in plain Go.
 func plainFits() (fits [chunks]fitFunc) {
 	for i := range fits {
-		fits[i] = func(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64) {
+		fits[i] = func(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow) {
 			fitPlain(clashes, tables, i+1, fits)
 		}
 	}
@@ -87,7 +89,7 @@ func plainFits() (fits [chunks]fitFunc) {
 }
 
 // fitPlain does what a fitFunc for the given number of tables does.
-func fitPlain(clashes []uint64, tables *tables, used int, fits *[crossRound][laneWords]uint64) {
+func fitPlain(clashes []uint64, tables *tables[narrow], used int, fits *[crossRound]narrow) {
 	others := tables[1:used]
 	for k, x := range clashes {
 		row := &tables[0][x%(1<<chunk)]
@@ -97,6 +99,6 @@ func fitPlain(clashes []uint64, tables *tables, used int, fits *[crossRound][lan
 			row := &others[i][x%(1<<chunk)]
 			a, b, c, d = a&row[0], b&row[1], c&row[2], d&row[3]
 		}
-		fits[k%crossRound] = [laneWords]uint64{a, b, c, d}
+		fits[k%crossRound] = narrow{a, b, c, d}
 	}
 }

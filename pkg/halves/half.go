@@ -32,7 +32,7 @@ func (h *half) reserve(n, columns int, k Kernel) {
 	}
 	h.one = make([]quarter, factorial(columns/2))
 	h.other = make([]quarter, factorial(columns-columns/2))
-	h.crosser.kernel, h.crosser.tables = k, new(tables)
+	h.crosser.kernel, h.crosser.tables = k, new(tables[narrow])
 	h.crosser.used = max(1, (2*(n-1)+chunk-1)/chunk)
 }
 

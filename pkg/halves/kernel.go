@@ -9,15 +9,16 @@ import (
 // Kernel is an implementation of the inner loops. Kernels have the names of the kernels of package
 // kernel that use the same instructions.
 type Kernel struct {
-	Name  string
-	build buildFunc
-	// The functions for each number of tables, minus 1.
-	fits   [chunks]fitFunc
-	counts [chunks]countFunc
+	Name   string
+	newBin func() bin
+	build  buildFunc[narrow]
+	fits   [chunks]fitFunc // for each number of tables, minus 1
 }
 
 // generic is plain Go. Every machine can run it.
-var generic = Kernel{"generic", buildPlain, plainFits(), plainCounts()}
+var generic = Kernel{
+	"generic", binsOf(buildPlain, plainCounts()), buildPlain, plainFits(),
+}
 
 // Available returns the kernels that this machine can run, the default first.
 func Available() []Kernel { return append(vectorKernels(), generic) }

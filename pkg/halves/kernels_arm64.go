@@ -4,37 +4,39 @@ package halves
 
 // vectorKernels returns the vector kernels that this machine can run. Every arm64 machine has NEON.
 func vectorKernels() []Kernel {
-	return []Kernel{{"neon", buildPlain, neonFits, neonCounts}}
+	return []Kernel{{
+		"neon", binsOf(buildPlain, neonCounts), buildPlain, neonFits,
+	}}
 }
 
 //go:noescape
-func neonCount1(stream []uint64, tables *tables, t *tally)
+func neonCount1(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func neonCount2(stream []uint64, tables *tables, t *tally)
+func neonCount2(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func neonCount3(stream []uint64, tables *tables, t *tally)
+func neonCount3(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func neonCount4(stream []uint64, tables *tables, t *tally)
+func neonCount4(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func neonCount5(stream []uint64, tables *tables, t *tally)
+func neonCount5(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func neonCount6(stream []uint64, tables *tables, t *tally)
+func neonCount6(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func neonCount7(stream []uint64, tables *tables, t *tally)
+func neonCount7(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func neonCount8(stream []uint64, tables *tables, t *tally)
+func neonCount8(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
 //go:noescape
-func neonCount9(stream []uint64, tables *tables, t *tally)
+func neonCount9(stream []uint64, tables *tables[narrow], t *tally[narrow])
 
-var neonCounts = [chunks]countFunc{
+var neonCounts = [chunks]countFunc[narrow]{
 	neonCount1,
 	neonCount2,
 	neonCount3,
@@ -47,31 +49,31 @@ var neonCounts = [chunks]countFunc{
 }
 
 //go:noescape
-func neonFit1(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func neonFit1(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func neonFit2(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func neonFit2(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func neonFit3(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func neonFit3(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func neonFit4(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func neonFit4(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func neonFit5(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func neonFit5(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func neonFit6(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func neonFit6(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func neonFit7(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func neonFit7(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func neonFit8(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func neonFit8(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 //go:noescape
-func neonFit9(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+func neonFit9(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
 var neonFits = [chunks]fitFunc{
 	neonFit1,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync/atomic"
 
 	"nqueens/pkg/queens"
@@ -30,25 +29,29 @@ func SelfTest(ctx context.Context, k Kernel) error {
 		return fmt.Errorf("kernel %s of halves counts %d for %s, right is %d: this machine or this "+
 			"build is broken, choose another kernel or machine", k.Name, got, what, want)
 	}
-	var got, want tables
 	for used := 1; used <= chunks; used++ {
 		rng := rand.New(rand.NewPCG(uint64(used), 0))
-		stream := sparseMasks(rng, used, 2)[:selfTestStream]
-		for length := range len(stream) {
-			var block, plain binBlock
-			bin := sparseMasks(rng, used, 3)[length:]
-			block.load(bin)
-			plain.load(bin)
-			k.build(&block, &got, used)
-			buildPlain(&plain, &want, used)
-			if !slices.Equal(got[:used], want[:used]) {
-				return fmt.Errorf("kernel %s of halves makes %d wrong tables of %d masks: this machine or "+
-					"this build is broken, choose another kernel or machine", k.Name, used, len(bin))
+		b := k.newBin()
+		inBin := sparseMasks(rng, b.size(), used, 3)
+		check := func(what string, stream, inBin []uint64) error {
+			b.count(stream)
+			what = fmt.Sprintf("%s of %d tables and %d masks", what, used, len(inBin))
+			return wrong(what, b.take(), compatible(stream, inBin))
+		}
+		b.load(inBin, used)
+		for bit := 0; bit < chunk*used; bit += chunk {
+			for value := range uint64(1 << chunk) {
+				what := fmt.Sprintf("row %d of table %d", value, bit/chunk)
+				if err := check(what, []uint64{value << bit}, inBin); err != nil {
+					return err
+				}
 			}
-			t := tally{ones: [laneWords]uint64{1}} // a function adds to the tally
-			k.counts[used-1](stream[:length], &got, &t)
-			what := fmt.Sprintf("%d masks and %d tables", length, used)
-			if err := wrong(what, t.sum(), 1+countPlain(stream[:length], &want, used)); err != nil {
+		}
+		stream := sparseMasks(rng, selfTestStream, used, 2)
+		for length := range selfTestStream {
+			less := inBin[5*length:]
+			b.load(less, used)
+			if err := check(fmt.Sprintf("a stream of %d", length), stream[:length], less); err != nil {
 				return err
 			}
 		}
@@ -94,8 +97,8 @@ const selfTestStream = 40
 
 // sparseMasks returns random masks for the given number of tables. Each bit is 1 with a probability
 // of 2^-rarity.
-func sparseMasks(rng *rand.Rand, used, rarity int) []uint64 {
-	masks := make([]uint64, lanes)
+func sparseMasks(rng *rand.Rand, number, used, rarity int) []uint64 {
+	masks := make([]uint64, number)
 	for i := range masks {
 		masks[i] = 1<<(chunk*used) - 1
 		for range rarity {
@@ -103,4 +106,16 @@ func sparseMasks(rng *rand.Rand, used, rarity int) []uint64 {
 		}
 	}
 	return masks
+}
+
+// compatible returns the number of pairs of a mask of a and a mask of b that have no bit in common.
+func compatible(a, b []uint64) (pairs uint64) {
+	for _, x := range a {
+		for _, y := range b {
+			if x&y == 0 {
+				pairs++
+			}
+		}
+	}
+	return pairs
 }

@@ -22,16 +22,17 @@ func TestSelfTest(t *testing.T) {
 // A kernel with one wrong function fails. The error names the kernel and the number of tables.
 func TestSelfTestOfWrongKernel(t *testing.T) {
 	for used := 1; used <= chunks; used++ {
-		k := generic
-		k.Name = "wrong"
-		k.counts[used-1] = func(stream []uint64, tables *tables, t *tally) {
-			generic.counts[used-1](stream, tables, t)
+		counts := plainCounts()
+		counts[used-1] = func(stream []uint64, tables *tables[narrow], t *tally[narrow]) {
+			plainCounts()[used-1](stream, tables, t)
 			if len(stream) == 5 {
 				t.twos[0] ^= 1
 			}
 		}
+		k := generic
+		k.Name, k.newBin = "wrong", binsOf(buildPlain, counts)
 		err := SelfTest(t.Context(), k)
-		text := fmt.Sprintf("5 masks and %d tables", used)
+		text := fmt.Sprintf("a stream of 5 of %d tables", used)
 		if err == nil || !strings.Contains(err.Error(), text) ||
 			!strings.Contains(err.Error(), "kernel wrong") {
 			t.Errorf("a kernel that is wrong for %d tables: error %v", used, err)
@@ -43,14 +44,14 @@ func TestSelfTestOfWrongKernel(t *testing.T) {
 func TestSelfTestOfWrongTables(t *testing.T) {
 	for used := 1; used <= chunks; used++ {
 		k := generic
-		k.build = func(block *binBlock, tables *tables, n int) {
-			generic.build(block, tables, n)
+		k.newBin = binsOf(func(block *binBlock[narrow], tables *tables[narrow], n int) {
+			buildPlain(block, tables, n)
 			if n == used {
 				tables[used-1][3][2] = 0
 			}
-		}
+		}, plainCounts())
 		err := SelfTest(t.Context(), k)
-		text := fmt.Sprintf("%d wrong tables", used)
+		text := fmt.Sprintf("row 3 of table %d of %d tables", used-1, used)
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("wrong row of %d tables: error %v", used, err)
 		}

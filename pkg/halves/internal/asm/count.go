@@ -2,22 +2,28 @@ package main
 
 import (
 	. "github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vec is a vector register: a bit for each mask of a bin.
+// vec is a vector register with a row: a bit for each mask of a bin.
 type vec = reg.VecVirtual
 
-// The layout of type tally of package halves: four vectors of 256 bits.
-const (
-	tallyOnes, tallyTwos, tallySingle, tallyFours = 0, 32, 64, 96
-	tableSize, rowSize                            = 32 << chunk, 32
-)
+// The rows of type tally of package halves.
+const tallyOnes, tallyTwos, tallySingle, tallyFours = 0, 1, 2, 3
 
-// isa is what the loop needs of an instruction set.
+// isa is what the functions need of an instruction set.
 type isa interface {
+	// rowBits is the binary logarithm of the bytes of a row.
+	rowBits() int
+	vector() vec
+	// move loads or stores a vector.
+	move(from, to Op)
+	// These set the last operand to a^b, a&b, ^b&a and to ones.
+	xor(a, b, to Op)
+	intersect(a, b, to Op)
+	without(a, b, to Op)
+	allOnes(to Op)
 	// round is the number of masks of the stream that are looked up together.
 	round() int
 	// start loads the tally and constants, and finish stores the tally.
@@ -66,16 +72,25 @@ func count(is isa, name string, used int) {
 	RET()
 }
 
+// tallyRow returns a row of a tally.
+func tallyRow(is isa, tally reg.Register, row int) Mem {
+	return Mem{Base: tally, Disp: row << is.rowBits()}
+}
+
+// sizes returns the bytes of a row and of a table.
+func sizes(is isa) (row, table int) { return 1 << is.rowBits(), 1 << (is.rowBits() + chunk) }
+
 // lookUp returns the masks of a bin that have no bit in common with a mask of the stream.
 func lookUp(is isa, mask Mem, tables reg.Register, used int) vec {
-	x, v := GP64(), YMM()
+	x, v := GP64(), is.vector()
 	MOVQ(mask, x)
+	rowSize, tableSize := sizes(is)
 	var rows []Mem
 	for c := range used {
 		// The bits of the chunk, times the size of a row.
 		offset := GP64()
-		RORXQ(U8((64+chunk*c-5)%64), x, offset)
-		ANDL(U32(tableSize-rowSize), offset.As32())
+		RORXQ(U8((64+chunk*c-is.rowBits())%64), x, offset)
+		ANDL(U32(uint32(tableSize-rowSize)), offset.As32())
 		row := Mem{Base: tables, Index: offset, Scale: 1, Disp: tableSize * c}
 		if c == 0 {
 			is.load(row, v)
@@ -93,7 +108,7 @@ func lookUp(is isa, mask Mem, tables reg.Register, used int) vec {
 // fit writes a function that looks up each clash in the given number of tables, and stores the
 // intersection of the rows that it finds. It uses only AVX2.
 //
-//	func name(clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64)
+//	func name(clashes []uint64, tables *tables, fits *[crossRound]narrow)
 func fit(name string, used int) {
 	TEXT(name, NOSPLIT, "func(clashes []uint64, tables, fits *uint64)")
 	next := Load(Param("clashes").Base(), GP64())
@@ -102,9 +117,10 @@ func fit(name string, used int) {
 	fits := Load(Param("fits"), GP64())
 	JMP(LabelRef("check"))
 	Label("clash")
-	VMOVDQU(lookUp(new(avx2), Mem{Base: next}, tables, used), Mem{Base: fits})
+	is := new(avx2)
+	is.move(lookUp(is, Mem{Base: next}, tables, used), Mem{Base: fits})
 	ADDQ(U8(8), next)
-	ADDQ(U8(rowSize), fits)
+	ADDQ(U8(uint8(1<<is.rowBits())), fits)
 	Label("check")
 	DECQ(left)
 	JGE(LabelRef("clash"))
@@ -119,13 +135,21 @@ func fit(name string, used int) {
 // Instructions", The Computer Journal 61 (2018), 111-120.
 type avx2 struct{ ones, twos, fours, nibble, bits, zero vec }
 
+func (*avx2) rowBits() int          { return 5 }
+func (*avx2) vector() vec           { return YMM() }
+func (*avx2) move(from, to Op)      { VMOVDQU(from, to) }
+func (*avx2) xor(a, b, to Op)       { VPXOR(b, a, to) }
+func (*avx2) intersect(a, b, to Op) { VPAND(b, a, to) }
+func (*avx2) without(a, b, to Op)   { VPANDN(a, b, to) }
+func (*avx2) allOnes(to Op)         { VPCMPEQD(to, to, to) }
+
 func (*avx2) round() int { return 4 }
 
 func (s *avx2) start(tally reg.Register) {
 	s.ones, s.twos, s.fours = YMM(), YMM(), YMM()
-	VMOVDQU(Mem{Base: tally, Disp: tallyOnes}, s.ones)
-	VMOVDQU(Mem{Base: tally, Disp: tallyTwos}, s.twos)
-	VMOVDQU(Mem{Base: tally, Disp: tallyFours}, s.fours)
+	VMOVDQU(tallyRow(s, tally, tallyOnes), s.ones)
+	VMOVDQU(tallyRow(s, tally, tallyTwos), s.twos)
+	VMOVDQU(tallyRow(s, tally, tallyFours), s.fours)
 	s.nibble, s.bits, s.zero = YMM(), YMM(), YMM()
 	VMOVDQU(nibbles, s.nibble)
 	VMOVDQU(bitsOfNibble, s.bits)
@@ -133,9 +157,9 @@ func (s *avx2) start(tally reg.Register) {
 }
 
 func (s *avx2) finish(tally reg.Register) {
-	VMOVDQU(s.ones, Mem{Base: tally, Disp: tallyOnes})
-	VMOVDQU(s.twos, Mem{Base: tally, Disp: tallyTwos})
-	VMOVDQU(s.fours, Mem{Base: tally, Disp: tallyFours})
+	VMOVDQU(s.ones, tallyRow(s, tally, tallyOnes))
+	VMOVDQU(s.twos, tallyRow(s, tally, tallyTwos))
+	VMOVDQU(s.fours, tallyRow(s, tally, tallyFours))
 }
 
 func (*avx2) load(row Mem, v vec) { VMOVDQU(row, v) }
@@ -202,18 +226,26 @@ func (s *avx2) count(x vec) {
 	VPADDQ(x, s.fours, s.fours)
 }
 
-// avx512 implements the loop for AVX-512 F, VL and VPOPCNTDQ, with vectors of 256 bits.
+// avx512 implements the loop for AVX-512 F and VPOPCNTDQ.
 type avx512 struct{ single vec }
+
+func (*avx512) rowBits() int          { return 6 }
+func (*avx512) vector() vec           { return ZMM() }
+func (*avx512) move(from, to Op)      { VMOVDQU64(from, to) }
+func (*avx512) xor(a, b, to Op)       { VPXORQ(b, a, to) }
+func (*avx512) intersect(a, b, to Op) { VPANDQ(b, a, to) }
+func (*avx512) without(a, b, to Op)   { VPANDNQ(a, b, to) }
+func (*avx512) allOnes(to Op)         { VPTERNLOGD(U8(0xff), to, to, to) }
 
 func (*avx512) round() int { return 2 }
 
 func (s *avx512) start(tally reg.Register) {
-	s.single = YMM()
-	VMOVDQU64(Mem{Base: tally, Disp: tallySingle}, s.single)
+	s.single = ZMM()
+	VMOVDQU64(tallyRow(s, tally, tallySingle), s.single)
 }
 
 func (s *avx512) finish(tally reg.Register) {
-	VMOVDQU64(s.single, Mem{Base: tally, Disp: tallySingle})
+	VMOVDQU64(s.single, tallyRow(s, tally, tallySingle))
 }
 
 func (*avx512) load(row Mem, v vec) { VMOVDQU64(row, v) }
@@ -224,7 +256,7 @@ func (*avx512) and(v vec, rows []Mem) {
 		return
 	}
 	const all = 0x80 // the truth table of the intersection of three
-	x := YMM()
+	x := ZMM()
 	VMOVDQU64(rows[0], x)
 	VPTERNLOGQ(U8(all), rows[1], x, v)
 }
@@ -236,10 +268,6 @@ func (s *avx512) add(v []vec) {
 }
 
 func (s *avx512) add1(v vec) {
-	// avo knows this instruction only for vectors of 512 bits.
-	Instruction(&ir.Instruction{
-		Opcode: "VPOPCNTQ", Operands: []Op{v, v}, ISA: []string{"AVX512VPOPCNTDQ", "AVX512VL"},
-		Inputs: []Op{v}, Outputs: []Op{v},
-	})
+	VPOPCNTQ(v, v)
 	VPADDQ(v, s.single, s.single)
 }

@@ -45,9 +45,9 @@ func main() {
 		return
 	}
 	build.ConstraintExpr("!purego")
+	tablesOf(instructions(), *name+"Build")
 	if *name == "avx2" {
 		constants()
-		tablesOf("avx2Build")
 		for used := 1; used <= chunks; used++ {
 			fit(fmt.Sprintf("avx2Fit%d", used), used)
 		}
@@ -75,11 +75,17 @@ func goFile(isa string) ([]byte, error) {
 		}
 		line("}")
 	}
-	if isa == "avx2" {
-		line("\n//go:noescape\nfunc avx2Build(block *binBlock, tables *tables, used int)")
-		functions("Fit", "Fits", "fitFunc",
-			"clashes []uint64, tables *tables, fits *[crossRound][laneWords]uint64")
+	row := "narrow"
+	if isa == "avx512" {
+		row = "wide"
 	}
-	functions("Count", "Counts", "countFunc", "stream []uint64, tables *tables, t *tally")
+	line("\n//go:noescape\nfunc %sBuild(block *binBlock[%[2]s], tables *tables[%[2]s], used int)",
+		isa, row)
+	if isa == "avx2" {
+		functions("Fit", "Fits", "fitFunc",
+			"clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow")
+	}
+	functions("Count", "Counts", fmt.Sprintf("countFunc[%s]", row),
+		fmt.Sprintf("stream []uint64, tables *tables[%[1]s], t *tally[%[1]s]", row))
 	return format.Source(text.Bytes())
 }
