@@ -12,30 +12,44 @@ import (
 )
 
 // Memory limits how many bytes the searchers of a process take together for the method halves. A
-// searcher takes memory while it counts row sets; the memory stays for the next one. If the limit
-// is short, lists come in more parts, and then fewer searchers count at a time. The methods are
-// safe for concurrent use.
+// searcher needs a counter while it counts row sets. A counter takes memory, and stays for the next
+// searcher. If no memory is left for another counter, a searcher waits for its turn, and helps
+// another searcher meanwhile. The methods are safe for concurrent use.
 type Memory struct {
 	limit   uint64 // in bytes; 0 is none
 	threads int
 
-	mu      sync.Mutex
-	taken   uint64        // by all counters
-	unused  []setCounter  // the one that was used last is the last one
-	waiting bool          // a searcher waits for changed
-	changed chan struct{} // closed when a searcher gives a counter back
+	mu       sync.Mutex
+	taken    uint64 // by all counters
+	counters []*setCounter
+	waiting  []*waiter // the first is the next
 }
 
 // setCounter is a counter of row sets of boards of side n, by the named kernel.
 type setCounter struct {
 	*halves.Counter
+	n       int
+	kernel  string
+	bytes   uint64
+	inUse   bool
+	helpers int // that it has now
+	most    int // helpers that it has room for
+}
+
+// fits reports whether it counts row sets of boards of side n by a kernel.
+func (c *setCounter) fits(n int, k halves.Kernel) bool { return c.n == n && c.kernel == k.Name }
+
+// waiter is a searcher that waits for a counter.
+type waiter struct {
 	n      int
-	kernel string
+	kernel halves.Kernel
+	got    *setCounter        // its counter; nil if it should try again
+	wake   context.CancelFunc // ends the wait
 }
 
 // NewMemory returns a limit for a number of threads. 0 bytes are no limit.
 func NewMemory(bytes uint64, threads int) *Memory {
-	return &Memory{limit: bytes, threads: max(1, threads), changed: make(chan struct{})}
+	return &Memory{limit: bytes, threads: max(1, threads)}
 }
 
 // MemoryOf returns how much of the memory of a machine the method halves takes at most in the
@@ -43,92 +57,157 @@ func NewMemory(bytes uint64, threads int) *Memory {
 // processes. 0 stands for a size that is not known.
 func MemoryOf(machine uint64) (worker, recount uint64) { return machine / 4 * 3, machine / 8 }
 
-// Of returns how many bytes row sets of boards of side n take on all threads together, and on how
-// many threads row sets are counted at a time.
-func (m *Memory) Of(n int) (bytes uint64, threads int) {
-	each := m.each(n)
-	threads = m.threads
-	if m.limit > 0 {
-		threads = min(threads, int(m.limit/each))
+// Of returns how many bytes row sets of boards of side n take on all threads together, how many row
+// sets are counted at a time, and on how many threads.
+func (m *Memory) Of(n int) (bytes uint64, sets, threads int) {
+	counters, helpers, each := m.shares(n)
+	if m.limit > 0 && each > m.limit {
+		return 0, 0, 0
 	}
-	return each * uint64(threads), threads
+	return each * uint64(counters), counters, min(m.threads, counters*(1+helpers))
 }
 
-// each returns how many bytes a counter of boards of side n takes.
-func (m *Memory) each(n int) uint64 {
-	each := halves.Memory(n)
-	if m.limit > 0 {
-		each = max(min(each, m.limit/uint64(m.threads)), halves.LeastMemory(n))
+// shares returns how many counters of boards of side n there may be at a time, and how many helpers
+// and bytes each of them has. Each thread has its own counter up to [halves.SharedFrom], if there
+// is memory for so many, and otherwise the threads share counters.
+func (m *Memory) shares(n int) (counters, helpers int, bytes uint64) {
+	counters = m.threads
+	if n >= halves.SharedFrom {
+		counters = 1
 	}
-	return each
+	for ; counters >= 1; counters-- {
+		helpers = (m.threads - 1) / counters
+		bytes = halves.Memory(n, helpers)
+		if m.limit == 0 || bytes <= m.limit/uint64(counters) {
+			return counters, helpers, bytes
+		}
+	}
+	for helpers = m.threads - 1; helpers > 0 && halves.LeastMemory(n, helpers) > m.limit; {
+		helpers--
+	}
+	return 1, helpers, max(m.limit, halves.LeastMemory(n, helpers))
 }
 
-// waitPulse is the time between two pulses of a searcher that waits for memory.
+// waitPulse is the time between two pulses of a searcher that waits and can't help.
 const waitPulse = time.Second
 
-// take returns a counter. It waits until there is memory, and increments pulse meanwhile. The
-// errors are context.Cause(ctx), and one that says that the limit is too small for a counter.
+// take returns a counter. Until there is memory for one, it helps other searchers, and increments
+// pulse. The errors are context.Cause(ctx), and one that says that the limit is too small for a
+// counter.
 func (m *Memory) take(
 	ctx context.Context, n int, k halves.Kernel, pulse *atomic.Uint64,
-) (setCounter, error) {
-	each := m.each(n)
-	if m.limit > 0 && each > m.limit {
-		return setCounter{}, fmt.Errorf("row sets of n = %d need at least %d bytes of memory, and the "+
-			"limit is %d: give more", n, each, m.limit)
-	}
-	for {
-		c, changed, err := m.try(n, k, each)
-		if changed == nil {
+) (*setCounter, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ctx.Err() == nil {
+		c, err := m.try(n, k)
+		if c != nil || err != nil {
 			return c, err
 		}
+		if c = m.wait(ctx, n, k, pulse); c != nil {
+			return c, nil
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+// try returns a counter, or nil if there is no memory for one.
+func (m *Memory) try(n int, k halves.Kernel) (*setCounter, error) {
+	counters, helpers, bytes := m.shares(n)
+	if m.limit > 0 && bytes > m.limit {
+		return nil, fmt.Errorf("row sets of n = %d need at least %d bytes of memory, and the limit is %d: "+
+			"give more", n, bytes, m.limit)
+	}
+	alike := 0
+	for _, c := range m.counters {
+		if !c.fits(n, k) {
+			continue
+		}
+		if !c.inUse {
+			c.inUse = true
+			return c, nil
+		}
+		alike++
+	}
+	m.counters = slices.DeleteFunc(m.counters, func(c *setCounter) bool { // of other boards
+		if !c.inUse {
+			m.taken -= c.bytes
+		}
+		return !c.inUse
+	})
+	if alike == counters || m.limit > 0 && bytes > m.limit-m.taken {
+		return nil, nil
+	}
+	counter, err := halves.NewCounter(halves.Config{N: n, Kernel: k, Memory: bytes, Helpers: helpers})
+	if err != nil {
+		return nil, err
+	}
+	c := &setCounter{
+		Counter: counter, n: n, kernel: k.Name, bytes: bytes, inUse: true, most: helpers,
+	}
+	m.counters = append(m.counters, c)
+	m.taken += bytes
+	return c, nil
+}
+
+// wait helps another searcher, if it can, until a counter is handed over, which it returns, or it
+// makes sense to try again. The lock is held before and after.
+func (m *Memory) wait(
+	ctx context.Context, n int, k halves.Kernel, pulse *atomic.Uint64,
+) *setCounter {
+	ctx, wake := context.WithCancel(ctx)
+	defer wake()
+	w := &waiter{n: n, kernel: k, wake: wake}
+	m.waiting = append(m.waiting, w)
+	if c := m.fewestHelpers(n, k); c != nil {
+		c.helpers++
+		m.mu.Unlock()
+		c.Help(ctx, pulse)
+		m.mu.Lock()
+		c.helpers--
+	}
+	m.mu.Unlock()
+	for ctx.Err() == nil {
 		select {
-		case <-changed:
 		case <-time.After(waitPulse):
 			pulse.Add(1)
 		case <-ctx.Done():
-			return setCounter{}, context.Cause(ctx)
 		}
 	}
-}
-
-// try returns a counter or, if there is no memory, a channel that is closed when it makes sense to
-// try again.
-func (m *Memory) try(n int, k halves.Kernel, each uint64) (setCounter, chan struct{}, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i, c := range slices.Backward(m.unused) {
-		if c.n == n && c.kernel == k.Name {
-			m.unused = slices.Delete(m.unused, i, i+1)
-			return c, nil, nil
-		}
-	}
-	for _, c := range m.unused { // of other boards
-		m.taken -= m.each(c.n)
-	}
-	clear(m.unused) // their memory is free before another counter takes more
-	m.unused = m.unused[:0]
-	if m.limit > 0 && m.taken+each > m.limit {
-		m.waiting = true
-		return setCounter{}, m.changed, nil
-	}
-	c, err := halves.NewCounter(halves.Config{N: n, Kernel: k, Memory: each})
-	if err != nil {
-		return setCounter{}, nil, err
-	}
-	m.taken += each
-	return setCounter{c, n, k.Name}, nil, nil
+	m.waiting = slices.DeleteFunc(m.waiting, func(x *waiter) bool { return x == w })
+	return w.got
 }
 
-// give gives a counter back, for the next searcher. The zero value is no counter.
-func (m *Memory) give(c setCounter) {
-	if c.Counter == nil {
+// fewestHelpers returns the counter in use that has the fewest helpers and room for another one, or
+// nil.
+func (m *Memory) fewestHelpers(n int, k halves.Kernel) (fewest *setCounter) {
+	for _, c := range m.counters {
+		if c.inUse && c.fits(n, k) && c.helpers < c.most &&
+			(fewest == nil || c.helpers < fewest.helpers) {
+			fewest = c
+		}
+	}
+	return fewest
+}
+
+// give gives a counter back, for the searcher that has waited longest. nil is no counter.
+func (m *Memory) give(c *setCounter) {
+	if c == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.unused = append(m.unused, c)
-	if m.waiting {
-		close(m.changed)
-		m.waiting, m.changed = false, make(chan struct{})
+	if len(m.waiting) > 0 && c.fits(m.waiting[0].n, m.waiting[0].kernel) {
+		next := m.waiting[0]
+		m.waiting = m.waiting[1:]
+		next.got = c
+		next.wake()
+		return
 	}
+	c.inUse = false
+	for _, w := range m.waiting {
+		w.wake()
+	}
+	m.waiting = nil
 }

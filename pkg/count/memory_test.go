@@ -8,73 +8,147 @@ import (
 
 	"nqueens/pkg/halves"
 	"nqueens/pkg/queens"
+	"nqueens/pkg/testkit"
 )
 
-// A limit holds for all threads together. Without one, each thread has the usual memory. Fewer
-// threads count at a time only if each of them has the least that it needs.
+// A limit holds for all threads together. Each thread has its own counter, if there is memory for
+// so many, and up to a side. Otherwise threads share a counter, which has less memory if there is
+// less. Only if it can't have so many helpers, fewer threads count.
 func TestMemoryOf(t *testing.T) {
+	const threads = 3
 	for n := 1; n <= queens.MaxN; n++ {
-		least, usual := halves.LeastMemory(n), halves.Memory(n)
+		usual, shared, own := halves.Memory(n, 0), halves.Memory(n, threads-1), threads
+		if n >= halves.SharedFrom {
+			usual, own = shared/threads, 1
+		}
+		least := func(helpers int) uint64 { return halves.LeastMemory(n, helpers) }
 		for _, c := range []struct {
-			limit    uint64
-			threads  int
-			want     uint64
-			wantTime int
+			limit                   uint64
+			wantBytes               uint64
+			wantSets, wantedThreads int
 		}{
-			{0, 3, 3 * usual, 3},
-			{4 * usual, 3, 3 * usual, 3},
-			{3 * least, 3, 3 * least, 3},
-			{3*least - 1, 3, 2 * least, 2},
-			{least, 64, least, 1},
-			{least - 1, 64, 0, 0},
+			{0, threads * usual, own, threads},
+			{5 * shared, threads * usual, own, threads},
+			{shared, shared, 1, threads},
+			{shared - 1, shared - 1, 1, threads},
+			{least(2), least(2), 1, threads},
+			{least(2) - 1, least(2) - 1, 1, 2},
+			{least(0), least(0), 1, 1},
+			{least(0) - 1, 0, 0, 0},
 		} {
-			bytes, threads := NewMemory(c.limit, c.threads).Of(n)
-			if bytes != c.want || threads != c.wantTime {
-				t.Errorf("n = %d, %d bytes on %d threads: %d on %d, want %d on %d", n, c.limit, c.threads, bytes,
-					threads, c.want, c.wantTime)
+			bytes, sets, at := NewMemory(c.limit, threads).Of(n)
+			if bytes/threads != c.wantBytes/threads || sets != c.wantSets || at != c.wantedThreads {
+				t.Errorf("n = %d, %d bytes: %d bytes, %d row sets, %d threads, want %d, %d, %d", n, c.limit,
+					bytes, sets, at, c.wantBytes, c.wantSets, c.wantedThreads)
 			}
 		}
 	}
+	if bytes, _, _ := NewMemory(0, 64).Of(26); bytes > 250e6 {
+		t.Errorf("64 threads take %d bytes for n = 26", bytes)
+	}
 }
 
-// Searchers wait for the memory that others have, and use their counters again. Counters of another
-// board make room.
-func TestMemoryIsShared(t *testing.T) {
+// memoryFor returns a limit for a counter of a board of side 20 or less, with helpers.
+func memoryFor(threads int) *Memory { return NewMemory(halves.Memory(20, threads-1), threads) }
+
+// take returns a counter that a searcher gets at once.
+func take(t *testing.T, m *Memory, n int) *setCounter {
+	t.Helper()
+	c, err := m.take(t.Context(), n, halves.Available()[0], new(atomic.Uint64))
+	if err != nil || c.n != n {
+		t.Fatal(c, err)
+	}
+	return c
+}
+
+// Searchers use the counters of others again. Counters of another board make room.
+func TestMemoryIsUsedAgain(t *testing.T) {
+	m := memoryFor(2)
+	first := take(t, m, 20)
+	m.give(first)
 	k, pulse := halves.Available()[0], new(atomic.Uint64)
-	m := NewMemory(halves.LeastMemory(14)+1000, 2)
-	take := func(n int) setCounter {
-		t.Helper()
-		c, err := m.take(t.Context(), n, k, pulse)
-		if err != nil || c.n != n {
-			t.Fatal(c.n, err)
-		}
-		return c
+	again := func() {
+		c, _ := m.take(t.Context(), 20, k, pulse)
+		m.give(c)
 	}
-	first := take(14)
-	reason := errors.New("not wanted")
-	ctx, stop := context.WithCancelCause(t.Context())
-	stop(reason)
-	if _, err := m.take(ctx, 14, k, pulse); !errors.Is(err, reason) {
-		t.Errorf("two counters at a time: %v", err)
-	}
-	waits := make(chan setCounter)
-	go func() {
-		c, _ := m.take(t.Context(), 14, k, pulse)
-		waits <- c
-	}()
-	m.give(first)
-	if second := <-waits; second != first {
-		t.Error("the counter of another searcher was not used again")
-	}
-	m.give(first)
-	if allocs := testing.AllocsPerRun(10, func() { m.give(take(14)) }); allocs != 0 {
+	if allocs := testing.AllocsPerRun(10, again); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
 	}
-	m.give(take(13))
-	if again := take(14); again == first {
+	m.give(take(t, m, 19))
+	if c := take(t, m, 20); c == first {
 		t.Error("counters of two boards take more than the limit")
 	}
-	if m.taken > m.limit {
-		t.Errorf("%d bytes of %d", m.taken, m.limit)
+	if m.taken > m.limit || len(m.counters) != 1 {
+		t.Errorf("%d bytes of %d, %d counters", m.taken, m.limit, len(m.counters))
+	}
+	tooSmall := NewMemory(halves.LeastMemory(20, 0)-1, 2)
+	if _, err := tooSmall.take(t.Context(), 20, halves.Available()[0], nil); err == nil {
+		t.Error("a counter takes more than the limit")
+	}
+}
+
+// Searchers that wait for a counter get it in turn, and end with their context. Meanwhile they help
+// the one that has it.
+func TestMemoryInTurn(t *testing.T) {
+	const n, waiting = 20, 3
+	k, m := halves.Available()[0], memoryFor(1+waiting)
+	first := take(t, m, n)
+	wait := func(n int, i int, ctx context.Context, pulse *atomic.Uint64, got chan<- int) {
+		go func() {
+			c, err := m.take(ctx, n, k, pulse)
+			if err != nil {
+				got <- -1
+				return
+			}
+			got <- i
+			m.give(c)
+		}()
+	}
+	var pulses [waiting]atomic.Uint64
+	got := make(chan int)
+	for i := range waiting {
+		wait(n, i, t.Context(), &pulses[i], got)
+		testkit.Eventually(t, "the searcher waits", func() bool {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return len(m.waiting) == 1+i && first.helpers == 1+i
+		})
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	counted := make(chan error)
+	go func() {
+		_, err := first.Count(ctx, 0, halves.Sets(n), new(atomic.Uint64))
+		counted <- err
+	}()
+	for i := range pulses {
+		testkit.Eventually(t, "help", func() bool { return pulses[i].Load() > 10 })
+	}
+	reason := errors.New("enough")
+	cancel(reason)
+	if err := <-counted; !errors.Is(err, reason) {
+		t.Error(err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	late := make(chan int)
+	wait(n-1, 0, stopped, new(atomic.Uint64), late) // of another board: it has nothing to help
+	testkit.Eventually(t, "the last searcher waits", func() bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return len(m.waiting) == waiting+1
+	})
+	stop()
+	if i := <-late; i != -1 {
+		t.Error("a searcher that was stopped has a counter")
+	}
+	m.give(first)
+	for i := range waiting {
+		if turn := <-got; turn != i {
+			t.Errorf("searcher %d gets the counter before searcher %d", turn, i)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if first.helpers != 0 || len(m.waiting) != 0 {
+		t.Errorf("%d helpers and %d searchers wait at the end", first.helpers, len(m.waiting))
 	}
 }

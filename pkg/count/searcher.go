@@ -106,11 +106,11 @@ type setSearcher struct {
 func (s *setSearcher) count(
 	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64,
 ) (counts []queens.TaskCount, err error) {
-	var c setCounter
+	var c *setCounter
 	defer func() { s.memory.give(c) }()
 	for i := range tasks {
 		start, sets := time.Now(), tasks[i].Sets
-		if n := tasks[i].Board.N; c.n != n {
+		if n := tasks[i].Board.N; c == nil || c.n != n {
 			s.memory.give(c)
 			if c, err = s.memory.take(ctx, n, s.by, pulse); err != nil {
 				return counts, err

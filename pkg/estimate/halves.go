@@ -57,8 +57,8 @@ func Halves(ctx context.Context, job HalvesJob) (*HalvesEstimate, error) {
 	e := &HalvesEstimate{
 		N: job.N, Method: queens.Halves, Kernel: queens.HalvesPrefix + job.Kernel.Name,
 		RowSets: halves.Sets(job.N), Measured: job.N, Threads: job.Threads,
-		Memory: uint64(job.Threads) * halves.Memory(job.N),
 	}
+	e.Memory, _, _ = count.NewMemory(0, job.Threads).Of(job.N)
 	for e.Measured > largestMeasured {
 		e.Measured -= 2
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"nqueens/pkg/count"
 	"nqueens/pkg/halves"
 	"nqueens/pkg/queens"
 )
@@ -18,9 +19,10 @@ func TestHalves(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		memory, _, _ := count.NewMemory(0, 3).Of(n)
 		if e.N != n || e.Measured != measured || e.RowSets != halves.Sets(n) ||
 			e.Method != queens.Halves ||
-			e.Kernel != queens.HalvesPrefix+k.Name || e.Memory != 3*halves.Memory(n) || len(e.Fleets) != 2 {
+			e.Kernel != queens.HalvesPrefix+k.Name || e.Memory != memory || len(e.Fleets) != 2 {
 			t.Errorf("n = %d: %+v", n, e)
 		}
 		if n <= 8 && uint64(e.Sample) != e.RowSets || e.Sample == 0 {

@@ -21,6 +21,9 @@ const (
 // bits. A chunk with higher bits has a higher index.
 type tables[R row] [chunks][1 << chunk]R
 
+// tablesSize is the number of bytes of the larger tables.
+const tablesSize = chunks << chunk * 64
+
 // buildFunc makes the first tables of a bin. It changes the block.
 type buildFunc[R row] func(block *binBlock[R], tables *tables[R], used int)
 

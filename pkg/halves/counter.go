@@ -17,6 +17,8 @@ type Config struct {
 	// With less memory, a Counter cuts longer lists of half-boards into parts, which takes longer.
 	// The zero value stands for [Memory].
 	Memory uint64
+	// Helpers is the greatest number of goroutines in [Counter.Help] at a time.
+	Helpers int
 }
 
 // Validate returns the first thing that is wrong with a configuration.
@@ -24,52 +26,62 @@ func (c Config) Validate() error {
 	if err := queens.ValidateN(c.N); err != nil {
 		return err
 	}
-	if c.Kernel.build == nil {
+	if c.Kernel.newBin == nil {
 		return fmt.Errorf("a counter of halves needs a kernel of this package")
 	}
-	if least := LeastMemory(c.N); c.Memory != 0 && c.Memory < least {
-		return fmt.Errorf("a counter of halves of a board of side %d needs at least %d bytes of memory, "+
-			"not %d", c.N, least, c.Memory)
+	if c.Helpers < 0 {
+		return fmt.Errorf("a counter of halves can't have %d helpers", c.Helpers)
+	}
+	if least := LeastMemory(c.N, c.Helpers); c.Memory != 0 && c.Memory < least {
+		return fmt.Errorf("a counter of halves of a board of side %d with %d helpers needs at least %d "+
+			"bytes of memory, not %d", c.N, c.Helpers, least, c.Memory)
 	}
 	return nil
 }
 
+// SharedFrom is the side of the smallest board whose row sets take so much memory that the threads
+// of a machine should count them together.
+const SharedFrom = 26
+
 // Memory returns the number of bytes that a [Counter] of a board of side n allocates if it is not
-// told to take less. It is about 25 MB for n = 24. Above that it doubles with each n, up to 1.7 GB
-// from n = 30 on.
-func Memory(n int) uint64 {
+// told to take less. Without helpers it is about 25 MB for n = 24, 210 MB for n = 26, and twice as
+// much for each further n, up to 1.7 GB from n = 29 on.
+func Memory(n, helpers int) uint64 {
 	const smallest, largest = 1 << 18, 1 << 26
-	return memory(n, min(smallest<<max(0, n-22), largest))
+	masks := smallest << max(0, n-22)
+	if n >= SharedFrom {
+		masks *= 2
+	}
+	return memory(n, min(masks, largest), helpers)
 }
 
 // LeastMemory returns the least number of bytes with which a [Counter] of a board of side n can
 // count.
-func LeastMemory(n int) uint64 { return memory(n, leastMasks) }
+func LeastMemory(n, helpers int) uint64 { return memory(n, leastMasks, helpers) }
 
 // leastMasks is the least capacity of a list. Parts of a list fill most of it.
 const leastMasks = 8 * roundMasks
 
 // memory returns the number of bytes of a Counter with lists of the given capacity.
-func memory(n, masks int) uint64 {
-	const size = 8
-	half := func(columns int) (bytes int) {
+func memory(n, masks, helpers int) uint64 {
+	const size, others = 8, 1 << 20
+	bytes := others + 3*size*masks
+	bytes += 4 * (placesOf(masks) + 2*(1<<depthOf(masks)+1))
+	bytes += fallingFactorial(n-west(n), stripWidth(n-west(n), 3)) * (eighthSize + size)
+	member := 2*tablesSize + 2*size*roundMasks + 1<<15 // of three tables, two are narrow
+	for _, columns := range []int{west(n), n - west(n)} {
 		for i := range 4 {
 			bytes += eighthSize*fallingFactorial(columns, stripWidth(columns, i)) + 4<<columns
 		}
-		return bytes + 2*size*(factorial(columns/2)+factorial(columns-columns/2))
+		member += 2 * size * (factorial(columns/2) + factorial(columns-columns/2))
 	}
-	strip := fallingFactorial(n-west(n), stripWidth(n-west(n), 3)) * (eighthSize + size)
-	cells := 2 * 4 * (1<<depthOf(masks) + 1)
-	return uint64(3*size*masks + half(west(n)) + half(n-west(n)) + strip + cells + 1<<20)
+	return uint64(bytes + (1+helpers)*member)
 }
 
-// Counter counts row sets of one board by the method halves. Only one of its methods may run at a
-// time.
+// Counter counts row sets of one board by the method halves. Only one Count may run at a time.
 type Counter struct {
-	n     int
-	ctx   context.Context
-	pulse *atomic.Uint64
-
+	n          int
+	crew       crew
 	strip      strip
 	west, east half
 	order      order
@@ -77,6 +89,8 @@ type Counter struct {
 	joiner     joiner
 	// eastIsWhole says that the list of the east has all eastern half-boards of the row set.
 	eastIsWhole bool
+
+	fillWest, fillEast, join func(m *member) // phases
 }
 
 // NewCounter returns a Counter. It allocates all memory that the Counter will need.
@@ -86,34 +100,25 @@ func NewCounter(cfg Config) (*Counter, error) {
 	}
 	n, limit := cfg.N, cfg.Memory
 	if limit == 0 {
-		limit = Memory(n)
+		limit = Memory(n, cfg.Helpers)
 	}
 	masks := leastMasks
 	for more := masks / 2; more > 0; more /= 2 { // the largest lists within the limit
-		for memory(n, masks+more) <= limit {
+		for memory(n, masks+more, cfg.Helpers) <= limit {
 			masks += more
 		}
 	}
 	c := &Counter{n: n}
+	c.crew.reserve(1+cfg.Helpers, cfg.Kernel)
 	c.strip.reserve(n - west(n))
-	c.west.reserve(n, west(n), cfg.Kernel)
-	c.east.reserve(n, n-west(n), cfg.Kernel)
-	c.west.poll, c.east.poll, c.sorter.poll, c.joiner.poll = c.poll, c.poll, c.poll, c.poll
-	c.sorter.scratch = make([]uint64, masks)
+	c.west.reserve(n, west(n), 1+cfg.Helpers, cfg.Kernel)
+	c.east.reserve(n, n-west(n), 1+cfg.Helpers, cfg.Kernel)
+	c.sorter.reserve(&c.crew, masks)
 	c.joiner.west.reserve(masks)
 	c.joiner.east.reserve(masks)
-	c.joiner.bin = cfg.Kernel.newBin()
+	c.west.to, c.east.to = &c.joiner.west, &c.joiner.east
+	c.fillWest, c.fillEast, c.join = c.west.fill, c.east.fill, c.joiner.join
 	return c, nil
-}
-
-// poll returns false if the context has ended, and else increments the pulse. It is called at least
-// every few milliseconds. Functions that it tells to stop leave wrong counts, which Count drops.
-func (c *Counter) poll() bool {
-	if c.ctx.Err() != nil {
-		return false
-	}
-	c.pulse.Add(1)
-	return true
 }
 
 // Count returns the sum of the weighted sums of the row sets with the numbers first to
@@ -129,7 +134,7 @@ func (c *Counter) Count(
 	if err := validate(c.n, first, sets); err != nil {
 		return 0, err
 	}
-	c.ctx, c.pulse = ctx, pulse
+	c.crew.start(ctx, pulse)
 	for number := first; number < first+sets; number++ {
 		sum, err = c.countSet(Set(c.n, number), sum)
 		if ctx.Err() != nil {
@@ -182,22 +187,26 @@ func (c *Counter) listEast(s RowSet, where squares) {
 // pairs counts the pairs of an eastern half-board and a western half-board with the given number of
 // queens on long diagonals, that do not attack each other. If a list is longer than there is memory
 // for, it goes part by part.
-func (c *Counter) pairs(long int) uint64 {
-	j := &c.joiner
-	j.bin.take()
-	for more := c.firstEast(); ; more = c.nextEast() {
+func (c *Counter) pairs(long int) (found uint64) {
+	for _, m := range c.crew.all {
+		m.bin.take()
+	}
+	for moreEast := c.firstEast(); ; moreEast = c.nextEast() {
 		c.west.start(long)
-		for moreWest := true; moreWest; {
-			moreWest = c.fill(&j.west, &c.west)
-			c.sort(&j.west)
-			if !j.join() {
-				return 0
-			}
+		for moreWest := true; moreWest && c.crew.ctx.Err() == nil; {
+			moreWest = c.fill(&c.west, c.fillWest)
+			c.sorter.sort(&c.joiner.west, c.joiner.bits, c.joiner.depth)
+			c.joiner.start()
+			c.crew.run(c.join)
 		}
-		if !more {
-			return j.bin.take()
+		if !moreEast || c.crew.ctx.Err() != nil {
+			break
 		}
 	}
+	for _, m := range c.crew.all {
+		found += m.bin.take()
+	}
+	return found
 }
 
 // firstEast sets the list of the east to its first part, and reports whether there are more. If the
@@ -215,18 +224,18 @@ func (c *Counter) firstEast() (more bool) {
 // nextEast sets the list of the east to its next part, and reports whether there are more.
 func (c *Counter) nextEast() (more bool) {
 	j := &c.joiner
-	more = c.fill(&j.east, &c.east)
+	more = c.fill(&c.east, c.fillEast)
 	j.depth = min(j.bits, depthOf(len(j.east.masks)))
-	c.sort(&j.east)
+	c.sorter.sort(&j.east, j.bits, j.depth)
 	return more
 }
 
-func (c *Counter) fill(list *sorted, h *half) (more bool) {
-	list.masks, more = h.fill(list.masks[:0])
-	return more
+// fill sets the list of a half to its next part, and reports whether there are more.
+func (c *Counter) fill(h *half, phase func(m *member)) (more bool) {
+	h.to.masks = h.to.masks[:0]
+	c.crew.run(phase)
+	return h.more()
 }
-
-func (c *Counter) sort(list *sorted) { c.sorter.sort(list, c.joiner.bits, c.joiner.depth) }
 
 // depthOf returns the number of bits by which lists of the given length are sorted.
 func depthOf(length int) int { return max(1, bits.Len(uint(length))-4) }

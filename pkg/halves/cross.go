@@ -21,7 +21,7 @@ const (
 	// lanes is the number of second quarters, and laneWords that of the words with a bit for each.
 	lanes, laneWords = 64 * laneWords, len(narrow{})
 	// crossRound is the greatest number of first quarters that are compared in a round.
-	crossRound = 64
+	crossRound = 32
 	// crossAhead is the number of half-boards that are written before their number is looked at.
 	crossAhead = 3
 	// roundMasks is the room that a round needs.

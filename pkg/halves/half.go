@@ -1,20 +1,36 @@
 package halves
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
 
 // half makes the half-boards of one half, for one row set.
 type half struct {
 	n       int // side of the board
 	columns int // of the half, which has as many rows
 	strips  [4]eighths
-	one     []quarter // of the first two strips, on the rows of set
+	long    int     // queens on long diagonals of the half-boards that fill makes
+	to      *sorted // where they go
+
+	mu sync.Mutex
+	// set has the rows of the first two strips of the next quarters, or is -1 at the end.
+	set int
+	// Makers that do nothing, and those that have to go on when there is a list with room.
+	idle, paused []*maker
+}
+
+// maker makes the half-boards whose queens of the first two strips stand on a set of rows, for one
+// member of a crew.
+type maker struct {
+	half    *half
+	one     []quarter // of the first two strips
 	other   []quarter // of the other strips, on the other rows
 	crosser crosser
-	poll    func() bool
-
-	// What fill makes next: half-boards with long queens on long diagonals. The first quarters are
-	// on the rows of set, and begin with number first. The second ones begin with number block.
-	long, set, block, first int
+	// What it makes next: half-boards of the quarters of one from number first on and of those of
+	// other from number block on.
+	block, first int
+	made         []uint64 // half-boards for which the list had no room
 }
 
 // quarter is a quarter as masks of diagonals, as in an [eighth].
@@ -24,16 +40,23 @@ type quarter struct{ clash, mask uint64 }
 func (q quarter) long() int { return int(q.mask>>62&1 + q.mask>>63) }
 
 // reserve makes room for the half-boards of a half with the given number of columns, of a board of
-// side n, and chooses the kernel.
-func (h *half) reserve(n, columns int, k Kernel) {
+// side n, with a number of makers, and chooses the kernel.
+func (h *half) reserve(n, columns, makers int, k Kernel) {
 	h.n, h.columns = n, columns
 	for i := range h.strips {
 		h.strips[i].reserve(columns, stripWidth(columns, i))
 	}
-	h.one = make([]quarter, factorial(columns/2))
-	h.other = make([]quarter, factorial(columns-columns/2))
-	h.crosser.kernel, h.crosser.tables = k, new(tables[narrow])
-	h.crosser.used = max(1, (2*(n-1)+chunk-1)/chunk)
+	h.idle, h.paused = make([]*maker, 0, makers), make([]*maker, 0, makers)
+	for range makers {
+		m := &maker{
+			half: h,
+			one:  make([]quarter, factorial(columns/2)), other: make([]quarter, factorial(columns-columns/2)),
+			made: make([]uint64, 0, roundMasks),
+		}
+		m.crosser.kernel, m.crosser.tables = k, new(tables[narrow])
+		m.crosser.used = max(1, (2*(n-1)+chunk-1)/chunk)
+		h.idle = append(h.idle, m)
+	}
 }
 
 // list lists the eighths of the half, whose first column is low and whose queens stand on the given
@@ -70,14 +93,89 @@ func (h *half) list(s *strip, rows uint32, low int, where squares) {
 // start makes fill begin with the half-boards that have the given number of queens on long
 // diagonals.
 func (h *half) start(long int) {
-	h.long, h.set, h.block, h.first = long, 1<<(h.columns/2)-1, 0, 0
-	h.join()
+	h.long, h.set = long, 1<<(h.columns/2)-1
+	h.idle, h.paused = append(h.idle, h.paused...), h.paused[:0]
 }
 
-// join makes the quarters on the rows of h.set, and those on the other rows.
-func (h *half) join() {
-	h.one = join(h.one, &h.strips[0], &h.strips[1], h.set)
-	h.other = join(h.other, &h.strips[2], &h.strips[3], (1<<h.columns-1)&^h.set)
+// fill is a phase of a crew. It appends half-boards to the list, until no room or no half-board is
+// left.
+func (h *half) fill(m *member) {
+	for m.stays() {
+		maker := h.take()
+		if maker == nil {
+			return
+		}
+		ended := maker.make(m)
+		h.give(maker, ended)
+		if !ended {
+			return
+		}
+	}
+}
+
+// take returns a maker that has something to make, or nil if nothing is left.
+func (h *half) take() (m *maker) {
+	h.mu.Lock()
+	set := h.set
+	if last := len(h.paused) - 1; last >= 0 {
+		m, h.paused = h.paused[last], h.paused[:last]
+		h.mu.Unlock()
+		return m
+	}
+	if last := len(h.idle) - 1; set >= 0 {
+		m, h.idle = h.idle[last], h.idle[:last]
+		h.set = next(set, h.columns)
+	}
+	h.mu.Unlock()
+	if m != nil {
+		m.start(set)
+	}
+	return m
+}
+
+// give gives a maker back, which has ended or has to go on.
+func (h *half) give(m *maker, ended bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ended {
+		h.idle = append(h.idle, m)
+	} else {
+		h.paused = append(h.paused, m)
+	}
+}
+
+// more reports whether fill has left something to make.
+func (h *half) more() bool { return h.set >= 0 || len(h.paused) > 0 }
+
+// start makes the quarters on the rows of a set, and those on the other rows.
+func (m *maker) start(set int) {
+	strips := &m.half.strips
+	m.one = join(m.one, &strips[0], &strips[1], set)
+	m.other = join(m.other, &strips[2], &strips[3], (1<<m.half.columns-1)&^set)
+	m.block, m.first, m.made = 0, 0, m.made[:0]
+}
+
+// make appends half-boards to the list of the half. It returns false if the list has no room or
+// poll did.
+func (m *maker) make(by *member) (ended bool) {
+	for by.poll() {
+		if m.block >= len(m.other) {
+			return true
+		}
+		m.crosser.load(m.other[m.block:min(m.block+lanes, len(m.other))], m.half.long)
+		for ; m.first < len(m.one); m.first += crossRound {
+			if len(m.made) == 0 {
+				m.made = m.crosser.cross(m.made, m.one[m.first:min(m.first+crossRound, len(m.one))])
+			}
+			if !m.half.to.append(m.made) {
+				return false
+			}
+			m.made = m.made[:0]
+		}
+		m.first = 0
+		m.block += lanes
+	}
+	return false
 }
 
 // join returns the quarters of two strips on a set of rows. It puts them into to.
@@ -102,40 +200,17 @@ func join(to []quarter, one, other *eighths, set int) []quarter {
 // isZero returns 1 if x is 0, and otherwise 0.
 func isZero(x uint64) int { return int(((x - 1) &^ x) >> 63) }
 
-// fill appends half-boards to a slice, within its capacity, and reports whether there are more. It
-// leaves places unused that may be too few for the next ones.
-func (h *half) fill(to []uint64) (filled []uint64, more bool) {
-	for {
-		for ; h.block < len(h.other); h.block += lanes {
-			h.crosser.load(h.other[h.block:min(h.block+lanes, len(h.other))], h.long)
-			for ; h.first < len(h.one); h.first += crossRound {
-				if cap(to)-len(to) < roundMasks {
-					return to, true
-				}
-				to = h.crosser.cross(to, h.one[h.first:min(h.first+crossRound, len(h.one))])
-			}
-			h.first = 0
-		}
-		h.block = 0
-		h.set = next(h.set, h.columns)
-		if h.set == 0 || !h.poll() {
-			return to, false
-		}
-		h.join()
-	}
-}
-
-// next returns the next greater set with as many rows, or 0 if none has only the first rows, as
+// next returns the next greater set with as many rows, or -1 if none has only the first rows, as
 // many as the half has columns.
 func next(set, columns int) int {
 	if set == 0 {
-		return 0
+		return -1
 	}
 	lowest := set & -set
 	carried := set + lowest
 	set = carried | (set^carried)/lowest>>2
 	if set>>columns != 0 {
-		return 0
+		return -1
 	}
 	return set
 }

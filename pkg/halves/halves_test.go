@@ -23,17 +23,15 @@ import (
 // comes in many parts.
 func newCounter(t testing.TB, n int, k Kernel, parts bool) *Counter {
 	t.Helper()
-	c, err := NewCounter(Config{N: n, Kernel: k})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if parts {
-		const masks = roundMasks + 3000
-		c.sorter.scratch = c.sorter.scratch[:masks:masks]
-		c.joiner.west.masks = c.joiner.west.masks[:0:masks]
-		c.joiner.east.masks = c.joiner.east.masks[:0:masks]
-	}
-	return c
+	return crewCounter(t, n, k, 0, parts)
+}
+
+// shorten makes lists so short that a list comes in many parts.
+func shorten(c *Counter) {
+	const masks = roundMasks + 3000
+	c.sorter.scratch = c.sorter.scratch[:masks:masks]
+	c.joiner.west.masks = c.joiner.west.masks[:0:masks]
+	c.joiner.east.masks = c.joiner.east.masks[:0:masks]
 }
 
 // count counts row sets and checks that the pulse rises.
@@ -302,7 +300,7 @@ func TestCancel(t *testing.T) {
 // A counter allocates no more than it may when it is made, and nothing when it counts.
 func TestMemory(t *testing.T) {
 	for n := 1; n <= 24; n++ {
-		for _, limit := range []uint64{LeastMemory(n), LeastMemory(n)*3/2 + 1000, Memory(n)} {
+		for _, limit := range []uint64{LeastMemory(n, 0), LeastMemory(n, 0)*3/2 + 1000, Memory(n, 0)} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			c, err := NewCounter(Config{N: n, Kernel: generic, Memory: limit})
@@ -320,7 +318,7 @@ func TestMemory(t *testing.T) {
 			}
 		}
 	}
-	if got := Memory(24); got > 30e6 {
+	if got := Memory(24, 0); got > 30e6 {
 		t.Errorf("n = 24 takes %d bytes a thread, want at most 30 MB", got)
 	}
 }
@@ -331,7 +329,7 @@ func TestValidate(t *testing.T) {
 	for text, cfg := range map[string]Config{
 		"side":   {N: queens.MaxN + 1, Kernel: generic},
 		"kernel": {N: 20},
-		"memory": {N: 20, Kernel: generic, Memory: LeastMemory(20) - 1},
+		"memory": {N: 20, Kernel: generic, Memory: LeastMemory(20, 0) - 1},
 	} {
 		if _, err := NewCounter(cfg); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%+v: error %v, want one about %s", cfg, err, text)

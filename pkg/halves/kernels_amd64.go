@@ -4,20 +4,17 @@ package halves
 
 import "golang.org/x/sys/cpu"
 
-// vectorKernels returns the vector kernels that this machine can run. Package cpu reports a feature
-// only if the operating system saves its registers.
+// vectorKernels returns the vector kernels that this machine can run, the fastest first. Package cpu
+// reports a feature only if the operating system saves its registers.
 func vectorKernels() (kernels []Kernel) {
 	x := &cpu.X86
-	avx2 := x.HasAVX2 && x.HasBMI2
-	if avx2 {
-		kernels = append(kernels, Kernel{
-			"avx2", binsOf(avx2Build, avx2Counts), avx2Build, avx2Fits,
-		})
+	if !x.HasAVX2 || !x.HasBMI2 {
+		return nil
 	}
-	if avx2 && x.HasAVX512F && x.HasAVX512VL && x.HasAVX512VPOPCNTDQ {
+	if x.HasAVX512F && x.HasAVX512VPOPCNTDQ {
 		kernels = append(kernels, Kernel{
 			"avx512", binsOf(avx512Build, avx512Counts), avx2Build, avx2Fits,
 		})
 	}
-	return kernels
+	return append(kernels, Kernel{"avx2", binsOf(avx2Build, avx2Counts), avx2Build, avx2Fits})
 }

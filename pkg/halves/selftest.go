@@ -85,7 +85,7 @@ func SelfTest(ctx context.Context, k Kernel) error {
 
 // countOnce counts row sets with a new counter.
 func countOnce(ctx context.Context, n int, k Kernel, first, sets uint64) (uint64, error) {
-	c, err := NewCounter(Config{N: n, Kernel: k, Memory: LeastMemory(n)})
+	c, err := NewCounter(Config{N: n, Kernel: k, Memory: LeastMemory(n, 0)})
 	if err != nil {
 		return 0, err
 	}

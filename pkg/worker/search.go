@@ -71,11 +71,11 @@ func (w *Worker) sayMemory(tasks []queens.Task) {
 	if w.rowSetsOf.Swap(int64(n)) == int64(n) {
 		return
 	}
-	most, threads := w.cfg.Memory.Of(n)
-	text := fmt.Sprintf("row sets of n = %d take at most %s of memory, on %s at a time", n,
-		humanize.Bytes(most), humanize.Plural(threads, "thread"))
-	w.cfg.Log.Info().Int("n", n).Uint64("memory", most).Int("threads", threads).Str(humanize.LogField,
-		text).Msg("memory")
+	most, sets, threads := w.cfg.Memory.Of(n)
+	text := fmt.Sprintf("row sets of n = %d take at most %s of memory: %s at a time, on %s", n,
+		humanize.Bytes(most), humanize.Plural(sets, "row set"), humanize.Plural(threads, "thread"))
+	w.cfg.Log.Info().Int("n", n).Uint64("memory", most).Int("sets", sets).Int("threads", threads).
+		Str(humanize.LogField, text).Msg("memory")
 }
 
 // result makes the result of a chunk from its first tasks and their counts.
