@@ -35,7 +35,7 @@ where it stopped.`,
 	app := cli.NewApp(root)
 	app.Add("Count", countCommand(app), estimateCommand(app), solveCommand(app))
 	app.Add("Runs", runsCommand(app), watchCommand(app), resumeCommand(app), verifyCommand(app),
-		ledgerCommand(), reportCommand(), rmCommand(app))
+		ledgerCommand(app), reportCommand(app), rmCommand(app))
 	formats := fmt.Sprintf("protocol %d, ledger format %d", bus.Protocol, ledger.Format)
 	app.Add("Others", inviteCommand(), keysCommand(), healthCommand(), recountCommand(),
 		cli.VersionCommand(app, formats))

@@ -48,10 +48,7 @@ says that something differs. Ctrl-C ends the recount and prints what is verified
 				return fmt.Errorf("%w: follow it with %s, and verify it when it has ended", r.Active,
 					data.command("watch", name))
 			}
-			audited := func() {}
-			if !app.NoProgress {
-				audited = sync.OnceFunc(report.Slow(app.Log, "auditing the ledger"))
-			}
+			audited := sync.OnceFunc(slow(app, "auditing the ledger"))
 			defer audited()
 			recounts := logRecount(app)
 			s := audit.Sample{Share: share, Threads: cli.Cores(), OnProgress: func(done, of uint64) {
@@ -124,9 +121,18 @@ func logRecount(app *cli.App) func(done, of uint64) {
 	}
 }
 
+// slow logs what a command does, as [report.Slow] does, unless --no-progress is set. The caller calls
+// done at the end.
+func slow(app *cli.App, what string) (done func()) {
+	if app.NoProgress {
+		return func() {}
+	}
+	return report.Slow(app.Log, what)
+}
+
 // ledgerCommand is coordinator ledger: it exports the tasks and counts of a run.
-func ledgerCommand() *cobra.Command {
-	return writing(&cobra.Command{
+func ledgerCommand(app *cli.App) *cobra.Command {
+	return writing(app, "exporting the tasks", &cobra.Command{
 		Use:   "ledger RUN",
 		Short: "Export the tasks of a run and their counts as JSON lines",
 		Long: `Write every task of a run as a line of JSON: its id, the weight of its class, the allowed
@@ -139,8 +145,8 @@ docs/ledger.md says how to add up the counts without this program. The run may s
 }
 
 // reportCommand is coordinator report: it writes the page of a run as one HTML file.
-func reportCommand() *cobra.Command {
-	return writing(&cobra.Command{
+func reportCommand(app *cli.App) *cobra.Command {
+	return writing(app, "writing the page", &cobra.Command{
 		Use:   "report RUN",
 		Short: "Write the page of a run as one HTML file",
 		Long: "Write the page of a run, as it is now, as one HTML file that needs no other: to " +
@@ -174,9 +180,9 @@ func writeReport(
 }
 
 // writing adds RUN, --data and the given function to a command. The function reads the ledger of
-// the run, and writes to stdout.
+// the run, and writes to stdout. If that takes long, the log says what is done.
 func writing(
-	cmd *cobra.Command,
+	app *cli.App, what string, cmd *cobra.Command,
 	write func(ctx context.Context, data *dataFlag, store *runs.Store, run string, w io.Writer) error,
 ) *cobra.Command {
 	var data dataFlag
@@ -186,6 +192,7 @@ func writing(
 		if err != nil {
 			return err
 		}
+		defer slow(app, what)()
 		return write(cmd.Context(), &data, store, name, cmd.OutOrStdout())
 	}
 	data.register(cmd.Flags())

@@ -167,6 +167,7 @@ func (v *watcher) ledgerSnapshot(ctx context.Context) (*queens.Snapshot, error) 
 		}
 		return &s, nil
 	}
+	defer slow(v.app, "auditing the ledger")()
 	s, err := audit.Facts(ctx, v.store.Ledger(v.name)) // an audit says what confirms the total
 	if s.State.Resumes() {
 		s.Resume = v.data.resume(v.store, v.name)
