@@ -4,7 +4,6 @@ package main
 
 import (
 	"flag"
-	"io"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -19,6 +18,7 @@ import (
 var (
 	soakTime = flag.Duration("soak", 0, "how long TestSoak starts counts")
 	soakSeed = flag.Uint64("soak-seed", 1, "seed of the faults")
+	soakTrip = flag.Duration("soak-round-trip", 0, "time of a round trip to the coordinator")
 )
 
 // link is the network of one process. It carries the connections to the server, cuts them, or lets
@@ -89,18 +89,37 @@ func (k *link) carry(c net.Conn) {
 	k.copy(c, server)
 }
 
-func (k *link) copy(to io.Writer, from io.Reader) {
-	buffer := make([]byte, 64<<10)
-	for {
-		n, err := from.Read(buffer)
+// piece is what was read at once.
+type piece struct {
+	due   time.Time // to be written
+	bytes []byte
+}
+
+// copy writes what it reads, after a quarter of a round trip: a message and its reply pass four
+// links.
+func (k *link) copy(to, from net.Conn) {
+	pieces := make(chan piece, 1000)
+	go func() {
+		defer close(pieces)
+		for {
+			buffer := make([]byte, 64<<10)
+			n, err := from.Read(buffer)
+			pieces <- piece{time.Now().Add(*soakTrip / 4), buffer[:n]}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	for p := range pieces {
+		time.Sleep(time.Until(p.due))
 		k.mu.Lock()
 		stuck := k.stuck
 		k.mu.Unlock()
 		if stuck != nil {
 			<-stuck
 		}
-		if _, failed := to.Write(buffer[:n]); err != nil || failed != nil {
-			return
+		if _, err := to.Write(p.bytes); err != nil {
+			_ = from.Close() // ends the loop that reads
 		}
 	}
 }
@@ -150,7 +169,8 @@ func soakRun(l *lab, random *rand.Rand) (faults int, end time.Duration) {
 		return l.start("coordinator", count...)
 	}}
 	parts := []*part{coordinator}
-	outside := random.IntN(3) > 0 // the server is a process of its own
+	// the server is a process of its own: links exist only then
+	outside := random.IntN(3) > 0 || *soakTrip > 0
 	if outside {
 		var flags []string
 		coordinator.link, flags = newLink(l, address)
