@@ -238,8 +238,8 @@ func (f *facts) sides(sides []side, task uint64) []side {
 // judge derives which machines are banned, and why, and how many machines of each invited user. A
 // ban record gives the reason. Without one, a machine is banned if one of its counts or recounts
 // contradicts a verdict, and the reason is the lowest task with a contradiction. Verdicts do not
-// depend on bans. judge reports whether the set of void counts has changed.
-func (f *facts) judge() (changed bool) {
+// depend on bans.
+func (f *facts) judge() {
 	f.judged = true
 	f.bans, f.banned = make(map[queens.Machine]queens.Ban, len(f.records)), make(map[string]int)
 	for _, task := range f.recounted {
@@ -257,12 +257,41 @@ func (f *facts) judge() (changed bool) {
 			f.banned[m.User]++
 		}
 	}
+}
+
+// misjudged returns the machines that are banned and whose counts are not void, or whose counts are
+// void although they are not banned.
+func (f *facts) misjudged() (machines []*machine) {
 	for _, m := range f.machines {
-		before := m.void
-		m.void = f.Banned(m.Machine)
-		changed = changed || m.void != before
+		if m.void != f.Banned(m.Machine) {
+			machines = append(machines, m)
+		}
 	}
-	return changed
+	return machines
+}
+
+// turn makes the counts of machines void if they are not, and else valid.
+func turn(machines []*machine) {
+	for _, m := range machines {
+		m.void = !m.void
+	}
+}
+
+// countedBy returns the tasks with a count or recount by one of the machines, in order.
+func (f *facts) countedBy(machines []*machine) (tasks []uint64) {
+	wanted := make([]bool, len(f.sources))
+	for id := 1; id < len(f.sources); id++ {
+		wanted[id] = slices.Contains(machines, f.sources[id].machine)
+	}
+	for task := range f.first {
+		for c := &f.first[task]; c.source != 0; c = &f.more[c.next] {
+			if wanted[c.source] {
+				tasks = append(tasks, uint64(task))
+				break
+			}
+		}
+	}
+	return tasks
 }
 
 // keepFirst adds a ban. Of several bans of a machine, only the one with the lowest task is kept.

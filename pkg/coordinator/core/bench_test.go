@@ -88,3 +88,68 @@ func benchmarkCore(b *testing.B, redundancy int, chunk uint64) {
 	}
 	b.ReportMetric(float64(done)/time.Since(began).Seconds(), "tasks/s")
 }
+
+// BenchmarkBan measures how long a core with ten million tasks, half of them done, takes for the
+// recount that bans a machine. 10,000 workers hold the tasks of four chunks each. The banned machine
+// has counted, and holds, as much as the others.
+func BenchmarkBan(b *testing.B) {
+	for _, redundancy := range []int{1, 2} {
+		b.Run(fmt.Sprintf("redundancy=%d", redundancy), func(b *testing.B) {
+			const tasks, workers = 10_000_000, 10_000
+			for b.Loop() {
+				b.StopTimer()
+				c, liar := coreWithLiar(b, tasks, workers, redundancy)
+				b.StartTimer()
+				c.RecountDone(2*time.Second, 1, nil)
+				b.StopTimer()
+				if !c.state.Banned(liar) || c.over != nil {
+					b.Fatal("the machine is not banned")
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// coreWithLiar returns a core that recounts a task, of which the machine liar has given a wrong
+// count.
+func coreWithLiar(
+	b *testing.B, tasks uint64, workers, redundancy int,
+) (c *Core, liar queens.Machine) {
+	h := &ledger.Header{Format: ledger.Format, Run: "r", Redundancy: redundancy,
+		SpotCheck: 0.01, Manifest: testManifest(queens.MaxN, []uint64{tasks / 2, tasks - tasks/2})}
+	state := ledger.NewState(h)
+	machine := func(i uint64) queens.Machine { return testkit.Machine(fmt.Sprint("m", i)) }
+	const batch = 50
+	counts := make([]uint64, batch)
+	for i := range counts {
+		counts[i] = 1
+	}
+	for first := uint64(0); first < tasks/2; first += batch {
+		for j := range uint64(redundancy) {
+			r := &ledger.Result{Machine: machine((first/batch + j) % uint64(workers)), Process: "p",
+				Kernel: "avx2", Range: queens.Range{First: first, Tasks: batch}, Counts: counts,
+				Searched: time.Second, At: time.Unix(1e9, 0)}
+			if _, err := state.Apply(r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	c = New(0, state, Options{Instance: 1, At: time.Unix(1e9, 0), Shares: testShares(&h.Manifest),
+		TaskBytes: []int{700, 700}, ReplyBytes: 1 << 19, Kernels: []string{generic}, Machine: "home"})
+	for i := range uint64(workers) {
+		c.WorkRequested(time.Second, &Request{From: queens.Process{Machine: machine(i), Name: "p"},
+			WorkRequest: queens.WorkRequest{Number: 1, Threads: 2, Searchers: 2, Want: 4}})
+	}
+	liar = machine(0)
+	for by, count := range map[queens.Machine]uint64{liar: 2, machine(1): 1} {
+		c.Delivered(time.Second, &Delivery{From: queens.Process{Machine: by, Name: "p"},
+			Results: []CheckedResult{{Result: queens.Result{Range: queens.Range{First: tasks - 1, Tasks: 1},
+				Counted: queens.Range{First: tasks - 1, Tasks: 1}, Counts: []uint64{count}, Kernel: "avx2",
+				Searched: time.Second}}}})
+	}
+	if c.Take().Recount == nil {
+		b.Fatal("nothing is recounted")
+	}
+	return c, liar
+}

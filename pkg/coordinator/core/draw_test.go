@@ -72,26 +72,31 @@ func TestFirstChecks(t *testing.T) {
 	}
 }
 
-// A count of a banned machine is no check of an equal one.
+// A count of a banned machine is no check of an equal one, and a check that it made is due again.
 func TestVoidCountIsNoCheck(t *testing.T) {
 	h := &ledger.Header{
 		Format: ledger.Format, Run: "n", Manifest: testManifest(queens.MaxN, []uint64{2}),
 		Redundancy: 1, SpotCheck: 1,
 	}
 	s := ledger.NewState(h)
-	for _, r := range []ledger.Record{
-		&ledger.Result{Machine: testkit.Machine("a"), Range: queens.Range{Tasks: 1}, Counts: []uint64{5},
-			At: time.UnixMilli(0)},
-		&ledger.Result{Machine: testkit.Machine("b"), Range: queens.Range{Tasks: 1}, Counts: []uint64{5},
-			At: time.UnixMilli(0)},
-		&ledger.Ban{Ban: queens.Ban{Machine: testkit.Machine("b")}},
-	} {
-		if _, err := s.Apply(r); err != nil {
+	for _, machine := range []string{"a", "b"} {
+		if _, err := s.Apply(&ledger.Result{Machine: testkit.Machine(machine),
+			Range: queens.Range{Tasks: 1}, Counts: []uint64{5}, At: time.UnixMilli(0)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if need := newJudge(s, "home", []string{generic}).update(0); need != needCheck {
-		t.Errorf("the task needs %d", need)
+	c := New(0, s, Options{Instance: 1, Version: "v", At: time.Unix(1e9, 0), Machine: "home",
+		Kernels: []string{generic}, Shares: testShares(&h.Manifest), TaskBytes: []int{100},
+		ReplyBytes: 1 << 20})
+	if need := c.judge.need(0); need != needNothing {
+		t.Errorf("with both counts, the task needs %d", need)
+	}
+	c.record(0, &ledger.Ban{Ban: queens.Ban{Machine: testkit.Machine("b")}, At: time.UnixMilli(0)}, nil)
+	if need := c.judge.need(0); need != needCheck || c.queue.waits() != 2 {
+		t.Errorf("the task needs %d, and %d tasks wait", need, c.queue.waits())
+	}
+	if need := newJudge(s, "home", []string{generic}).need(0); need != needCheck {
+		t.Errorf("after a restart, the task needs %d", need)
 	}
 }
 

@@ -295,13 +295,17 @@ func (f *fleet) expel(w *worker) {
 	}
 }
 
-// judge finds again whether each present worker is accepted, after a ban.
-func (f *fleet) judge() {
-	for e := f.heard.Front(); e != nil; e = e.Next() {
-		w := e.Value.(*worker)
-		f.expel(w)
-		f.admit(w)
+// refuse notes the present workers from which nothing is accepted any more, after a ban, and returns
+// them.
+func (f *fleet) refuse() (refused []*worker) {
+	for _, w := range f.numbers {
+		if w.present && w.inRefused == nil && !f.accepts(w.process.Machine) {
+			f.expel(w)
+			f.admit(w)
+			refused = append(refused, w)
+		}
 	}
+	return refused
 }
 
 // sum corrects what a worker adds to the sums.
@@ -408,13 +412,6 @@ func (f *fleet) remove(w *worker) {
 // after returns the index of the first worker with a higher number than the given one.
 func (f *fleet) after(number uint64) int {
 	return sort.Search(len(f.numbers), func(i int) bool { return f.numbers[i].number > number })
-}
-
-// sorted returns all workers in the order of their processes.
-func (f *fleet) sorted() []*worker {
-	return slices.SortedFunc(slices.Values(f.numbers), func(a, b *worker) int {
-		return compareProcesses(a.process, b.process)
-	})
 }
 
 func compareProcesses(a, b queens.Process) int {

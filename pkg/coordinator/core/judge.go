@@ -53,7 +53,7 @@ func newJudge(state *ledger.State, machine string, kernels []string) *judge {
 	return j
 }
 
-// load derives the three maps from the ledger.
+// load derives three maps from the ledger.
 func (j *judge) load() {
 	j.counted, j.checks, j.unsettled = map[queens.Machine]uint64{}, map[uint64]bool{},
 		map[uint64]bool{}
@@ -77,8 +77,24 @@ func (j *judge) load() {
 // if it is drawn, or if it is the one of the machine's first counts that is drawn for the machine.
 func (j *judge) counts(machine queens.Machine, task uint64) {
 	j.counted[machine]++
-	if j.draw.share > 0 && (j.counted[machine] == j.draw.first(machine.String()) || j.draw.has(task)) {
+	if j.draw.share == 0 {
+		return
+	}
+	n := j.counted[machine]
+	if n <= firstChecks && n == j.draw.first(machine.String()) || j.draw.has(task) {
 		j.checks[task] = true
+	}
+}
+
+// voided notes that counts of a task are void. A check of one of them proves nothing more. Another
+// count that the task has may need a check.
+func (j *judge) voided(task uint64) {
+	if j.draw.share == 0 {
+		return
+	}
+	delete(j.checks, task)
+	if by := j.state.Counter(task); by != (queens.Machine{}) {
+		j.counts(by, task)
 	}
 }
 

@@ -152,6 +152,24 @@ func (q *queue) remove(r queens.Range, by queens.Witness) {
 	q.all -= r.Tasks
 }
 
+// regroup lets the tasks that wait as counted by a witness wait as counted by the one that the given
+// function returns.
+func (q *queue) regroup(from queens.Witness, witness func(task uint64) queens.Witness) {
+	set := q.groups[from]
+	if set == nil {
+		return
+	}
+	heap.Remove(&q.lowestFirst, set.place)
+	delete(q.groups, from)
+	q.all -= set.tasks
+	for _, r := range set.ranges {
+		for task := r.First; task < r.End(); task++ {
+			q.waiting[q.class(task)]--
+			q.wait(queens.Range{First: task, Tasks: 1}, witness(task))
+		}
+	}
+}
+
 // removeTask removes a task from the tasks that wait, if it is one of them. It looks first at the
 // tasks that the given witness has counted, and at those that nobody has counted.
 func (q *queue) removeTask(task uint64, by queens.Witness) {

@@ -83,6 +83,7 @@ func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 		return
 	}
 	c.out.Records = append(append(c.out.Records, change.Disputes...), r)
+	c.expel(change.Banned)
 	for _, task := range change.Tasks {
 		if result, ok := r.(*ledger.Result); ok {
 			c.judge.counts(result.Machine, task)
@@ -90,7 +91,7 @@ func (c *Core) record(now time.Duration, r ledger.Record, searched *hold) {
 		c.settle(task, searched)
 	}
 	if len(change.Banned) > 0 {
-		c.ban(now, change.Banned)
+		c.ban(now, change.Banned, change.Voided)
 	}
 }
 
@@ -107,8 +108,29 @@ func (c *Core) settle(task uint64, searched *hold) {
 	}
 }
 
-// ban records that machines are banned. All their counts are void, and they hold nothing more.
-func (c *Core) ban(now time.Duration, bans []queens.Ban) {
+// expel takes all that they hold from workers from which nothing is accepted any more after bans,
+// and tells them. Tasks that wait as counted by such a witness wait as what they are now.
+func (c *Core) expel(bans []queens.Ban) {
+	if len(bans) == 0 {
+		return
+	}
+	for _, b := range bans {
+		c.queue.regroup(b.Machine.Witness(), func(task uint64) queens.Witness {
+			return c.state.Counter(task).Witness()
+		})
+	}
+	for _, w := range c.fleet.refuse() {
+		for _, h := range c.queue.holdsOf(w.process) {
+			c.release(h, false)
+		}
+		c.answer(w, nil)
+	}
+}
+
+// ban records bans, and moves the tasks whose counts are void to where they belong, which takes about
+// a microsecond for each. If the same input has ended the hold of a chunk in which such tasks need a
+// count, the worker holds the chunk again.
+func (c *Core) ban(now time.Duration, bans []queens.Ban, voided []uint64) {
 	for _, b := range bans {
 		if on := c.fleet.computers[computerOf(b.Machine)]; on != nil {
 			b.Label = on.label
@@ -116,40 +138,17 @@ func (c *Core) ban(now time.Duration, bans []queens.Ban) {
 		c.record(now, &ledger.Ban{Ban: b, At: c.at(now)}, nil)
 		c.sayBan(b.Machine)
 	}
-	c.judge.load()
-	c.rebuildQueue(now)
-	c.changed = true
-	c.checkMachine(now)
-}
-
-// rebuildQueue makes the queue again after the set of void counts has changed. Workers whose counts
-// are accepted go on holding what needs their counts. That may be a chunk whose hold the same input
-// has ended.
-func (c *Core) rebuildQueue(now time.Duration) {
-	old := c.queue
-	c.queue = newQueue(old.ends)
-	c.queue.losses, c.queue.often = old.losses, old.often
-	c.queue.touched = slices.AppendSeq(old.touched, maps.Keys(old.holds))
-	c.fleet.judge()
-	for _, w := range c.fleet.sorted() {
-		if !c.accepts(w.process.Machine) {
-			c.answer(w, nil)
-			continue
-		}
+	for _, task := range voided {
+		c.judge.voided(task)
+		c.settle(task, nil)
+	}
+	for _, w := range c.tell {
 		w.drops = slices.DeleteFunc(w.drops, func(r queens.Range) bool {
 			return c.adopt(now, w.process, r, nobody) != nil
 		})
-		for _, h := range old.holdsOf(w.process) {
-			if again := c.adopt(h.since, w.process, h.Range, nobody); again != nil {
-				again.listed, again.begun, again.began = h.listed, h.begun, h.began
-				again.reply = h.reply
-				c.queue.endsAt(again, h.end)
-			} else {
-				w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
-			}
-		}
 	}
-	c.fill()
+	c.changed = true
+	c.checkMachine(now)
 }
 
 // checkMachine stops the run if the coordinator's own machine is banned, or if two of its recounts
