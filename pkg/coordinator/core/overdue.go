@@ -62,14 +62,31 @@ func (c *Core) overdueTime(r queens.Range) time.Duration {
 
 // hoards reports whether a worker has more overdue holds than results. An honest worker may be
 // overdue, for example with the few tasks that take much longer than estimated.
-func (c *Core) hoards(w *worker) bool {
-	overdue := uint64(0)
-	for _, h := range c.queue.holds[w.process] {
+func (c *Core) hoards(w *worker) bool { return c.overdue(w.process) > w.results }
+
+// overdue returns how many holds of a process are overdue. Only a tick and the end of a hold change
+// that, so the holds are counted again only then: other inputs look at the requests of many hoarders.
+func (c *Core) overdue(p queens.Process) (number uint64) {
+	last, known := c.queue.overdue[p]
+	if known && last.tick == c.clock.tick {
+		return last.number
+	}
+	holds := c.queue.holds[p]
+	for _, h := range holds {
 		if c.isOverdue(h) {
-			overdue++
+			number++
 		}
 	}
-	return overdue > w.results
+	if len(holds) > 0 {
+		c.queue.overdue[p] = overdueHolds{c.clock.tick, number}
+	}
+	return number
+}
+
+// overdueHolds says how many holds of a process were overdue at a tick.
+type overdueHolds struct {
+	tick   time.Duration
+	number uint64
 }
 
 const (

@@ -24,6 +24,8 @@ type queue struct {
 	holds       map[queens.Process]heldRange // the holds of each process
 	byEnd       byEnd                        // all holds, as a heap
 	touched     []queens.Process             // processes whose number of holds has changed
+	// of processes none of whose holds has ended since then: see Core.overdue
+	overdue map[queens.Process]overdueHolds
 	// tasks that a worker lost, and how often they were alone in the chunk then
 	losses map[uint64]int
 	often  map[uint64]bool // tasks that were lost lostAlone times or more
@@ -102,7 +104,7 @@ func newQueue(ends []uint64) *queue {
 		groups: map[queens.Witness]*group{}, waiting: make([]uint64, len(ends)),
 		holders: map[uint64][]*hold{},
 		holds:   map[queens.Process]heldRange{}, losses: map[uint64]int{}, often: map[uint64]bool{},
-		ends: ends,
+		overdue: map[queens.Process]overdueHolds{}, ends: ends,
 	}
 }
 
@@ -318,6 +320,7 @@ func (q *queue) unhold(task uint64, h *hold) {
 	if h.left == 0 {
 		heap.Remove(&q.byEnd, h.place)
 		q.touched = append(q.touched, h.holder)
+		delete(q.overdue, h.holder)
 		delete(q.holds[h.holder], h.Range)
 		if len(q.holds[h.holder]) == 0 {
 			delete(q.holds, h.holder)

@@ -133,13 +133,13 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 	if c.over != nil || now < c.clock.handOut || !w.wants() || !c.accepts(w.process.Machine) {
 		return nil
 	}
-	if c.allDone() && !c.awaitsChecks() || c.hoards(w) {
+	room := room{chunks: c.mostChunks(w), bytes: c.options.ReplyBytes}
+	if c.allDone() && !c.awaitsChecks() || room.chunks == 0 || c.hoards(w) {
 		return nil
 	}
 	c.fleet.measure(now)
 	waiting := c.queue.work(c.options.Shares)
 	speed := w.rate.speed()
-	room := room{chunks: c.mostChunks(w), bytes: c.options.ReplyBytes}
 	for range w.request.Want {
 		work := c.fleet.searcherWork(speed, waiting, w.request.RoundTrip)
 		for alone := true; ; alone = false {

@@ -90,6 +90,17 @@ func (w *world) checkSums(c *Core) {
 			w.fail("the speed of worker %s is in the wrong place", n.worker.process.Name)
 		}
 	}
+	for p, last := range c.queue.overdue {
+		number := uint64(0)
+		for _, h := range c.queue.holds[p] {
+			if c.isOverdue(h) {
+				number++
+			}
+		}
+		if last.tick == c.clock.tick && last.number != number {
+			w.fail("%d holds of %s are overdue, not %d", number, p.Name, last.number)
+		}
+	}
 	w.checkQueue(c.queue)
 }
 
