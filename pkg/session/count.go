@@ -190,7 +190,7 @@ func (c *counting) coordinatorConfig() coordinator.Config {
 		},
 		OnSnapshot: func(snapshot *queens.Snapshot) {
 			s.meter.Measure(snapshot)
-			s.addToHistory(snapshot)
+			s.history.add(snapshot)
 			snapshot.Join = s.server.join
 			if w := snapshot.Waits; w != nil && w.Reason == queens.NoWorkers {
 				w.Help = s.server.join

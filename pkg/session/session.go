@@ -12,7 +12,6 @@ import (
 	"math/big"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -95,10 +94,8 @@ type Session struct {
 	earlier uint64       // tasks that were done before this session
 	started time.Time
 	meter   progress.Meter
-	history *progress.History // nil until somebody asks
-
-	historyLock sync.Mutex
-	server      *server
+	history history
+	server  *server
 
 	coordinator atomic.Pointer[coordinator.Coordinator] // nil before it counts
 }
@@ -248,32 +245,11 @@ func (s *Session) Close(ctx context.Context) error {
 	return err
 }
 
-// History returns the progress of the run over time, from the marks of its ledger and from later
-// snapshots. The first call begins to read the ledger, beside everything else; until it is read,
-// there are only later snapshots.
+// History returns the progress of the run over time: see [history].
 func (s *Session) History() []progress.Point {
-	s.historyLock.Lock()
-	defer s.historyLock.Unlock()
-	if s.history == nil {
-		s.history = new(progress.History)
-		go s.readHistory()
-	}
-	return s.history.Points()
-}
-
-// readHistory reads the history from the ledger, and adds what has come meanwhile. It does nothing
-// else, so nobody waits for it at the end.
-func (s *Session) readHistory() {
-	read := new(progress.History)
-	for _, p := range audit.History(s.cfg.Store.Ledger(s.name)) {
-		read.Add(p)
-	}
-	s.historyLock.Lock()
-	defer s.historyLock.Unlock()
-	for _, p := range s.history.Points() {
-		read.Add(p)
-	}
-	s.history = read
+	return s.history.points(func() []progress.Point {
+		return audit.History(s.cfg.Store.Ledger(s.name))
+	})
 }
 
 // Workers returns a page of the present workers: see [coordinator.Coordinator.Workers].
@@ -283,17 +259,6 @@ func (s *Session) Workers(ctx context.Context, number uint64) ([]queens.Worker, 
 		return nil, 0, errors.New("nothing is counted")
 	}
 	return c.Workers(ctx, number)
-}
-
-// addToHistory adds a snapshot to the history, but only after somebody has asked for the history.
-func (s *Session) addToHistory(snapshot *queens.Snapshot) {
-	s.historyLock.Lock()
-	defer s.historyLock.Unlock()
-	if s.history != nil && snapshot.Solutions != nil {
-		solutions, _ := (*big.Int)(snapshot.Solutions).Float64()
-		work, elapsed := float64(snapshot.WorkDone), snapshot.Elapsed.Duration
-		s.history.Add(progress.Point{Elapsed: elapsed, Work: work, Solutions: solutions})
-	}
 }
 
 // Run counts until the run or ctx ends, or audits a run that has ended. The result is valid even
