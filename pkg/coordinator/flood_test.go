@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/testkit"
 )
@@ -89,4 +90,38 @@ func TestUnreadableMessages(t *testing.T) {
 		s.cancel()
 		s.group.Wait()
 	})
+}
+
+// If a message has waited for two seconds, whether it was read then or not, the log says so, once a
+// minute.
+func TestSlowMailIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	s := &Coordinator{Config: Config{Logger: zerolog.New(&log)}, mail: newPost()}
+	const second = time.Second
+	for _, step := range []struct {
+		put, read, measure time.Duration // read: 0 if the message is not read
+		lines              int           // so far
+	}{
+		{put: 1 * second, measure: 3*second - 1, lines: 0},
+		{put: 3 * second, read: 4 * second, measure: 5 * second, lines: 0},
+		{put: 5 * second, read: 7 * second, measure: 8 * second, lines: 1},
+		{put: 60 * second, measure: 62 * second, lines: 1},
+		{put: 66 * second, measure: 68*second - 1, lines: 1},
+		{put: 66 * second, measure: 68 * second, lines: 2},
+	} {
+		s.mail.put(step.put, core.Message{From: from(1)})
+		if step.read > 0 {
+			start := time.Now().Add(-step.read)
+			if _, found := s.mail.next(t.Context(), start); !found {
+				t.Fatal("no message")
+			}
+		}
+		s.measureMail(step.measure)
+		if got := strings.Count(log.String(), `"message":"overload"`); got != step.lines {
+			t.Errorf("%+v: %d lines: %s", step, got, log.String())
+		}
+	}
+	if !strings.Contains(log.String(), "messages of workers wait for 2s") {
+		t.Error(log.String())
+	}
 }

@@ -308,14 +308,7 @@ func (s *Coordinator) loop(ctx context.Context, lingers bool) error {
 // snapshot makes the latest snapshot. A snapshot with a total says what confirms the total.
 func (s *Coordinator) snapshot(now time.Duration) {
 	latest := s.core.Snapshot(now)
-	waited, dropped := s.mail.measure(time.Since(s.start))
-	latest.Queue.Duration, latest.Dropped = waited, dropped
-	if waited >= slowAfter && (s.saidSlow == 0 || now-s.saidSlow >= slowInterval) {
-		s.saidSlow = now
-		s.Logger.Warn().Dur("queue", waited).Uint64("dropped", dropped).Str(humanize.LogField,
-			fmt.Sprintf("messages of workers wait for %s, because more come than this machine can read: "+
-				"give the coordinator more processors", humanize.Duration(waited))).Msg("overload")
-	}
+	latest.Queue.Duration, latest.Dropped = s.measureMail(time.Since(s.start))
 	if w := latest.Waits; w != nil && w.Reason == queens.NoServer {
 		w.Why = s.Wire.Problem()
 	}
@@ -324,6 +317,18 @@ func (s *Coordinator) snapshot(now time.Duration) {
 	}
 	s.OnSnapshot(&latest)
 	s.latest.Store(&latest)
+}
+
+// measureMail measures the mailbox: see post.measure. If messages wait for long, the log says so.
+func (s *Coordinator) measureMail(now time.Duration) (waited time.Duration, dropped uint64) {
+	waited, dropped = s.mail.measure(now)
+	if waited >= slowAfter && (s.saidSlow == 0 || now-s.saidSlow >= slowInterval) {
+		s.saidSlow = now
+		s.Logger.Warn().Dur("queue", waited).Uint64("dropped", dropped).Str(humanize.LogField,
+			fmt.Sprintf("messages of workers wait for %s, because more come than this machine can read: "+
+				"give the coordinator more processors", humanize.Duration(waited))).Msg("overload")
+	}
+	return waited, dropped
 }
 
 // Workers returns a page of the present workers: see [core.Core.Workers]. It returns the error of
