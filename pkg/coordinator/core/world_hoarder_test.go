@@ -200,7 +200,7 @@ func TestHoarders(t *testing.T) {
 // honestRun simulates a run of two minutes by three honest machines, which start one second after
 // the hoarder, if there is one.
 func honestRun(t *testing.T, seconds float64, redundancy int, does conduct) *world {
-	s := setup{redundancy: redundancy, kernels: []string{generic}}
+	s := setup{redundancy: redundancy, kernels: []string{generic}, longest: 10 * time.Minute}
 	for i := range 3 {
 		s.machines = append(s.machines, machine{
 			name: fmt.Sprint("m", i), kernel: "avx2", processes: 1, searchers: 2, speed: 1,
@@ -227,7 +227,8 @@ func honestRun(t *testing.T, seconds float64, redundancy int, does conduct) *wor
 
 // If every worker is a hoarder, the coordinator counts all tasks itself.
 func TestOnlyHoarders(t *testing.T) {
-	s := setup{redundancy: 1, kernels: []string{generic}, classes: []uint64{5}}
+	s := setup{redundancy: 1, kernels: []string{generic}, classes: []uint64{5},
+		longest: 10 * time.Minute}
 	s.machines = []machine{{name: "m0", kernel: "avx2", speed: 1}}
 	s.seconds = []float64{1, 1, 1, 1, 1}
 	w := newWorld(s, quiet{}, func(string, ...any) {})

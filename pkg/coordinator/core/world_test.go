@@ -66,6 +66,7 @@ type setup struct {
 	roundTrip  time.Duration   // of messages, besides a jitter of up to 30 ms each way
 	loss       float64         // part of the messages that are lost
 	end        time.Duration   // when faults end
+	longest    time.Duration   // how long the life may go on then; 0: longestLife
 }
 
 // machine is a computer with worker processes.
@@ -214,8 +215,8 @@ const longestLife = 2 * time.Hour
 // live executes events until the run has ended.
 func (w *world) live() {
 	for w.failure == "" && w.end == nil {
-		if len(w.events) == 0 || w.now > w.setup.end+longestLife {
-			w.fail("the run does not end")
+		if len(w.events) == 0 || w.now > w.setup.end+cmp.Or(w.setup.longest, longestLife) {
+			w.fail("the run does not end: %s", w.left())
 			return
 		}
 		next := heap.Pop(&w.events).(event)
@@ -226,6 +227,22 @@ func (w *world) live() {
 		}
 	}
 	w.checkEnd()
+}
+
+// left says what is left to do.
+func (w *world) left() string {
+	if w.host == nil {
+		return "no coordinator runs"
+	}
+	c := w.host.core
+	text := fmt.Sprintf("%d of %d tasks are done, %d wait, %d await a recount, %d are held",
+		c.state.NumberDone(), len(w.truth), c.queue.waits(), len(c.judge.unsettled),
+		len(c.queue.holders))
+	if len(c.queue.byEnd) > 0 {
+		h := c.queue.byEnd[0]
+		text += fmt.Sprintf(", such as %v by %s since %v", h.Range, h.holder.Name, h.since)
+	}
+	return text
 }
 
 // send delivers a message to its receiver, perhaps never, twice or late.
