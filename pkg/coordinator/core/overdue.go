@@ -250,14 +250,14 @@ func (c *Core) timeAt(speed float64, r queens.Range) time.Duration {
 	return time.Duration(min(seconds, 1e9) * float64(time.Second))
 }
 
-// timeLeft estimates how long the search of a hold will still take. The estimate is at least half
-// of the time that the search has taken so far. Whatever the worker says, it is also at least a
-// quarter of the time since the hold began.
+// timeLeft estimates how long the search of a hold will still take. The estimate is at least half of
+// the time that the search has taken so far and, whatever the worker says, of the time since the hold
+// began.
 func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	left := c.searchTime(w, h.Range)
 	if h.begun {
 		searched := now - h.began
 		left = max(left-searched, searched/2)
 	}
-	return max(left, (now-h.since)/4)
+	return max(left, (now-h.since)/2)
 }
