@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -92,7 +93,7 @@ func (w *wire) Connected() bool { return true }
 func (w *wire) Problem() string { return "" }
 func (w *wire) MaxPayload() int { return 1 << 20 }
 
-// service is a coordinator that runs over a disk, with one worker.
+// service is a coordinator over a disk, with one worker.
 type service struct {
 	*testing.T
 	wire     wire
@@ -100,13 +101,17 @@ type service struct {
 	at       *station
 	requests uint64
 	receipts chan []byte
+	latest   atomic.Pointer[queens.Snapshot]
 	ended    chan error // the error of Run
 	total    chan struct{}
+	run      func(context.Context) (core.End, error)
+	inputs   *queue[func(time.Duration)]
 	stop     func()
 	close    func()
 }
 
-func startService(t *testing.T) *service {
+// newService returns a coordinator that takes messages, and does not run yet.
+func newService(t *testing.T, log zerolog.Logger) *service {
 	t.Helper()
 	s := &service{
 		T: t, at: testStation(t), disk: &disk{begun: make(chan struct{}), release: make(chan error)},
@@ -126,17 +131,31 @@ func startService(t *testing.T) *service {
 			s.total <- struct{}{}
 			return sumOnDisk(t, s.disk, h.Manifest.Tasks), nil
 		},
-		OnSnapshot: func(*queens.Snapshot) {}, Logger: zerolog.Nop(),
+		OnSnapshot: s.latest.Store, Logger: log,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	s.stop, s.close = stop, sync.OnceFunc(c.Close)
+	s.run, s.inputs, s.close = c.Run, c.inputs, sync.OnceFunc(c.Close)
+	return s
+}
+
+// start runs the coordinator until stop is called or the run ends, and lets it write the start of
+// the run.
+func (s *service) start() {
+	ctx, stop := context.WithCancel(s.Context())
+	s.stop = stop
 	go func() {
-		_, err := c.Run(ctx)
+		_, err := s.run(ctx)
 		s.ended <- err
 	}()
+	s.disk.next(nil)
+}
+
+func startService(t *testing.T) *service {
+	t.Helper()
+	s := newService(t, zerolog.Nop())
+	s.start()
 	return s
 }
 
@@ -164,24 +183,36 @@ var process = queens.Process{Machine: testkit.Machine("a"), Name: "p"}
 // ask sends a work request and returns the chunks of the reply. It does not wait for the disk.
 func (s *service) ask(want int) []queens.Chunk {
 	s.Helper()
-	s.requests++
-	data, err := bus.EncodeRequest(&queens.WorkRequest{
-		Number: s.requests, Connection: 1, Version: "v", Kernel: "generic", Threads: 1, Searchers: 1,
-		Want: want, Leaving: want == 0,
-	})
-	if err != nil {
-		s.Fatal(err)
-	}
-	replies := make(chan []byte, 1)
-	s.wire.serve(bus.Message{From: process, Data: data, Reply: func(data []byte) error {
-		replies <- data
-		return nil
-	}})
-	reply, err := bus.DecodeWorkReply(<-replies)
+	reply, err := bus.DecodeWorkReply(<-s.send(want))
 	if err != nil {
 		s.Fatal(err)
 	}
 	return reply.Chunks
+}
+
+// send sends a work request, and returns where its reply comes. Without a wanted chunk, the worker
+// leaves.
+func (s *service) send(want int) (replies chan []byte) {
+	s.Helper()
+	s.requests++
+	replies = make(chan []byte, 1)
+	data := request(s.T, queens.WorkRequest{Number: s.requests, Want: want, Leaving: want == 0})
+	s.wire.serve(bus.Message{From: process, Data: data, Reply: func(data []byte) error {
+		replies <- data
+		return nil
+	}})
+	return replies
+}
+
+// request encodes a work request of a worker with one thread.
+func request(t *testing.T, r queens.WorkRequest) []byte {
+	t.Helper()
+	r.Connection, r.Version, r.Kernel, r.Threads, r.Searchers = 1, "v", "generic", 1, 1
+	data, err := bus.EncodeRequest(&r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // deliver sends the results of chunks. Each count is 1.
@@ -216,7 +247,6 @@ func (s *service) deliver(chunks []queens.Chunk) {
 func TestReceiptsWait(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil) // the start
 	s.deliver(s.ask(1))
 	<-s.disk.begun
 	for range 20 { // each round trip passes through the loop and the stations
@@ -241,7 +271,6 @@ func TestReceiptsWait(t *testing.T) {
 func TestNoReceiptAfterFailure(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil)
 	chunks := s.ask(1)
 	s.deliver(chunks)
 	full := errors.New("no space left")
@@ -259,7 +288,6 @@ func TestNoReceiptAfterFailure(t *testing.T) {
 func TestEndWaits(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil)
 	s.deliver(s.ask(1000))
 	<-s.disk.begun
 	for range 20 {
@@ -284,7 +312,6 @@ func TestEndWaits(t *testing.T) {
 func TestLogIsGone(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil)
 	s.disk.mu.Lock()
 	s.disk.gone = ledger.ErrGone
 	s.disk.mu.Unlock()
@@ -297,7 +324,6 @@ func TestLogIsGone(t *testing.T) {
 func TestEndFails(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil)
 	s.deliver(s.ask(1000))
 	s.disk.next(nil)
 	<-s.total
