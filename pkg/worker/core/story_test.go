@@ -88,7 +88,7 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 			}
 		}
 		w.core.Replied(at, args[0], reply.Number, reply)
-	case "fail": // RUN: its last request fails
+	case "fail": // RUN: its last request gets no reply
 		w.core.Replied(at, args[0], w.asked[args[0]], nil)
 	case "recorded", "refused", "late": // RUN: its last delivery is
 		reply := &queens.DeliveryReply{}
@@ -98,7 +98,13 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 			reply.Receipts = append(reply.Receipts, r)
 		}
 		w.core.Receipted(at, args[0], w.sent[args[0]].Number, reply)
-	case "undelivered":
+	case "receipts": // RUN NUMBER: a reply to its last delivery has as many receipts
+		reply := &queens.DeliveryReply{}
+		for range w.number(args[1]) {
+			reply.Receipts = append(reply.Receipts, queens.Receipt{Recorded: true})
+		}
+		w.core.Receipted(at, args[0], w.sent[args[0]].Number, reply)
+	case "undelivered": // RUN: its last delivery gets no reply
 		w.core.Receipted(at, args[0], w.sent[args[0]].Number, nil)
 	case "searched":
 		// SEARCHER [TASKS]: with counts of the first TASKS tasks of each chunk, by default of all
@@ -126,6 +132,8 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 		w.core.Leave(at)
 	case "tick":
 		w.core.Tick(at)
+	case "waits": // print for what it waits
+		fmt.Fprintf(out, "for %s\n", w.core.Stats(at).Reason)
 	default:
 		w.t.Fatalf("unknown input %q", verb)
 	}
@@ -170,7 +178,8 @@ func (w *storyWorker) print(out *strings.Builder, timed bool) {
 		case Stop:
 			fmt.Fprintf(out, "stop %d", c.Searcher)
 		case Note:
-			fmt.Fprintf(out, "note %s: %s", c.Run, c.Text)
+			kind := map[bool]string{false: "note", true: "warning"}[c.Warn]
+			fmt.Fprintf(out, "%s about %s", kind, c.Run)
 		}
 		fmt.Fprintln(out)
 	}
