@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus"
+	"nqueens/pkg/coordinator/core"
 	"nqueens/pkg/queens"
 	"nqueens/pkg/testkit"
 )
@@ -38,6 +39,16 @@ func from(i int) queens.Process {
 	return queens.Process{Machine: testkit.Machine("b"), Name: fmt.Sprint(i)}
 }
 
+// largeRequest encodes about as large a request as there may be.
+func largeRequest(t *testing.T) []byte {
+	large := request(t, queens.WorkRequest{Number: 1, Held: slices.Repeat(
+		[]queens.Held{{Range: queens.Range{Tasks: 1}}}, bus.MaxFromWorker/22-4)})
+	if len(large) < bus.MaxFromWorker*9/10 {
+		t.Fatalf("the large request has %d bytes", len(large))
+	}
+	return large
+}
+
 // delivery encodes a delivery of a count that nobody has asked for.
 func delivery(t *testing.T) []byte {
 	data, err := bus.EncodeDelivery(&queens.Delivery{Results: []queens.Result{
@@ -54,12 +65,7 @@ func noReply([]byte) error { return nil }
 // Messages that arrive faster than the coordinator handles them are taken off the connection at
 // once. Few are handled at a time, and fewer large ones.
 func TestMessagesWait(t *testing.T) {
-	small := request(t, queens.WorkRequest{Number: 1})
-	large := request(t, queens.WorkRequest{Number: 1, Held: slices.Repeat(
-		[]queens.Held{{Range: queens.Range{Tasks: 1}}}, bus.MaxFromWorker/22-4)})
-	if len(large) < bus.MaxFromWorker*9/10 {
-		t.Fatalf("the large request has %d bytes", len(large))
-	}
+	small, large := request(t, queens.WorkRequest{Number: 1}), largeRequest(t)
 	for _, test := range []struct {
 		data []byte
 		most int
@@ -70,7 +76,7 @@ func TestMessagesWait(t *testing.T) {
 				s.wire.serve(bus.Message{From: from(i), Data: test.data, Reply: noReply})
 			}
 			synctest.Wait() // until it has no room
-			handled := len(s.inputs.take(math.MaxInt))
+			handled := len(s.c.inputs.take(math.MaxInt))
 			if handled > test.most || handled < test.most-8 {
 				t.Errorf("%d messages of %d bytes are being handled", handled, len(test.data))
 			}
@@ -103,46 +109,100 @@ func TestRoomIsGivenBack(t *testing.T) {
 		if lines := strings.Count(log.String(), "can't be read"); lines != warnings {
 			t.Errorf("%d lines", lines)
 		}
-		s.stop()
-		s.disk.next(nil) // the mark
-		<-s.ended
-		s.close()
+		s.finish()
 	})
 }
 
-// A worker whose messages are dropped unread is not silent.
-func TestUnreadIsNotSilent(t *testing.T) {
+// When more messages come than the coordinator can handle, it drops old ones, also of one process
+// in favor of its newer ones, but none of another kind. Snapshots show how long messages wait, and a
+// line a minute says so. A worker whose messages are dropped is not silent.
+func TestOverloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := startService(t)
+		var log bytes.Buffer
+		s := newService(t, zerolog.New(&log))
+		s.start()
 		s.ask(1)
-		jam := make(chan struct{})
-		for i := range runtime.GOMAXPROCS(0) { // no goroutine is left that could handle a message
-			s.wire.serve(bus.Message{From: from(i),
-				Data: request(t, queens.WorkRequest{Number: 1, Leaving: true}),
-				Reply: func([]byte) error {
-					<-jam
-					return nil
-				}})
-		}
-		synctest.Wait()
-		for i := range room / leastRoom { // no room is left for another message
-			s.wire.serve(bus.Message{From: from(1000 + i),
-				Data: request(t, queens.WorkRequest{Number: 1}), Reply: noReply})
-		}
-		for range 15 { // the core hears of none of these
+		resume := jam(s)
+		for range 50 { // the core hears of none of these
 			s.send(1)
 			time.Sleep(2 * time.Second)
 		}
-		isHere := slices.ContainsFunc(s.latest.Load().WorkerList, func(w queens.Worker) bool {
+		last := s.latest.Load()
+		if !slices.ContainsFunc(last.WorkerList, func(w queens.Worker) bool {
 			return w.Machine == process.Machine && w.LastSeen.Duration < 3*time.Second
-		})
-		if !isHere {
-			t.Errorf("the worker is silent: %+v", s.latest.Load().WorkerList)
+		}) {
+			t.Errorf("the worker is silent: %+v", last.WorkerList)
 		}
-		close(jam)
-		s.stop()
-		s.disk.next(nil) // the mark
-		<-s.ended
-		s.close()
+		if wait := last.Queue.Duration; wait < time.Second || wait > queens.LongestReply {
+			t.Errorf("messages wait for %v", wait)
+		}
+		large := largeRequest(t)
+		for i := range 2 * core.MaxMailbox / len(large) {
+			s.wire.serve(bus.Message{From: from(i), Data: large, Reply: noReply})
+		}
+		time.Sleep(2 * snapshotInterval)
+		if n := s.latest.Load().Dropped - last.Dropped; n < core.MaxMailbox/uint64(len(large)) {
+			t.Errorf("%d large messages are dropped", n)
+		}
+		receipts := make(chan []byte, 1)
+		replies := s.send(0)
+		s.wire.serve(bus.Message{From: process, Data: delivery(t), Reply: func(data []byte) error {
+			receipts <- data
+			return nil
+		}})
+		resume()
+		synctest.Wait()
+		if len(replies) != 1 || len(receipts) != 1 {
+			t.Errorf("%d replies to a request, and %d to a delivery", len(replies), len(receipts))
+		}
+		time.Sleep(3 * snapshotInterval)
+		if wait := s.latest.Load().Queue.Duration; wait != 0 {
+			t.Errorf("messages wait for %v when all are read", wait)
+		}
+		if lines := strings.Count(log.String(), `"overload"`); lines != 2 {
+			t.Errorf("%d lines say in 105 s that messages wait", lines)
+		}
+		s.finish()
 	})
+}
+
+// jam keeps all goroutines that handle messages busy until resume is called, and then lets so many
+// messages come that there is no room for another one.
+func jam(s *service) (resume func()) {
+	busy := make(chan struct{})
+	for i := range runtime.GOMAXPROCS(0) {
+		s.wire.serve(bus.Message{From: from(i),
+			Data: request(s.t, queens.WorkRequest{Number: 1, Leaving: true}),
+			Reply: func([]byte) error {
+				<-busy
+				return nil
+			}})
+	}
+	synctest.Wait()
+	for i := range room / leastRoom {
+		s.wire.serve(bus.Message{From: from(1000 + i),
+			Data: request(s.t, queens.WorkRequest{Number: 1}), Reply: noReply})
+	}
+	synctest.Wait()
+	return func() { close(busy) }
+}
+
+// A queue with items wakes another goroutine that takes some of them.
+func TestQueue(t *testing.T) {
+	q := newQueue[int]()
+	for i := range 3 {
+		q.put(i)
+	}
+	for i := range 3 {
+		if len(q.ready) != 1 {
+			t.Fatalf("nobody takes item %d", i)
+		}
+		<-q.ready
+		if items := q.take(1); !slices.Equal(items, []int{i}) {
+			t.Errorf("took %v, not %d", items, i)
+		}
+	}
+	if len(q.ready) > 0 {
+		t.Error("an empty queue wakes a goroutine")
+	}
 }

@@ -22,7 +22,7 @@ const (
 // serve begins to take messages.
 func (s *Coordinator) serve(run string) error {
 	hear := func(a queens.Announcement) {
-		if a.Run == run && a.Instance != s.Options.Instance {
+		if a.Run == run {
 			s.inputs.put(func(now time.Duration) { s.core.HeardOther(now, a) })
 		}
 	}
