@@ -116,7 +116,7 @@ func (s *story) start() {
 			s.t.Fatal(err)
 		}
 	}
-	s.core = New(s.now, s.state, s.options)
+	s.core, s.said = New(s.now, s.state, s.options), queens.Announcement{}
 	s.print(false)
 }
 
@@ -224,10 +224,15 @@ func (s *story) input(words []string) {
 		default:
 			s.core.TotalDone(at, s.state.Solutions(), nil)
 		}
-	case "hear": // INSTANCE RESULTS
-		s.core.HeardOther(at,
-			queens.Announcement{Instance: s.number(args[0]), Recorded: s.number(args[1]),
-				State: queens.Running})
+	case "hear": // INSTANCE RESULTS [STATE]: by default, the other coordinator is running
+		a := queens.Announcement{Instance: s.number(args[0]), Recorded: s.number(args[1]),
+			State: queens.Running}
+		if len(args) > 2 {
+			a.State = queens.State(args[2])
+		}
+		s.core.HeardOther(at, a)
+	case "unread": // USER/MACHINE/PROCESS: a message of it is dropped
+		s.core.Heard(at, process(args[0]))
 	case "disconnected", "connected":
 		s.core.Connected(at, verb == "connected", s.options.ReplyBytes)
 	case "stop":
@@ -252,7 +257,7 @@ func (s *story) input(words []string) {
 			snapshot.IdleThreads, snapshot.Threads, snapshot.Recorded, snapshot.Repeated, snapshot.Refused,
 			snapshot.Lost)
 		if w := snapshot.Waits; w != nil {
-			fmt.Fprintln(s.out, w.Text())
+			fmt.Fprintf(s.out, "%s, since %gs\n", w.Text(), w.Since.Sub(s.options.At).Seconds())
 		}
 		for _, w := range snapshot.WorkerList {
 			banned := map[bool]string{true: ", banned"}[w.Banned]
@@ -281,7 +286,7 @@ func (s *story) print(timed bool) {
 		fmt.Fprintf(s.out, format+"\n", args...)
 	}
 	for _, line := range c.Log {
-		say("log %s", line.Text)
+		say("%s", map[bool]string{false: "note", true: "warning"}[line.Warn])
 	}
 	s.records = append(s.records, c.Records...)
 	for _, r := range c.Records {

@@ -110,6 +110,9 @@ func (w *world) checkRecord(r ledger.Record) {
 		if r.State.Ended() && w.host.core.judge.running != nil {
 			w.fail("the run ends while task %d is recounted", w.host.core.judge.running.Task)
 		}
+		if r.State.Ended() && len(w.host.core.queue.holders) > 0 {
+			w.fail("the run ends while tasks are held: %v", w.host.core.queue.holders)
+		}
 		if r.State == queens.Complete {
 			w.markHasTheTotal((*big.Int)(r.Total))
 		}
