@@ -78,6 +78,9 @@ func TestDeliversAgain(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		if len(sent) < 2 {
+			t.Fatal("the first delivery is not sent again")
+		}
 		if again := sent[1].Sub(sent[0]); again != 1010*time.Millisecond { // with the way
 			t.Errorf("the first delivery is sent again after %v", again)
 		}
