@@ -11,27 +11,36 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// Workers and the worker of this process hear at once that the run is there.
+// Workers hear at once that the run is there. The worker of this process does too, whenever it
+// begins to listen.
 func TestAnnouncedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newService(t, zerolog.Nop())
-		var heard queens.Announcement
-		stop, err := s.c.Local().Announcements(func(a queens.Announcement) { heard = a })
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.start()
-		synctest.Wait()
-		if run := s.at.header.Run; s.wire.announced.Load() != 1 || heard.Run != run || !heard.Work {
-			t.Errorf("announced %d times; the own worker heard %+v", s.wire.announced.Load(), heard)
-		}
-		stop()
-		heard = queens.Announcement{}
-		s.finish()
-		if heard.Run != "" {
-			t.Errorf("a worker that has left hears %+v", heard)
-		}
-	})
+	for _, listensFirst := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newService(t, zerolog.Nop())
+			var heard queens.Announcement
+			if !listensFirst {
+				s.start()
+				synctest.Wait()
+			}
+			stop, err := s.c.Local().Announcements(func(a queens.Announcement) { heard = a })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if listensFirst {
+				s.start()
+				synctest.Wait()
+			}
+			if n := s.wire.announced.Load(); n != 1 || heard.Run != s.at.header.Run || !heard.Work {
+				t.Errorf("announced %d times; the own worker heard %+v", n, heard)
+			}
+			stop()
+			heard = queens.Announcement{}
+			s.finish()
+			if heard.Run != "" {
+				t.Errorf("a worker that has left hears %+v", heard)
+			}
+		})
+	}
 }
 
 // A coordinator ends if another one of its run has more results. Its own announcements and those of

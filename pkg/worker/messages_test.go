@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -129,35 +130,42 @@ func TestReplacedRequest(t *testing.T) {
 // A search that does not advance is not listed after 6 s, and the others are.
 func TestStalledSearch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := &transport{request: endless(1), deliver: recorded}
-		advances, searches := lasting(time.Minute), atomic.Int64{}
+		hand, advances := endless(1), lasting(time.Minute)
+		tr := &transport{deliver: recorded}
+		tr.request = func(r *queens.WorkRequest) *queens.WorkReply {
+			reply := hand(r)
+			if r.Number == 1 {
+				reply.Chunks[0].Board = queens.FullBoard(9)
+			}
+			return reply
+		}
 		kernel := &kerneltest.Fake{Count: func(ctx context.Context, b *queens.Board,
 			p []queens.Prefix, pulse *atomic.Uint64) (uint64, error) {
-			if searches.Add(1) == 1 {
+			if b.N == 9 {
 				<-ctx.Done()
 				return 0, context.Cause(ctx)
 			}
 			return advances.Count(ctx, b, p, pulse)
 		}}
 		stop, ended := start(t, tr, kernel.Kernel(t), 2)
-		listed := func() (searches int) {
+		listed := func() (searches []uint64) { // their first tasks
 			synctest.Wait()
 			tr.mu.Lock()
 			defer tr.mu.Unlock()
 			for _, h := range tr.requests[len(tr.requests)-1].Held {
 				if h.Searched > 0 {
-					searches++
+					searches = append(searches, h.First)
 				}
 			}
 			return searches
 		}
 		time.Sleep(4500 * time.Millisecond)
-		if n := listed(); n != 2 {
-			t.Errorf("%d searches are listed after 4.5 s", n)
+		if has := listed(); !slices.Equal(has, []uint64{0, 1}) {
+			t.Errorf("the searches %v are listed after 4.5 s", has)
 		}
 		time.Sleep(10 * time.Second)
-		if n := listed(); n != 1 {
-			t.Errorf("%d searches are listed after 14.5 s", n)
+		if has := listed(); !slices.Equal(has, []uint64{1}) {
+			t.Errorf("the searches %v are listed after 14.5 s", has)
 		}
 		stop()
 		if err := <-ended; err != nil {
