@@ -20,11 +20,11 @@ type fleet struct {
 	heardOf uint64 // processes that were heard so far
 	// all workers, by their numbers
 	numbers []*worker
-	// the present workers, and those that are not. Each list begins with the worker that was heard
-	// first.
+	// heard has the present workers, and away the others. Each list begins with the worker whose last
+	// message is the oldest.
 	heard, away *list.List
-	// those whose request is kept, in the order in which they began to wait. Those that want work are
-	// few while there is work; their order is that in which they are served.
+	// kept has the workers whose request is kept, in the order in which they began to wait. wanting
+	// has those of them that want work, in the order in which they are served: few while work waits.
 	kept, wanting *list.List
 	refused       *list.List // present workers from which nothing is accepted
 	accepts       func(queens.Machine) bool

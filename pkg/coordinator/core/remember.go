@@ -14,14 +14,15 @@ const (
 	// come back.
 	remembered = 10 * time.Minute
 	// mostWorkers bounds the worker processes that are remembered, because a stranger can invent any
-	// number of names. While they are as many, a user with fewer of them pushes out those of others.
+	// number of names. When there is no room, the user with the most workers loses one to a user with
+	// fewer.
 	mostWorkers = 1 << 16
 )
 
 // takes reports whether there is room for a process. To make room, it forgets a worker that is not
 // present. If all are present, and the user with the most workers has more than the process's user
-// would have, takes returns the worker of that user that was heard first: it has to go, see
-// Core.takes.
+// would have, takes returns the worker of that user whose last message is the oldest: it has to go,
+// see Core.takes.
 func (f *fleet) takes(p queens.Process) (isRoom bool, goes *worker) {
 	if f.workers[p] != nil || len(f.workers) < mostWorkers {
 		return true, nil
@@ -85,8 +86,7 @@ func (f *fleet) remove(w *worker) {
 	}
 }
 
-// userWorkers is a user with the workers that are remembered, in the order in which they were last
-// heard.
+// userWorkers is a user with its remembered workers, in the order of their last messages.
 type userWorkers struct {
 	user    string
 	workers *list.List

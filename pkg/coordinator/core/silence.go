@@ -33,8 +33,8 @@ func (f *fleet) connect(now time.Duration, connected bool) {
 	f.connected = connected
 }
 
-// silent returns the present worker that was heard first, if it has been silent for too long, or
-// else nil.
+// silent returns the present worker whose last message is the oldest, if it has been silent for too
+// long, or else nil.
 func (f *fleet) silent(now time.Duration) *worker {
 	if f.heard.Len() == 0 || !f.connected || now < f.grace {
 		return nil

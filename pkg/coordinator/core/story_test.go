@@ -300,7 +300,7 @@ func (s *story) showFleet(at time.Duration) {
 	}
 }
 
-// print writes the commands, with their time if a tick gave them.
+// print writes the commands. If timed is true, the time stands before each of them.
 func (s *story) print(timed bool) {
 	c := s.core.Take()
 	say := func(format string, args ...any) {

@@ -14,14 +14,14 @@ type worker struct {
 	present bool          // it takes part: it is neither silent for too long nor has it left
 	heard   time.Duration // when its last message came
 	asked   time.Duration // when its last request came
-	waits   time.Duration // when the first request came of those that have no answer
+	waits   time.Duration // when its oldest request without an answer came
 	request Request       // its last request, without the listed chunks; Number is 0 before the first
 	kept    bool          // the request is kept: it has no answer yet
 	drops   []queens.Range
 	rate    rate
 	tasks   uint64 // that it counted since this start
 	results uint64 // recorded since this start
-	chunks  int    // that it held when it was counted last: see Core.refresh
+	chunks  int    // that it holds, as Core.refresh has counted them last
 
 	// its places in the lists of the fleet; nil if it is in none
 	inOrder, inUser, inKept, inWanting, inRefused *list.Element
