@@ -2,16 +2,16 @@ package coordinator
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/semaphore"
 
 	"nqueens/pkg/bus"
 	"nqueens/pkg/coordinator/core"
@@ -35,94 +35,174 @@ func TestRangesAreListedOnce(t *testing.T) {
 	}
 }
 
-// floodService returns a coordinator that reads messages and does nothing with them.
-func floodService(t *testing.T, log zerolog.Logger) *Coordinator {
-	s := &Coordinator{jobs: newQueue[func(*station)](), mail: newPost(), start: time.Now(),
-		room: semaphore.NewWeighted(room), warn: warner(log)}
-	s.ctx, s.cancel = context.WithCancel(t.Context())
-	return s
+func from(i int) queens.Process {
+	return queens.Process{Machine: testkit.Machine("b"), Name: fmt.Sprint(i)}
 }
 
-func from(i int) queens.Process {
-	return queens.Process{Machine: testkit.Machine("a"), Name: fmt.Sprint(i)}
+// largeRequest encodes about as large a request as there may be.
+func largeRequest(t *testing.T) []byte {
+	large := request(t, queens.WorkRequest{Number: 1, Held: slices.Repeat(
+		[]queens.Held{{Range: queens.Range{Tasks: 1}}}, bus.MaxFromWorker/22-4)})
+	if len(large) < bus.MaxFromWorker*9/10 {
+		t.Fatalf("the large request has %d bytes", len(large))
+	}
+	return large
 }
+
+// delivery encodes a delivery of a count that nobody has asked for.
+func delivery(t *testing.T) []byte {
+	data, err := bus.EncodeDelivery(&queens.Delivery{Results: []queens.Result{
+		{Range: queens.Range{Tasks: 1}, Counts: []uint64{1}, Kernel: "generic"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// noReply takes the reply to a message of which the test wants none.
+func noReply([]byte) error { return nil }
 
 // Messages that arrive faster than the coordinator handles them are taken off the connection at
 // once. Few are handled at a time, and fewer large ones.
 func TestMessagesWait(t *testing.T) {
-	for bytes, most := range map[int]int{0: room / leastRoom, bus.MaxFromWorker: room >> 20} {
+	small, large := request(t, queens.WorkRequest{Number: 1}), largeRequest(t)
+	for _, test := range []struct {
+		data []byte
+		most int
+	}{{small, room / leastRoom}, {delivery(t), room / leastRoom}, {large, room / len(large)}} {
 		synctest.Test(t, func(t *testing.T) {
-			s := floodService(t, zerolog.Nop())
+			s := newService(t, zerolog.Nop()) // its loop does not run, so nothing is handled to the end
 			for i := range 1000 {
-				s.take(bus.Message{From: from(i), Data: make([]byte, bytes)})
+				s.wire.serve(bus.Message{From: from(i), Data: test.data, Reply: noReply})
 			}
-			s.group.Go(s.read)
 			synctest.Wait() // until it has no room
-			handled := len(s.jobs.take(math.MaxInt))
-			if handled > most || handled < most-8 {
-				t.Errorf("%d messages of %d bytes are being handled", handled, bytes)
+			handled := len(s.c.inputs.take(math.MaxInt))
+			if handled > test.most || handled < test.most-8 {
+				t.Errorf("%d messages of %d bytes are being handled", handled, len(test.data))
 			}
-			s.cancel()
-			s.group.Wait()
+			s.close()
 		})
 	}
 }
 
-// Messages that can't be read cause only a few log lines a minute, and leave room for other
-// messages.
-func TestUnreadableMessages(t *testing.T) {
+// Every message that was handled leaves its room to others, whether it can be read or not. Messages
+// that can't be read cause only a few log lines a minute.
+func TestRoomIsGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		s := floodService(t, zerolog.New(&log))
-		s.group.Go(s.read)
-		for i := range 1000 {
-			s.take(bus.Message{From: from(i), Data: []byte{0xff}})
-			synctest.Wait()
-			jobs := s.jobs.take(math.MaxInt)
-			if len(jobs) != 1 {
-				t.Fatalf("message %d: %d are handled", i, len(jobs))
+		s := newService(t, zerolog.New(&log))
+		s.start()
+		for about, data := range map[string][]byte{
+			"unreadable": {0xff}, "requests": request(t, queens.WorkRequest{Number: 1}),
+			"deliveries": delivery(t),
+		} {
+			for i := range 2 * room / leastRoom {
+				s.wire.serve(bus.Message{From: from(i), Data: data, Reply: noReply})
+				synctest.Wait()
 			}
-			jobs[0](nil)
+			replies := s.send(0)
+			synctest.Wait()
+			if len(replies) == 0 {
+				t.Fatalf("%s: no room is left", about)
+			}
 		}
-		if lines := strings.Count(log.String(), "\n"); lines != warnings {
+		if lines := strings.Count(log.String(), "can't be read"); lines != warnings {
 			t.Errorf("%d lines", lines)
 		}
-		s.cancel()
-		s.group.Wait()
+		s.finish()
 	})
 }
 
-// If a message has waited for two seconds, whether it was read then or not, the log says so, once a
-// minute.
-func TestSlowMailIsLogged(t *testing.T) {
-	var log bytes.Buffer
-	s := &Coordinator{Config: Config{Logger: zerolog.New(&log)}, mail: newPost()}
-	const second = time.Second
-	for _, step := range []struct {
-		put, read, measure time.Duration // read: 0 if the message is not read
-		lines              int           // so far
-	}{
-		{put: 1 * second, measure: 3*second - 1, lines: 0},
-		{put: 3 * second, read: 4 * second, measure: 5 * second, lines: 0},
-		{put: 5 * second, read: 7 * second, measure: 8 * second, lines: 1},
-		{put: 60 * second, measure: 62 * second, lines: 1},
-		{put: 66 * second, measure: 68*second - 1, lines: 1},
-		{put: 66 * second, measure: 68 * second, lines: 2},
-		{put: 129 * second, measure: 129 * second, lines: 2},
-	} {
-		s.mail.put(step.put, core.Message{From: from(1)})
-		if step.read > 0 {
-			start := time.Now().Add(-step.read)
-			if _, found := s.mail.next(t.Context(), start); !found {
-				t.Fatal("no message")
-			}
+// When more messages come than the coordinator can handle, it drops old ones, also of one process
+// in favor of its newer ones, but none of another kind. Snapshots show how long messages wait, and a
+// line a minute says so. A worker whose messages are dropped is not silent.
+func TestOverloaded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := newService(t, zerolog.New(&log))
+		s.start()
+		s.ask(1)
+		resume := jam(s)
+		for range 50 { // the core hears of none of these
+			s.send(1)
+			time.Sleep(2 * time.Second)
 		}
-		s.measureMail(step.measure)
-		if got := strings.Count(log.String(), `"message":"overload"`); got != step.lines {
-			t.Errorf("%+v: %d lines: %s", step, got, log.String())
+		last := s.latest.Load()
+		if !slices.ContainsFunc(last.WorkerList, func(w queens.Worker) bool {
+			return w.Machine == process.Machine && w.LastSeen.Duration < 3*time.Second
+		}) {
+			t.Errorf("the worker is silent: %+v", last.WorkerList)
+		}
+		if wait := last.Queue.Duration; wait < time.Second || wait > queens.LongestReply {
+			t.Errorf("messages wait for %v", wait)
+		}
+		large := largeRequest(t)
+		for i := range 2 * core.MaxMailbox / len(large) {
+			s.wire.serve(bus.Message{From: from(i), Data: large, Reply: noReply})
+		}
+		time.Sleep(2 * snapshotInterval)
+		if n := s.latest.Load().Dropped - last.Dropped; n < core.MaxMailbox/uint64(len(large)) {
+			t.Errorf("%d large messages are dropped", n)
+		}
+		receipts := make(chan []byte, 1)
+		replies := s.send(0)
+		s.wire.serve(bus.Message{From: process, Data: delivery(t), Reply: func(data []byte) error {
+			receipts <- data
+			return nil
+		}})
+		resume()
+		synctest.Wait()
+		if len(replies) != 1 || len(receipts) != 1 {
+			t.Errorf("%d replies to a request, and %d to a delivery", len(replies), len(receipts))
+		}
+		time.Sleep(3 * snapshotInterval)
+		if wait := s.latest.Load().Queue.Duration; wait != 0 {
+			t.Errorf("messages wait for %v when all are read", wait)
+		}
+		if lines := strings.Count(log.String(), `"overload"`); lines != 2 {
+			t.Errorf("%d lines say in 105 s that messages wait", lines)
+		}
+		s.finish()
+	})
+}
+
+// jam keeps all goroutines that handle messages busy until resume is called, and then lets so many
+// messages come that there is no room for another one.
+func jam(s *service) (resume func()) {
+	busy := make(chan struct{})
+	for i := range runtime.GOMAXPROCS(0) {
+		s.wire.serve(bus.Message{From: from(i),
+			Data: request(s.t, queens.WorkRequest{Number: 1, Leaving: true}),
+			Reply: func([]byte) error {
+				<-busy
+				return nil
+			}})
+	}
+	synctest.Wait()
+	for i := range room / leastRoom {
+		s.wire.serve(bus.Message{From: from(1000 + i),
+			Data: request(s.t, queens.WorkRequest{Number: 1}), Reply: noReply})
+	}
+	synctest.Wait()
+	return func() { close(busy) }
+}
+
+// A queue with items wakes another goroutine that takes some of them.
+func TestQueue(t *testing.T) {
+	q := newQueue[int]()
+	for i := range 3 {
+		q.put(i)
+	}
+	for i := range 3 {
+		if len(q.ready) != 1 {
+			t.Fatalf("nobody takes item %d", i)
+		}
+		<-q.ready
+		if items := q.take(1); !slices.Equal(items, []int{i}) {
+			t.Errorf("took %v, not %d", items, i)
 		}
 	}
-	if !strings.Contains(log.String(), "messages of workers wait for 2s") {
-		t.Error(log.String())
+	if len(q.ready) > 0 {
+		t.Error("an empty queue wakes a goroutine")
 	}
 }

@@ -66,13 +66,24 @@ type Local struct {
 type listener struct {
 	sync.Mutex
 	hear func(queens.Announcement)
+	last *queens.Announcement // nil before the first
 }
 
 func (l *listener) tell(a queens.Announcement) {
 	l.Lock()
 	defer l.Unlock()
+	l.last = &a
 	if l.hear != nil {
 		l.hear(a)
+	}
+}
+
+func (l *listener) listen(hear func(queens.Announcement)) {
+	l.Lock()
+	defer l.Unlock()
+	l.hear = hear
+	if l.hear != nil && l.last != nil {
+		l.hear(*l.last)
 	}
 }
 
@@ -83,16 +94,11 @@ var errNoReply = errors.New("the coordinator of this process does not reply")
 // [queens.CoordinatorUser].
 func (s *Coordinator) Local() *Local { return &Local{s, &s.listener} }
 
-// Announcements calls hear with the announcements of this coordinator, until stop is called.
+// Announcements calls hear at once with the last announcement of this coordinator, if there is one,
+// and then with those that follow, until stop is called.
 func (l *Local) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
-	l.listen(hear)
-	return func() { l.listen(nil) }, nil
-}
-
-func (l *Local) listen(hear func(queens.Announcement)) {
-	l.listener.Lock()
-	defer l.listener.Unlock()
-	l.listener.hear = hear
+	l.listener.listen(hear)
+	return func() { l.listener.listen(nil) }, nil
 }
 
 // RequestWork gives a work request to the coordinator and waits for the reply, for up to 7 s.

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,49 +75,76 @@ func (d *disk) next(err error) {
 	d.release <- err
 }
 
-// wire is a server without a network. The test gives messages to the function serve.
-type wire struct{ serve func(bus.Message) }
+// wire is a server without a network. The test gives messages to the function serve, and
+// announcements to the function hear.
+type wire struct {
+	serve     func(bus.Message)
+	hear      func(queens.Announcement)
+	refuses   error // of ServeWork
+	problem   atomic.Value
+	announced atomic.Int64
+}
 
 func (w *wire) ServeWork(_ string, handle func(bus.Message)) (func(), error) {
 	w.serve = handle
-	return func() {}, nil
+	return func() {}, w.refuses
 }
 func (w *wire) ServeStatus(string, func() *queens.Snapshot) (func(), error) {
 	return func() {}, nil
 }
-func (w *wire) Announce(*queens.Announcement) error { return nil }
-func (w *wire) Announcements(func(queens.Announcement)) (func(), error) {
+func (w *wire) Announce(*queens.Announcement) error {
+	w.announced.Add(1)
+	return nil
+}
+func (w *wire) Announcements(hear func(queens.Announcement)) (func(), error) {
+	w.hear = hear
 	return func() {}, nil
 }
-func (w *wire) Connected() bool { return true }
-func (w *wire) Problem() string { return "" }
+func (w *wire) Connected() bool { return w.Problem() == "" }
+func (w *wire) Problem() string {
+	problem, _ := w.problem.Load().(string)
+	return problem
+}
 func (w *wire) MaxPayload() int { return 1 << 20 }
 
-// service is a coordinator that runs over a disk, with one worker.
+// service is a coordinator over a disk, with one worker.
 type service struct {
-	*testing.T
+	t        *testing.T
+	c        *Coordinator
 	wire     wire
 	disk     *disk
 	at       *station
 	requests uint64
 	receipts chan []byte
+	latest   atomic.Pointer[queens.Snapshot]
 	ended    chan error // the error of Run
 	total    chan struct{}
 	stop     func()
 	close    func()
 }
 
-func startService(t *testing.T) *service {
+// newService returns a coordinator that takes messages, and does not run yet.
+func newService(t *testing.T, log zerolog.Logger) *service {
 	t.Helper()
 	s := &service{
-		T: t, at: testStation(t), disk: &disk{begun: make(chan struct{}), release: make(chan error)},
+		t: t, at: testStation(t), disk: &disk{begun: make(chan struct{}), release: make(chan error)},
 		receipts: make(chan []byte, 100), ended: make(chan error, 1), total: make(chan struct{}, 1),
 	}
+	c, err := Start(s.config(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.c, s.close = c, sync.OnceFunc(c.Close)
+	return s
+}
+
+// config is what the coordinator needs.
+func (s *service) config(log zerolog.Logger) Config {
 	h := *s.at.header
 	h.Format, h.Redundancy = ledger.Format, 1
 	classes := len(h.Manifest.Classes)
 	shares := slices.Repeat([]float64{1 / float64(h.Manifest.Tasks)}, classes)
-	c, err := Start(Config{
+	return Config{
 		Log: s.disk, State: ledger.NewState(&h), Index: s.at.index, Wire: &s.wire,
 		Options: core.Options{
 			Instance: 1, Machine: "home", Kernels: []string{"generic"}, Shares: shares,
@@ -124,19 +152,38 @@ func startService(t *testing.T) *service {
 		},
 		Total: func(context.Context) (*big.Int, error) {
 			s.total <- struct{}{}
-			return sumOnDisk(t, s.disk, h.Manifest.Tasks), nil
+			return sumOnDisk(s.t, s.disk, h.Manifest.Tasks), nil
 		},
-		OnSnapshot: func(*queens.Snapshot) {}, Logger: zerolog.Nop(),
-	})
-	if err != nil {
-		t.Fatal(err)
+		OnSnapshot: s.latest.Store, Logger: log,
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	s.stop, s.close = stop, sync.OnceFunc(c.Close)
+}
+
+// start runs the coordinator until stop is called or the run ends, and lets it write the start of
+// the run.
+func (s *service) start() {
+	ctx, stop := context.WithCancel(s.t.Context())
+	s.stop = stop
 	go func() {
-		_, err := c.Run(ctx)
+		_, err := s.c.Run(ctx)
 		s.ended <- err
 	}()
+	s.disk.next(nil)
+}
+
+// finish stops the run, and closes the coordinator.
+func (s *service) finish() {
+	s.stop()
+	s.disk.next(nil) // the mark
+	if err := <-s.ended; err != nil {
+		s.t.Error(err)
+	}
+	s.close()
+}
+
+func startService(t *testing.T) *service {
+	t.Helper()
+	s := newService(t, zerolog.Nop())
+	s.start()
 	return s
 }
 
@@ -163,30 +210,42 @@ var process = queens.Process{Machine: testkit.Machine("a"), Name: "p"}
 
 // ask sends a work request and returns the chunks of the reply. It does not wait for the disk.
 func (s *service) ask(want int) []queens.Chunk {
-	s.Helper()
-	s.requests++
-	data, err := bus.EncodeRequest(&queens.WorkRequest{
-		Number: s.requests, Connection: 1, Version: "v", Kernel: "generic", Threads: 1, Searchers: 1,
-		Want: want, Leaving: want == 0,
-	})
+	s.t.Helper()
+	reply, err := bus.DecodeWorkReply(<-s.send(want))
 	if err != nil {
-		s.Fatal(err)
-	}
-	replies := make(chan []byte, 1)
-	s.wire.serve(bus.Message{From: process, Data: data, Reply: func(data []byte) error {
-		replies <- data
-		return nil
-	}})
-	reply, err := bus.DecodeWorkReply(<-replies)
-	if err != nil {
-		s.Fatal(err)
+		s.t.Fatal(err)
 	}
 	return reply.Chunks
 }
 
+// send sends a work request, and returns where its reply comes. Without a wanted chunk, the worker
+// leaves.
+func (s *service) send(want int) (replies chan []byte) {
+	s.t.Helper()
+	s.requests++
+	replies = make(chan []byte, 1)
+	data := request(s.t, queens.WorkRequest{Number: s.requests, Want: want, Leaving: want == 0})
+	s.wire.serve(bus.Message{From: process, Data: data, Reply: func(data []byte) error {
+		replies <- data
+		return nil
+	}})
+	return replies
+}
+
+// request encodes a work request of a worker with one thread.
+func request(t *testing.T, r queens.WorkRequest) []byte {
+	t.Helper()
+	r.Connection, r.Version, r.Kernel, r.Threads, r.Searchers = 1, "v", "generic", 1, 1
+	data, err := bus.EncodeRequest(&r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 // deliver sends the results of chunks. Each count is 1.
 func (s *service) deliver(chunks []queens.Chunk) {
-	s.Helper()
+	s.t.Helper()
 	var d queens.Delivery
 	for _, c := range chunks {
 		var hashes []uint64
@@ -201,11 +260,11 @@ func (s *service) deliver(chunks []queens.Chunk) {
 	}
 	data, err := bus.EncodeDelivery(&d)
 	if err != nil {
-		s.Fatal(err)
+		s.t.Fatal(err)
 	}
 	s.wire.serve(bus.Message{From: process, Data: data, Reply: func(data []byte) error {
 		if !s.disk.has(isResult) {
-			s.Error("a receipt is sent, and nothing is on disk")
+			s.t.Error("a receipt is sent, and nothing is on disk")
 		}
 		s.receipts <- data
 		return nil
@@ -216,7 +275,6 @@ func (s *service) deliver(chunks []queens.Chunk) {
 func TestReceiptsWait(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil) // the start
 	s.deliver(s.ask(1))
 	<-s.disk.begun
 	for range 20 { // each round trip passes through the loop and the stations
@@ -241,7 +299,6 @@ func TestReceiptsWait(t *testing.T) {
 func TestNoReceiptAfterFailure(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil)
 	chunks := s.ask(1)
 	s.deliver(chunks)
 	full := errors.New("no space left")
@@ -255,11 +312,23 @@ func TestNoReceiptAfterFailure(t *testing.T) {
 	}
 }
 
+// A result that is recorded already gets a receipt, too.
+func TestRepeatedDelivery(t *testing.T) {
+	s := startService(t)
+	defer s.close()
+	chunks := s.ask(1)
+	s.deliver(chunks)
+	s.disk.next(nil)
+	s.deliver(chunks)
+	<-s.receipts
+	<-s.receipts
+	s.finish()
+}
+
 // The total is computed when all counts are on disk, and the run ends when its mark is.
 func TestEndWaits(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil)
 	s.deliver(s.ask(1000))
 	<-s.disk.begun
 	for range 20 {
@@ -278,13 +347,15 @@ func TestEndWaits(t *testing.T) {
 	if err := <-s.ended; err != nil || !s.disk.has(isEnd) {
 		t.Errorf("the run ends with %v", err)
 	}
+	if last := s.latest.Load(); last.State != queens.Complete || last.Confirmed == nil {
+		t.Errorf("the last snapshot says %+v", last)
+	}
 }
 
 // A log that is deleted while the run counts stops the run.
 func TestLogIsGone(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil)
 	s.disk.mu.Lock()
 	s.disk.gone = ledger.ErrGone
 	s.disk.mu.Unlock()
@@ -297,7 +368,6 @@ func TestLogIsGone(t *testing.T) {
 func TestEndFails(t *testing.T) {
 	s := startService(t)
 	defer s.close()
-	s.disk.next(nil)
 	s.deliver(s.ask(1000))
 	s.disk.next(nil)
 	<-s.total

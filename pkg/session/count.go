@@ -89,17 +89,12 @@ func (c *counting) coordinate() (err error) {
 	}
 	c.coordinator.Store(service)
 	if c.cfg.Threads > 0 {
-		listens := make(chan struct{})
 		c.group.Go(func() error {
 			if err := c.tested(); err != nil {
 				return err
 			}
-			return c.work(c.searching, service, func() { close(listens) })
+			return c.work(c.searching, service)
 		})
-		select {
-		case <-listens: // so the worker of this process hears the first announcement
-		case <-c.ctx.Done():
-		}
 	}
 	c.end, err = service.Run(c.ctx)
 	return err
@@ -203,11 +198,8 @@ func (c *counting) coordinatorConfig() coordinator.Config {
 	}
 }
 
-// work runs the worker of this process. It calls the function listens when the worker hears
-// announcements.
-func (s *Session) work(
-	ctx context.Context, c *coordinator.Coordinator, listens func(),
-) error {
+// work runs the worker of this process.
+func (s *Session) work(ctx context.Context, c *coordinator.Coordinator) error {
 	err := worker.New(worker.Config{
 		Process: worker.NewProcess(queens.Machine{User: queens.CoordinatorUser, Name: s.cfg.Machine}),
 		Host:    s.cfg.Host,
@@ -216,7 +208,7 @@ func (s *Session) work(
 		SelfTest: func(context.Context) error { return nil }, // the caller has waited for it
 		// warnings only: the coordinator logs what the worker does
 		Log: s.cfg.Log.Level(max(s.cfg.Log.GetLevel(), 2)),
-	}, transport{c.Local(), listens}).Run(ctx)
+	}, c.Local()).Run(ctx)
 	// the count has ended or was interrupted before: this error changes nothing
 	if err != nil && ctx.Err() != nil {
 		s.cfg.Log.Warn().Err(err).Msg("the worker of this process ended with an error")
@@ -229,17 +221,4 @@ func (s *Session) work(
 		return fmt.Errorf("%w: %w", queens.ErrIncomplete, err)
 	}
 	return nil
-}
-
-// transport connects the worker of this process, and calls listens: see work.
-type transport struct {
-	*coordinator.Local
-	listens func()
-}
-
-// Announcements subscribes as [coordinator.Local.Announcements] does.
-func (t transport) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
-	stop, err = t.Local.Announcements(hear)
-	t.listens()
-	return stop, err
 }

@@ -34,8 +34,17 @@ type transport struct {
 }
 
 func (tr *transport) Announcements(hear func(queens.Announcement)) (func(), error) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
 	tr.hear = hear
 	return func() {}, nil
+}
+
+// isHeard reports whether the worker listens to announcements.
+func (tr *transport) isHeard() bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.hear != nil
 }
 
 func (tr *transport) RequestWork(
@@ -103,14 +112,18 @@ func endless(tasks int) func(*queens.WorkRequest) *queens.WorkReply {
 	}
 }
 
+// config configures a worker whose kernel is not tested: kernels of tests count anything.
+func config(k kernel.Kernel, threads int) worker.Config {
+	return worker.Config{Process: worker.NewProcess(testkit.Machine("m")), Version: "v", Kernel: k,
+		Threads: threads, AtOnce: true, SelfTest: func(context.Context) error { return nil }}
+}
+
 // start starts a worker in the synctest bubble of the caller. The worker hears its coordinator
 // every 2 s.
 func start(
 	t *testing.T, tr *transport, k kernel.Kernel, threads int, change ...func(*worker.Config),
 ) (stop context.CancelFunc, ended chan error) {
-	cfg := worker.Config{Process: worker.NewProcess(testkit.Machine("m")), Version: "v", Kernel: k,
-		Threads: threads, AtOnce: true}
-	cfg.SelfTest = func(context.Context) error { return nil } // kernels of tests count anything
+	cfg := config(k, threads)
 	for _, change := range change {
 		change(&cfg)
 	}
@@ -134,6 +147,14 @@ func start(
 		}
 	}()
 	return stop, ended
+}
+
+// noReply is what the log says of a message without a reply.
+const noReply = "got no reply"
+
+// logTo lets a worker log to a builder, which may be read when the worker has ended.
+func logTo(log *strings.Builder) func(*worker.Config) {
+	return func(c *worker.Config) { c.Log = zerolog.New(zerolog.SyncWriter(log)) }
 }
 
 // lasting returns a kernel whose searches take the given time and count 92.
@@ -181,7 +202,8 @@ func TestLeaves(t *testing.T) {
 	for _, answers := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			tr := &transport{request: endless(100), deliver: recorded}
-			stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 2)
+			var log strings.Builder // only read when the worker has ended
+			stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 2, logTo(&log))
 			time.Sleep(3500 * time.Millisecond)
 			tr.mu.Lock()
 			tr.gone = !answers
@@ -200,6 +222,9 @@ func TestLeaves(t *testing.T) {
 			if !last.Leaving || len(last.Held) > 0 || took > 2*time.Second {
 				t.Errorf("took %v, last request %+v", took, last)
 			}
+			if strings.Contains(log.String(), noReply) {
+				t.Errorf("messages that the worker has cut off are logged:\n%s", &log)
+			}
 		})
 	}
 }
@@ -216,6 +241,7 @@ func TestKernelFails(t *testing.T) {
 	for name, fake := range map[string]*kerneltest.Fake{"count": failing, "new": missing} {
 		synctest.Test(t, func(t *testing.T) {
 			tr := &transport{request: endless(1), deliver: recorded}
+			begin := time.Now()
 			stop, ended := start(t, tr, fake.Kernel(t), 2)
 			defer stop()
 			if err := <-ended; !errors.Is(err, reason) || !strings.Contains(err.Error(), "kernel fake") {
@@ -223,6 +249,9 @@ func TestKernelFails(t *testing.T) {
 			}
 			if n := len(tr.requests); n > 0 && !tr.requests[n-1].Leaving {
 				t.Errorf("%s: last request %+v", name, tr.requests[n-1])
+			}
+			if took := time.Since(begin); took > 100*time.Millisecond {
+				t.Errorf("%s: the worker ends after %v", name, took)
 			}
 		})
 	}
@@ -272,14 +301,13 @@ func TestDevice(t *testing.T) {
 	})
 }
 
-// Each message without a reply is logged with its reason at debug, and a warning a minute says how
-// many.
+// Each message without a reply is logged with its reason at debug, and sent again a second later. A
+// warning a minute says how many they are.
 func TestFailuresAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder // only read when the worker has ended
 		tr := &transport{fails: errors.New("no such subject")}
-		logs := func(c *worker.Config) { c.Log = zerolog.New(zerolog.SyncWriter(&log)) }
-		stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, logs)
+		stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, logTo(&log))
 		time.Sleep(200 * time.Second)
 		stop()
 		if err := <-ended; err != nil {
@@ -287,7 +315,7 @@ func TestFailuresAreLogged(t *testing.T) {
 		}
 		lines := strings.Count(log.String(), `{"level":"debug","error":"no such subject"`)
 		warnings := strings.Count(log.String(), `{"level":"warn","error":"no such subject"`)
-		if lines != len(tr.requests) || warnings != 3 {
+		if lines != len(tr.requests) || lines < 190 || warnings != 3 {
 			t.Errorf("%d lines and %d warnings for %d messages in 200 s", lines, warnings, len(tr.requests))
 		}
 	})

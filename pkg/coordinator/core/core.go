@@ -110,11 +110,11 @@ func (c *Core) Take() Commands {
 	return out
 }
 
-// advance lets time pass. Every input calls it first. It reports whether the core already announces
-// and answers.
+// advance lets time pass. Every input calls it first. It reports whether the core answers workers:
+// it does not while it still listens for another coordinator, nor after the run has stopped.
 func (c *Core) advance(now time.Duration) bool {
 	c.clock.wall += c.fleet.advance(now)
-	return now >= c.clock.open
+	return now >= c.clock.open && (c.over == nil || c.over.State.Ended())
 }
 
 // after does what has become due after an input.
@@ -230,7 +230,7 @@ const (
 
 // Tick lets time pass.
 func (c *Core) Tick(now time.Duration) {
-	open := c.advance(now)
+	c.advance(now)
 	c.clock.tick, c.clock.median = now, c.fleet.median
 	for range mostSilent {
 		w := c.fleet.silent(now)
@@ -263,7 +263,7 @@ func (c *Core) Tick(now time.Duration) {
 	c.noteWait(now)
 	news, said := c.Announcement(), c.clock.said
 	due := now-c.clock.announced >= announceEvery || news.State != said.State || news.Work != said.Work
-	if open && due {
+	if now >= c.clock.open && due {
 		c.clock.announced, c.clock.said, c.out.Announce = now, news, true
 	}
 }

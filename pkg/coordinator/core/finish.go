@@ -170,21 +170,18 @@ func (c *Core) fail(now time.Duration, format string, args ...any) {
 	c.Stop(now, fmt.Errorf("%w: "+format, append([]any{queens.ErrIncomplete}, args...)...))
 }
 
-// end ends the run here. If the run is complete or contradicted, workers are told to drop what they
-// hold. If it only stops, they go on.
+// end ends the run here. If the run is complete or contradicted, the announcement tells workers to
+// drop what they hold, and their requests are answered. If it only stops, they go on.
 func (c *Core) end(now time.Duration, state queens.State, total *big.Int, err error) {
 	c.mark(now, state, total)
 	c.over = &End{State: state, Total: total, Err: err}
 	c.out.OnDisk.End, c.out.Announce = c.over, now >= c.clock.open
 	for _, w := range c.fleet.first(c.fleet.kept, mostWorkers) {
-		if !state.Ended() {
+		if state.Ended() {
+			c.answer(w, nil)
+		} else {
 			c.fleet.keep(w, false)
-			continue
 		}
-		for _, h := range c.queue.holdsOf(w.process) {
-			w.drops = append(w.drops, h.Range)
-		}
-		c.answer(w, nil)
 	}
 }
 

@@ -116,7 +116,7 @@ func (s *story) start() {
 			s.t.Fatal(err)
 		}
 	}
-	s.core = New(s.now, s.state, s.options)
+	s.core, s.said = New(s.now, s.state, s.options), queens.Announcement{}
 	s.print(false)
 }
 
@@ -143,91 +143,22 @@ func (s *story) input(words []string) {
 	case "asleep": // no tick until then
 		s.core.Tick(at)
 	case "ask":
-		// [USER/]MACHINE/PROCESS NUMBER WANT [RANGE[(SECONDSs)]]... [leaving] [host NAME] [connection N]
-		// [invalid RANGE] [seen NUMBER] [trip SECONDSs]: by default, the worker has seen the reply to its
-		// last request
-		r := &Request{From: process(args[0])}
-		r.WorkRequest = queens.WorkRequest{Number: s.number(args[1]), Version: "v", Kernel: "avx2",
-			Want: int(s.number(args[2])), Threads: 2, Searchers: 2, Seen: s.number(args[1]) - 1}
-		for i := 3; i < len(args); i++ {
-			of, searched, _ := strings.Cut(args[i], "(")
-			switch of {
-			case "leaving":
-				r.Leaving = true
-			case "host":
-				i++
-				r.Host = args[i]
-			case "connection":
-				i++
-				r.Connection = s.number(args[i])
-			case "seen":
-				i++
-				r.Seen = s.number(args[i])
-			case "trip":
-				i++
-				r.RoundTrip, _ = time.ParseDuration(args[i])
-			case "invalid":
-				i++
-				r.Invalid = append(r.Invalid, s.rangeOf(args[i]))
-			default:
-				h := queens.Held{Range: s.rangeOf(of)}
-				if searched != "" {
-					var err error
-					if h.Searched, err = time.ParseDuration(strings.TrimSuffix(searched, ")")); err != nil {
-						s.t.Fatal(err)
-					}
-				}
-				r.Held = append(r.Held, h)
-			}
-		}
-		s.core.WorkRequested(at, r)
+		s.core.WorkRequested(at, s.request(args))
 	case "deliver":
-		// [USER/]MACHINE/PROCESS SECONDS KERNEL RANGE=COUNT,COUNT...: counts of the first tasks of a
-		// chunk
-		d := &Delivery{From: process(args[0])}
-		searched, err := time.ParseDuration(args[1])
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		for _, arg := range args[3:] {
-			of, counts, _ := strings.Cut(arg, "=")
-			r := CheckedResult{Result: queens.Result{Range: s.rangeOf(of), Kernel: args[2],
-				Searched: searched}}
-			if counts == "refused" {
-				r.Refused = "its hash is wrong"
-			} else {
-				for _, count := range strings.Split(counts, ",") {
-					r.Counts = append(r.Counts, s.number(count))
-				}
-			}
-			r.Counted = queens.Range{First: r.First, Tasks: uint64(len(r.Counts))}
-			d.Results = append(d.Results, r)
-		}
-		s.core.Delivered(at, d)
+		s.core.Delivered(at, s.delivery(args))
 	case "recounted": // COUNT|fails|replaced
-		switch args[0] {
-		case "fails":
-			s.core.RecountDone(at, 0, errors.New("signal: killed"))
-		case "replaced":
-			err := fmt.Errorf("%w: the program was replaced: start it again", queens.ErrIncomplete)
-			s.core.RecountDone(at, 0, err)
-		default:
-			s.core.RecountDone(at, s.number(args[0]), nil)
-		}
+		s.recounted(at, args[0])
 	case "total": // [wrong|fails]
-		switch {
-		case len(args) > 0 && args[0] == "wrong":
-			s.core.TotalDone(at, nil,
-				fmt.Errorf("%w: the published total is another", queens.ErrContradiction))
-		case len(args) > 0:
-			s.core.TotalDone(at, nil, errors.New("the ledger can't be read"))
-		default:
-			s.core.TotalDone(at, s.state.Solutions(), nil)
+		s.total(at, strings.Join(args, ""))
+	case "hear": // INSTANCE RESULTS [STATE]: by default, the other coordinator is running
+		a := queens.Announcement{Instance: s.number(args[0]), Recorded: s.number(args[1]),
+			State: queens.Running}
+		if len(args) > 2 {
+			a.State = queens.State(args[2])
 		}
-	case "hear": // INSTANCE RESULTS
-		s.core.HeardOther(at,
-			queens.Announcement{Instance: s.number(args[0]), Recorded: s.number(args[1]),
-				State: queens.Running})
+		s.core.HeardOther(at, a)
+	case "unread": // USER/MACHINE/PROCESS: a message of it is dropped
+		s.core.Heard(at, process(args[0]))
 	case "disconnected", "connected":
 		s.core.Connected(at, verb == "connected", s.options.ReplyBytes)
 	case "stop":
@@ -246,19 +177,7 @@ func (s *story) input(words []string) {
 			snapshot.Done, snapshot.Waiting, snapshot.Held,
 			snapshot.Recounting, snapshot.Checked, snapshot.Elapsed.Duration)
 	case "fleet":
-		snapshot := s.core.Snapshot(at)
-		fmt.Fprintf(s.out, "%d machines, %d workers, %d of %d threads idle, %d recorded, %d repeated, "+
-			"%d refused, %d lost\n", snapshot.Machines, snapshot.Workers,
-			snapshot.IdleThreads, snapshot.Threads, snapshot.Recorded, snapshot.Repeated, snapshot.Refused,
-			snapshot.Lost)
-		if w := snapshot.Waits; w != nil {
-			fmt.Fprintln(s.out, w.Text())
-		}
-		for _, w := range snapshot.WorkerList {
-			banned := map[bool]string{true: ", banned"}[w.Banned]
-			fmt.Fprintf(s.out, "%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v%s\n",
-				w.Label, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration, banned)
-		}
+		s.showFleet(at)
 	case "marks": // print all recorded marks
 		for _, r := range s.records {
 			if m, ok := r.(*ledger.Mark); ok {
@@ -271,7 +190,117 @@ func (s *story) input(words []string) {
 	s.print(false)
 }
 
-// print writes the commands, with their time if a tick gave them.
+// request parses a work request:
+// [USER/]MACHINE/PROCESS NUMBER WANT [RANGE[(SECONDSs)]]... [leaving] [host NAME] [connection N]
+// [invalid RANGE] [seen NUMBER] [trip SECONDSs]. By default, the worker has seen the reply to its
+// last request.
+func (s *story) request(args []string) *Request {
+	r := &Request{From: process(args[0])}
+	r.WorkRequest = queens.WorkRequest{Number: s.number(args[1]), Version: "v", Kernel: "avx2",
+		Want: int(s.number(args[2])), Threads: 2, Searchers: 2, Seen: s.number(args[1]) - 1}
+	for i := 3; i < len(args); i++ {
+		of, searched, _ := strings.Cut(args[i], "(")
+		switch of {
+		case "leaving":
+			r.Leaving = true
+		case "host":
+			i++
+			r.Host = args[i]
+		case "connection":
+			i++
+			r.Connection = s.number(args[i])
+		case "seen":
+			i++
+			r.Seen = s.number(args[i])
+		case "trip":
+			i++
+			r.RoundTrip, _ = time.ParseDuration(args[i])
+		case "invalid":
+			i++
+			r.Invalid = append(r.Invalid, s.rangeOf(args[i]))
+		default:
+			h := queens.Held{Range: s.rangeOf(of)}
+			if searched != "" {
+				var err error
+				if h.Searched, err = time.ParseDuration(strings.TrimSuffix(searched, ")")); err != nil {
+					s.t.Fatal(err)
+				}
+			}
+			r.Held = append(r.Held, h)
+		}
+	}
+	return r
+}
+
+// delivery parses a delivery: [USER/]MACHINE/PROCESS SECONDS KERNEL RANGE=COUNT,COUNT...: counts of
+// the first tasks of a chunk, or RANGE=refused.
+func (s *story) delivery(args []string) *Delivery {
+	d := &Delivery{From: process(args[0])}
+	searched, err := time.ParseDuration(args[1])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, arg := range args[3:] {
+		of, counts, _ := strings.Cut(arg, "=")
+		r := CheckedResult{Result: queens.Result{Range: s.rangeOf(of), Kernel: args[2],
+			Searched: searched}}
+		if counts == "refused" {
+			r.Refused = "its hash is wrong"
+		} else {
+			for _, count := range strings.Split(counts, ",") {
+				r.Counts = append(r.Counts, s.number(count))
+			}
+		}
+		r.Counted = queens.Range{First: r.First, Tasks: uint64(len(r.Counts))}
+		d.Results = append(d.Results, r)
+	}
+	return d
+}
+
+// recounted ends the recount.
+func (s *story) recounted(at time.Duration, how string) {
+	switch how {
+	case "fails":
+		s.core.RecountDone(at, 0, errors.New("signal: killed"))
+	case "replaced":
+		err := fmt.Errorf("%w: the program was replaced: start it again", queens.ErrIncomplete)
+		s.core.RecountDone(at, 0, err)
+	default:
+		s.core.RecountDone(at, s.number(how), nil)
+	}
+}
+
+// total answers the command to compute the total.
+func (s *story) total(at time.Duration, how string) {
+	switch how {
+	case "wrong":
+		s.core.TotalDone(at, nil,
+			fmt.Errorf("%w: the published total is another", queens.ErrContradiction))
+	case "fails":
+		s.core.TotalDone(at, nil, errors.New("the ledger can't be read"))
+	default:
+		s.core.TotalDone(at, s.state.Solutions(), nil)
+	}
+}
+
+// showFleet prints what a person sees of the workers.
+func (s *story) showFleet(at time.Duration) {
+	snapshot := s.core.Snapshot(at)
+	fmt.Fprintf(s.out, "%d machines, %d workers, %d of %d threads idle, %d recorded, %d repeated, "+
+		"%d refused, %d lost\n", snapshot.Machines, snapshot.Workers,
+		snapshot.IdleThreads, snapshot.Threads, snapshot.Recorded, snapshot.Repeated, snapshot.Refused,
+		snapshot.Lost)
+	if w := snapshot.Waits; w != nil {
+		fmt.Fprintf(s.out, "%s, since %gs\n", w.Text(), w.Since.Sub(s.options.At).Seconds())
+	}
+	for _, w := range snapshot.WorkerList {
+		banned := map[bool]string{true: ", banned"}[w.Banned]
+		fmt.Fprintf(s.out, "%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v%s\n",
+			w.Label, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration, banned)
+	}
+}
+
+// print writes the commands. If timed is true, the time stands before each of them.
 func (s *story) print(timed bool) {
 	c := s.core.Take()
 	say := func(format string, args ...any) {
@@ -281,7 +310,7 @@ func (s *story) print(timed bool) {
 		fmt.Fprintf(s.out, format+"\n", args...)
 	}
 	for _, line := range c.Log {
-		say("log %s", line.Text)
+		say("%s", map[bool]string{false: "note", true: "warning"}[line.Warn])
 	}
 	s.records = append(s.records, c.Records...)
 	for _, r := range c.Records {

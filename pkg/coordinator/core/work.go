@@ -24,24 +24,9 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	}
 	w := c.fleet.hear(now, request.From, true)
 	c.fleet.ask(now, w, request)
-	drops := slices.Clone(request.Invalid)
-	c.numbers.refused += uint64(len(drops))
 	refused := c.over != nil || !c.accepts(w.process.Machine)
-	for i := range request.Held {
-		if held := &request.Held[i]; refused || !c.list(now, w, held) {
-			drops = append(drops, held.Range)
-		}
-	}
-	underWay := 0
-	for _, h := range c.queue.holdsOf(w.process) {
-		switch {
-		case h.listed == request.Number:
-		case h.listed == 0 && request.IsUnderWay(h.reply.connection, h.reply.number, now-h.since):
-			underWay++
-		default:
-			c.release(h, h.begun && isSameConnection && !request.Leaving)
-		}
-	}
+	drops := c.listAll(now, w, request, refused)
+	underWay := c.releaseUnlisted(now, w, request, isSameConnection)
 	w.request.Want = max(0, w.request.Want-underWay)
 	c.fleet.keep(w, true)
 	w.drops = append(drops, w.drops...)
@@ -54,6 +39,38 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 		c.fleet.set(w, false)
 	}
 	c.after(now)
+}
+
+// listAll notes the chunks that a request lists. It returns those that the worker shall drop: all if
+// the request is refused, else those that the worker may not hold.
+func (c *Core) listAll(
+	now time.Duration, w *worker, request *Request, refused bool,
+) (drops []queens.Range) {
+	drops = slices.Clone(request.Invalid)
+	c.numbers.refused += uint64(len(drops))
+	for i := range request.Held {
+		if held := &request.Held[i]; refused || !c.list(now, w, held) {
+			drops = append(drops, held.Range)
+		}
+	}
+	return drops
+}
+
+// releaseUnlisted ends the holds of a worker that its request does not list, unless their chunks
+// may be on the way to the worker: it returns how many these are.
+func (c *Core) releaseUnlisted(
+	now time.Duration, w *worker, request *Request, isSameConnection bool,
+) (underWay int) {
+	for _, h := range c.queue.holdsOf(w.process) {
+		switch {
+		case h.listed == request.Number:
+		case h.listed == 0 && request.IsUnderWay(h.reply.connection, h.reply.number, now-h.since):
+			underWay++
+		default:
+			c.release(h, h.begun && isSameConnection && !request.Leaving)
+		}
+	}
+	return underWay
 }
 
 // list notes a chunk that a worker lists. If the worker does not hold the chunk, list tries to

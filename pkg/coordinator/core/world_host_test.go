@@ -42,7 +42,7 @@ func (w *world) startHost() {
 		return
 	}
 	w.disk, w.writes = w.disk[:notes.Size], notes.Write
-	w.checkDisk(state)
+	w.receiptsAreKept(state)
 	if ended := state.Ended(); ended != "" { // the last process recorded its end and was killed
 		w.end = &End{State: ended, Total: (*big.Int)(state.Mark().Total)}
 		return
@@ -207,7 +207,7 @@ func (h *host) execute() {
 	for _, r := range c.Records {
 		w.checkRecord(r)
 	}
-	w.checkBans(h, c.Records)
+	w.bansAreRecorded(h, c.Records)
 	h.commit(&c)
 	for _, r := range c.Replies {
 		h.reply(r)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"container/heap"
 	"maps"
 	"slices"
 
@@ -8,80 +9,125 @@ import (
 )
 
 // checkSums checks every sum, list and order that the core keeps against what its workers, holds
-// and waiting tasks give.
+// and waiting tasks give. A function that checks one rule has the name of what must hold.
 func (w *world) checkSums(c *Core) {
-	f, want := c.fleet, sums{witnesses: map[queens.Witness]int{}}
-	computers, searchers, work := map[computer]*computerFacts{}, 0, 0.0
-	labels := map[string]bool{}
+	w.workersAreInTheirLists(c)
+	w.computersAreKnown(c.fleet)
+	w.sumsAreThoseOfWorkers(c)
+	w.usersHaveTheirWorkers(c.fleet)
+	w.speedsAreInOrder(c.fleet)
+	w.groupsHaveTheirTasks(c.queue)
+	w.holdsHaveTheirPlaces(c.queue)
+	w.lossesAreCounted(c.queue)
+	w.overdueHoldsAreCounted(c)
+	if len(c.queue.touched) > 0 {
+		w.fail("the sums do not have %v yet", slices.Clone(c.queue.touched))
+	}
+}
+
+// workersAreInTheirLists checks that each worker is in the lists of the fleet in which it belongs,
+// and that nobody else is.
+func (w *world) workersAreInTheirLists(c *Core) {
+	f := c.fleet
+	present, refused := 0, 0
 	for p, of := range f.workers {
-		on := computers[computerOf(p.Machine)]
-		if on == nil {
-			on = &computerFacts{computer: computerOf(p.Machine)}
-			computers[on.computer] = on
-		}
-		on.processes++
-		isRefused, isKnown := of.inRefused != nil, of.speed != nil
+		isRefused := of.present && !c.accepts(p.Machine)
+		isKnown := of.present && of.rate.speed() > 0
 		if (of.inKept != nil) != of.kept || (of.inWanting != nil) != of.wants() ||
-			isRefused != (of.present && !c.accepts(p.Machine)) ||
-			isKnown != (of.present && of.rate.speed() > 0) {
+			(of.inRefused != nil) != isRefused || (of.speed != nil) != isKnown {
 			w.fail("worker %s is in the wrong lists", p.Name)
 		}
+		if of.present {
+			present++
+		}
+		if isRefused {
+			refused++
+		}
+	}
+	if len(f.numbers) != len(f.workers) || f.heard.Len() != present ||
+		f.away.Len() != len(f.workers)-present || f.refused.Len() != refused {
+		w.fail("the lists of the fleet have other workers than the fleet")
+	}
+}
+
+// computersAreKnown checks that the fleet has the computers of its workers, each with its processes
+// and a label of its own.
+func (w *world) computersAreKnown(f *fleet) {
+	processes, present := map[computer]int{}, map[computer]int{}
+	for p, of := range f.workers {
+		processes[computerOf(p.Machine)]++
+		if of.present {
+			present[computerOf(p.Machine)]++
+		}
+	}
+	labels := map[string]bool{}
+	for of, on := range f.computers {
+		if on.processes != processes[of] || on.present != present[of] || labels[on.label] {
+			w.fail("computer %v has %v, not %d processes, %d of them present", of, on, processes[of],
+				present[of])
+		}
+		labels[on.label] = true
+	}
+	if len(f.computers) != len(processes) || len(f.labels.taken) != len(processes) {
+		w.fail("%d computers have %d labels, and workers are on %d", len(f.computers),
+			len(f.labels.taken), len(processes))
+	}
+}
+
+// sumsAreThoseOfWorkers checks the sums of the fleet.
+func (w *world) sumsAreThoseOfWorkers(c *Core) {
+	want, computers := sums{witnesses: map[queens.Witness]int{}}, map[computer]bool{}
+	for p, of := range c.fleet.workers {
 		if !of.present {
 			continue
 		}
-		on.present++
+		computers[computerOf(p.Machine)] = true
 		want.workers++
 		want.searchers += of.request.Searchers
 		want.threads += of.request.Threads
 		want.idle += c.idle(of) * of.request.Threads / max(of.request.Searchers, 1)
-		if !isRefused {
+		if c.accepts(p.Machine) {
 			want.accepted++
 			want.witnesses[p.Machine.Witness()]++
 		}
-		if isKnown {
-			searchers += of.request.Searchers
-			work += of.rate.speed() * float64(of.request.Searchers)
-		}
 	}
-	for of, on := range computers {
-		if kept := f.computers[of]; kept == nil || kept.present != on.present ||
-			kept.processes != on.processes || labels[kept.label] {
-			w.fail("computer %v has %v, not %v", of, kept, on)
-			return
-		}
-		labels[f.computers[of].label] = true
-		if on.present > 0 {
-			want.computers++
-		}
+	want.computers = len(computers)
+	if has := c.fleet.sums; has.part != want.part || has.workers != want.workers ||
+		has.accepted != want.accepted || has.computers != want.computers ||
+		!maps.Equal(has.witnesses, want.witnesses) {
+		w.fail("the sums of the fleet are %+v, not %+v", has, want)
 	}
-	if f.sums.part != want.part || f.sums.workers != want.workers ||
-		f.sums.accepted != want.accepted || f.sums.computers != want.computers ||
-		!maps.Equal(f.sums.witnesses, want.witnesses) || len(f.computers) != len(computers) ||
-		len(f.labels.taken) != len(computers) {
-		w.fail("the sums of the fleet are %+v, not %+v", f.sums, want)
-	}
-	names := 0
+}
+
+// usersHaveTheirWorkers checks that each user has its workers, and that the users are in order.
+func (w *world) usersHaveTheirWorkers(f *fleet) {
+	workers := 0
 	for user, c := range f.users {
 		for e := c.workers.Front(); e != nil; e = e.Next() {
-			names++
+			workers++
 			if of := e.Value.(*worker); of.process.Machine.User != user || of.inUser != e {
 				w.fail("worker %s is of user %s, not %s", of.process.Name, of.process.Machine.User, user)
 			}
 		}
-		if f.largest[c.place] != c || f.largest.Less(c.place, 0) {
+		if f.largest[c.place] != c {
 			w.fail("user %s has a wrong place", user)
 		}
 	}
-	if names != len(f.workers) || len(f.largest) != len(f.users) {
-		w.fail("%d workers of %d users, not %d of %d", names, len(f.largest), len(f.workers), len(f.users))
+	if workers != len(f.workers) || len(f.largest) != len(f.users) {
+		w.fail("%d workers of %d users, not %d of %d", workers, len(f.largest), len(f.workers),
+			len(f.users))
 	}
-	if len(f.numbers) != len(f.workers) || f.heard.Len() != want.workers ||
-		f.away.Len() != len(f.workers)-want.workers || f.refused.Len() != want.workers-want.accepted {
-		w.fail("the lists of the fleet have other workers than the fleet")
-	}
-	kept, known := f.speeds.sum()
-	if known != searchers || kept < work*(1-1e-9) || kept > work*(1+1e-9) {
-		w.fail("%d searchers do %v, not %d searchers %v", known, kept, searchers, work)
+	w.isInOrder("users", &f.largest)
+}
+
+// speedsAreInOrder checks that the fleet knows the speeds of its present workers, in their order,
+// and the sum of their work.
+func (w *world) speedsAreInOrder(f *fleet) {
+	known, searchers, work := 0, 0, 0.0
+	for _, of := range f.workers {
+		if of.speed != nil {
+			known++
+		}
 	}
 	for i := range f.speeds.len() {
 		n := f.speeds.at(i)
@@ -89,24 +135,20 @@ func (w *world) checkSums(c *Core) {
 			i > 0 && compareSpeeds(f.speeds.at(i-1), n) >= 0 {
 			w.fail("the speed of worker %s is in the wrong place", n.worker.process.Name)
 		}
+		searchers += n.worker.request.Searchers
+		work += n.speed * float64(n.worker.request.Searchers)
 	}
-	for p, last := range c.queue.overdue {
-		number := uint64(0)
-		for _, h := range c.queue.holds[p] {
-			if c.isOverdue(h) {
-				number++
-			}
-		}
-		if last.tick == c.clock.tick && last.number != number {
-			w.fail("%d holds of %s are overdue, not %d", number, p.Name, last.number)
-		}
+	if f.speeds.len() != known {
+		w.fail("the speeds of %d workers are known, not of %d", f.speeds.len(), known)
 	}
-	w.checkQueue(c.queue)
+	if does, of := f.speeds.sum(); of != searchers || does < work*(1-1e-9) || does > work*(1+1e-9) {
+		w.fail("%d searchers do %v, not %d searchers %v", of, does, searchers, work)
+	}
 }
 
-// checkQueue checks the sums and heaps of a queue.
-func (w *world) checkQueue(q *queue) {
-	all, holds := uint64(0), 0
+// groupsHaveTheirTasks checks the sums of the tasks that wait, and that their groups are in order.
+func (w *world) groupsHaveTheirTasks(q *queue) {
+	all := uint64(0)
 	for by, set := range q.groups {
 		tasks := uint64(0)
 		for _, r := range set.ranges {
@@ -117,6 +159,16 @@ func (w *world) checkQueue(q *queue) {
 			w.fail("the group of %v has %d tasks, not %d", by, tasks, set.tasks)
 		}
 	}
+	if q.all != all || len(q.lowestFirst) != len(q.groups) {
+		w.fail("%d tasks wait in %d groups, not %d in %d", q.all, len(q.lowestFirst), all,
+			len(q.groups))
+	}
+	w.isInOrder("groups", &q.lowestFirst)
+}
+
+// holdsHaveTheirPlaces checks that each hold is in the heap of holds, and that these are in order.
+func (w *world) holdsHaveTheirPlaces(q *queue) {
+	holds := 0
 	for p, held := range q.holds {
 		for _, h := range held {
 			holds++
@@ -125,26 +177,41 @@ func (w *world) checkQueue(q *queue) {
 			}
 		}
 	}
-	if q.all != all || len(q.lowestFirst) != len(q.groups) || len(q.byEnd) != holds {
-		w.fail("%d tasks wait in %d groups, and %d holds: not %d in %d, and %d", q.all,
-			len(q.lowestFirst), len(q.byEnd), all, len(q.groups), holds)
+	if len(q.byEnd) != holds {
+		w.fail("%d holds have a place, not %d", len(q.byEnd), holds)
 	}
-	for i := 1; i < len(q.lowestFirst); i++ {
-		if q.lowestFirst.Less(i, (i-1)/2) {
-			w.fail("the groups are not in order")
+	w.isInOrder("holds", &q.byEnd)
+}
+
+// isInOrder checks that no element of a heap comes before its parent.
+func (w *world) isInOrder(about string, h heap.Interface) {
+	for i := 1; i < h.Len(); i++ {
+		if h.Less(i, (i-1)/2) {
+			w.fail("the %s are not in order", about)
 		}
 	}
-	for i := 1; i < len(q.byEnd); i++ {
-		if q.byEnd.Less(i, (i-1)/2) {
-			w.fail("the holds are not in order")
-		}
-	}
+}
+
+// lossesAreCounted checks that the queue knows which tasks were lost often.
+func (w *world) lossesAreCounted(q *queue) {
 	for task, times := range q.losses {
 		if q.often[task] != (times >= lostAlone) {
 			w.fail("task %d was lost %d times alone: often %v", task, times, q.often[task])
 		}
 	}
-	if len(q.touched) > 0 {
-		w.fail("the sums do not have %v yet", slices.Clone(q.touched))
+}
+
+// overdueHoldsAreCounted checks the numbers of overdue holds that this tick has counted.
+func (w *world) overdueHoldsAreCounted(c *Core) {
+	for p, last := range c.queue.overdue {
+		number := uint64(0)
+		for _, h := range c.queue.holds[p] {
+			if c.isOverdue(h) {
+				number++
+			}
+		}
+		if last.tick == c.clock.tick && last.number != number {
+			w.fail("%d holds of %s are overdue, not %d", number, p.Name, last.number)
+		}
 	}
 }

@@ -56,6 +56,28 @@ func TestIdleBesideASilentCoordinator(t *testing.T) {
 	}
 }
 
+// Results of a coordinator that is silent for a day are forgotten.
+func TestForgetsAfterADay(t *testing.T) {
+	c := New(1, false)
+	c.Announced(0, queens.Announcement{Run: "r", Instance: 1, State: queens.Running, Work: true}, 0)
+	chunk := queens.Range{Tasks: 1}
+	c.Replied(0, "r", c.number, &queens.WorkReply{Number: c.number, Instance: 1,
+		Chunks: []queens.Chunk{{Range: chunk}}})
+	c.Searched(0, 0, []queens.Result{{Range: chunk, Counted: chunk}})
+	day := silentAfter + 24*time.Hour
+	for c.Next() < day {
+		c.Tick(c.Next())
+	}
+	if c.Stats(day).Results != 1 || c.Next() != day {
+		t.Errorf("%d results before a day has passed; the next tick is at %v", c.Stats(day).Results,
+			c.Next())
+	}
+	c.Tick(day)
+	if results := c.Stats(day).Results; results != 0 {
+		t.Errorf("%d results after a day", results)
+	}
+}
+
 // A worker that searches nothing says for what it waits.
 func TestWaits(t *testing.T) {
 	heard := queens.Announcement{Run: "r", Instance: 1, State: queens.Running}

@@ -106,8 +106,8 @@ func (c *Core) askAtWanting(r *run, want int, now time.Duration) time.Duration {
 	case want == 0:
 		return r.asked.sent + refreshAfter
 	}
-	few := want-r.expected < len(c.searchers)/4
-	if r.asked.open && (r.dry || few) || few && c.idle() == 0 { // more searchers will want work soon
+	few := want-r.expected < len(c.searchers)/4 // more searchers will want chunks soon
+	if few || r.asked.open && r.dry {
 		return max(r.asked.notBefore, r.asked.sent+batchAfter)
 	}
 	return r.asked.notBefore

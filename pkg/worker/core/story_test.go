@@ -64,31 +64,9 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 		}
 		w.core.Announced(at, a, random)
 	case "reply":
-		// RUN INSTANCE [to NUMBER] [kept SECONDSs] [drop RANGE]... [CHUNK]... [refused]: a chunk is
-		// CLASS:RANGE
-		reply := &queens.WorkReply{Number: w.asked[args[0]], Instance: uint64(w.number(args[1]))}
-		for i := 2; i < len(args); i++ {
-			class, of, isChunk := strings.Cut(args[i], ":")
-			switch {
-			case args[i] == "to":
-				i++
-				reply.Number = uint64(w.number(args[i]))
-			case args[i] == "kept":
-				i++
-				reply.Kept, _ = time.ParseDuration(args[i])
-			case args[i] == "drop":
-				i++
-				reply.Drop = append(reply.Drop, w.rangeOf(args[i]))
-			case args[i] == "refused":
-				reply.Refused = "a wrong count"
-			case isChunk:
-				c := queens.Chunk{Range: w.rangeOf(of), Board: queens.Board{N: w.number(class)}}
-				c.Ticket[0] = byte(c.First)
-				reply.Chunks = append(reply.Chunks, c)
-			}
-		}
+		reply := w.reply(args)
 		w.core.Replied(at, args[0], reply.Number, reply)
-	case "fail": // RUN: its last request fails
+	case "fail": // RUN: its last request gets no reply
 		w.core.Replied(at, args[0], w.asked[args[0]], nil)
 	case "recorded", "refused", "late": // RUN: its last delivery is
 		reply := &queens.DeliveryReply{}
@@ -98,23 +76,17 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 			reply.Receipts = append(reply.Receipts, r)
 		}
 		w.core.Receipted(at, args[0], w.sent[args[0]].Number, reply)
-	case "undelivered":
-		w.core.Receipted(at, args[0], w.sent[args[0]].Number, nil)
-	case "searched":
-		// SEARCHER [TASKS]: with counts of the first TASKS tasks of each chunk, by default of all
-		i := w.number(args[0])
-		var results []queens.Result
-		for _, c := range w.search[i].Chunks {
-			counted := c.Range
-			if len(args) > 1 {
-				counted.Tasks = uint64(w.number(args[1]))
-			}
-			if counted.Tasks > 0 {
-				results = append(results,
-					queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: counted,
-						Counts: make([]uint64, counted.Tasks)})
-			}
+	case "receipts": // RUN NUMBER: a reply to its last delivery has as many receipts
+		reply := &queens.DeliveryReply{}
+		for range w.number(args[1]) {
+			reply.Receipts = append(reply.Receipts, queens.Receipt{Recorded: true})
 		}
+		w.core.Receipted(at, args[0], w.sent[args[0]].Number, reply)
+	case "undelivered": // RUN: its last delivery gets no reply
+		w.core.Receipted(at, args[0], w.sent[args[0]].Number, nil)
+	case "searched": // SEARCHER [TASKS]: with counts of the first TASKS tasks of each chunk
+		i := w.number(args[0])
+		results := w.results(w.search[i], args[1:])
 		delete(w.search, i)
 		w.core.Searched(at, i, results)
 	case "poll": // SEARCHER...: these have advanced
@@ -126,6 +98,8 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 		w.core.Leave(at)
 	case "tick":
 		w.core.Tick(at)
+	case "waits": // print for what it waits
+		fmt.Fprintf(out, "for %s\n", w.core.Stats(at).Reason)
 	default:
 		w.t.Fatalf("unknown input %q", verb)
 	}
@@ -133,6 +107,49 @@ func (w *storyWorker) input(words []string, out *strings.Builder) {
 	if w.core.Left(at) {
 		fmt.Fprintln(out, "left")
 	}
+}
+
+// reply parses a reply:
+// RUN INSTANCE [to NUMBER] [kept SECONDSs] [drop RANGE]... [CHUNK]... [refused]. A chunk is
+// CLASS:RANGE. By default, the reply is to the last request.
+func (w *storyWorker) reply(args []string) *queens.WorkReply {
+	reply := &queens.WorkReply{Number: w.asked[args[0]], Instance: uint64(w.number(args[1]))}
+	for i := 2; i < len(args); i++ {
+		class, of, isChunk := strings.Cut(args[i], ":")
+		switch {
+		case args[i] == "to":
+			i++
+			reply.Number = uint64(w.number(args[i]))
+		case args[i] == "kept":
+			i++
+			reply.Kept, _ = time.ParseDuration(args[i])
+		case args[i] == "drop":
+			i++
+			reply.Drop = append(reply.Drop, w.rangeOf(args[i]))
+		case args[i] == "refused":
+			reply.Refused = "a wrong count"
+		case isChunk:
+			c := queens.Chunk{Range: w.rangeOf(of), Board: queens.Board{N: w.number(class)}}
+			c.Ticket[0] = byte(c.First)
+			reply.Chunks = append(reply.Chunks, c)
+		}
+	}
+	return reply
+}
+
+// results returns the results of a search: of the first tasks of each chunk, by default of all.
+func (w *storyWorker) results(search Search, tasks []string) (results []queens.Result) {
+	for _, c := range search.Chunks {
+		counted := c.Range
+		if len(tasks) > 0 {
+			counted.Tasks = uint64(w.number(tasks[0]))
+		}
+		if counted.Tasks > 0 {
+			results = append(results, queens.Result{Range: c.Range, Ticket: c.Ticket, Counted: counted,
+				Counts: make([]uint64, counted.Tasks)})
+		}
+	}
+	return results
 }
 
 // print writes the commands, and before each of them the time if timed is true.
@@ -170,7 +187,8 @@ func (w *storyWorker) print(out *strings.Builder, timed bool) {
 		case Stop:
 			fmt.Fprintf(out, "stop %d", c.Searcher)
 		case Note:
-			fmt.Fprintf(out, "note %s: %s", c.Run, c.Text)
+			kind := map[bool]string{false: "note", true: "warning"}[c.Warn]
+			fmt.Fprintf(out, "%s about %s", kind, c.Run)
 		}
 		fmt.Fprintln(out)
 	}
