@@ -4,8 +4,8 @@ package progress
 // and results came, and when; how many threads are present. What a task takes before a worker has
 // counted it is not known, nor which worker will count it. So a forecast is a range:
 //
-//   - Nine of ten ranges contain the true time to go: of one machine, of machines of different speed,
-//     and of a run that was resumed, where only the time since then is measured.
+//   - Nine of ten ranges contain the true time to go: of one machine, of machines of different
+//     speed, and of a run that was resumed, where only the time since then is measured.
 //   - The range gets narrower while more is measured, and wider again when the speed changes.
 //   - Without a result in the last 30 s, without threads and in the first 2 s there is no range.
 //   - The range never begins below 0 or after its end, and it moves little in a second.

@@ -45,13 +45,13 @@ type sample struct {
 }
 
 // Measure fills Rate, TimeToGo and Remaining of a snapshot of a running coordinator from its Done,
-// Tasks, WorkDone, Solutions, Elapsed, Threads, Recorded and State. It keeps WorkDone below 1 while a task is
-// left. Call it about once a second. Its clock is Elapsed, in which pauses do not count. The
+// Tasks, WorkDone, Solutions, Elapsed, Threads, Recorded and State. It keeps WorkDone below 1 while
+// a task is left. Call it about once a second. Its clock is Elapsed, in which pauses do not count. The
 // measurement begins at the first result after the start of the coordinator, or after the last time
 // without threads, and again when the speed of a thread has changed. Remaining uses what was
 // measured last, so it stays known while there are no threads.
 func (m *Meter) Measure(s *queens.Snapshot) {
-	s.Rate, s.TimeToGo, s.Remaining = 0, nil, nil
+	s.Rate, s.TimeToGo, s.Remaining = nil, nil, nil
 	// WorkDone is a sum of many shares, and inexact
 	s.WorkDone = max(0, min(s.WorkDone, 1))
 	if s.Done < s.Tasks {
@@ -138,10 +138,10 @@ func (m *Meter) sampleBefore(at time.Duration) int {
 	return max(0, later-1)
 }
 
-// rate returns the solutions per second between two samples.
-func rate(from, to sample) float64 {
+// rate returns the rate between two samples; nil if no time has passed.
+func rate(from, to sample) *queens.Rate {
 	if to.at <= from.at {
-		return 0
+		return nil
 	}
-	return max(0, to.solutions-from.solutions) / (to.at - from.at).Seconds()
+	return &queens.Rate{PerSecond: max(0, to.solutions-from.solutions) / (to.at - from.at).Seconds()}
 }

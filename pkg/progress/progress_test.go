@@ -64,9 +64,14 @@ func (r *testRun) left(perSecond float64) time.Duration {
 	return time.Duration(float64(r.tasks-r.s.Done) / perSecond * float64(time.Second))
 }
 
+// unknown is the rate that there must not be.
+var unknown = math.NaN()
+
 func (r *testRun) wantRate(when string, rate float64) {
 	r.Helper()
-	if math.Abs(r.s.Rate-rate) > 1e-6*rate {
+	switch {
+	case math.IsNaN(rate) && r.s.Rate == nil:
+	case r.s.Rate == nil || !(math.Abs(r.s.PerSecond-rate) <= 1e-6*rate):
 		r.Errorf("%s: rate %v, want %v", when, r.s.Rate, rate)
 	}
 }
@@ -98,7 +103,7 @@ func TestSteadyWork(t *testing.T) {
 			when := fmt.Sprintf("%d a second, second %d", speed, second)
 			switch {
 			case second == seconds:
-				r.wantRate(when, 0)
+				r.wantRate(when, unknown)
 				r.wantTimeToGo(when, 0, 0)
 			case second < 2:
 				r.wantRate(when, 10*float64(speed))
@@ -230,7 +235,7 @@ func TestNoThreads(t *testing.T) {
 	remaining := r.s.ThreadSeconds
 	r.threads = 0
 	r.work(0, time.Minute)
-	r.wantRate("without threads", 0)
+	r.wantRate("without threads", unknown)
 	r.wantTimeToGo("without threads", 0, 0)
 	if r.s.ThreadSeconds != remaining {
 		t.Errorf("%v thread-seconds left without threads, want %v", r.s.ThreadSeconds, remaining)
@@ -248,7 +253,7 @@ func TestBan(t *testing.T) {
 	r.work(10, time.Minute)
 	r.s.Done = 50
 	r.measure()
-	r.wantRate("after a ban", 0)
+	r.wantRate("after a ban", unknown)
 	r.wantTimeToGo("after a ban", 0, 0)
 	r.work(10, 10*time.Second)
 	r.wantRate("after a ban", 100)

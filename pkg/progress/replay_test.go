@@ -161,7 +161,7 @@ func TestRecordedTimes(t *testing.T) {
 		}
 		half := forecasts[len(forecasts)/2]
 		least, most := half.Least.Seconds(), half.Most.Seconds()
-if width := (most - least) / (most + least); width > c.half {
+		if width := (most - least) / (most + least); width > c.half {
 			t.Errorf("%s: at half time the forecast is %v, ±%.3f", c.name, *half, width)
 		}
 	}
