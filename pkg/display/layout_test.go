@@ -269,3 +269,16 @@ func FuzzLayout(f *testing.F) {
 }
 
 func abs(i int) int { return max(i, -max(i, -math.MaxInt)) }
+
+// For each reason to wait, the display says the reason, for how long, and what would help.
+func TestEveryWaitIsShown(t *testing.T) {
+	for _, reason := range queens.Reasons() {
+		s := underWay()
+		s.Waits = &queens.Wait{Reason: reason, Since: s.At.Add(-12 * time.Second)}
+		shown := text(layout(s, 100, 24, false), false)
+		if !strings.Contains(shown, s.Waits.Text()+" for 12s") ||
+			!strings.Contains(shown, s.Waits.Advice()) {
+			t.Errorf("%s is not shown:\n%s", reason, shown)
+		}
+	}
+}

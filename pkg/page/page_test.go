@@ -2,6 +2,9 @@ package page
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
 	"math/big"
 	"net/http"
 	"regexp"
@@ -338,5 +341,33 @@ func TestChart(t *testing.T) {
 	}
 	if steps := strings.Count(newChart(long).Path, "H"); steps < 100 || steps > maxSteps+1 {
 		t.Errorf("%d steps", steps)
+	}
+}
+
+// For each reason to wait, page, metrics and JSON say the reason, since when, and what would help.
+func TestEveryWaitIsShown(t *testing.T) {
+	for _, reason := range queens.Reasons() {
+		s := running()
+		s.Waits = &queens.Wait{Reason: reason, Since: measured.Add(-time.Minute)}
+		var drawn strings.Builder
+		if err := Write(&drawn, &s, nil, "v1"); err != nil {
+			t.Fatal(err)
+		}
+		encoded, err := json.Marshal(&s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read queens.Snapshot
+		if err := json.Unmarshal(encoded, &read); err != nil {
+			t.Fatal(err)
+		}
+		page := html.UnescapeString(drawn.String())
+		metric := fmt.Sprintf("nqueens_waiting_seconds{for=%q} 60\n", reason)
+		if !strings.Contains(page, s.Waits.Text()+" for 1m") || !strings.Contains(page, s.Waits.Advice()) ||
+			!strings.Contains(runMetrics(&s, ""), metric) ||
+			read.Waits.Reason != reason || !read.Waits.Since.Equal(s.Waits.Since) ||
+			read.Waits.Help != s.Waits.Advice() {
+			t.Errorf("%s is not shown everywhere:\n%s\n%s\n%s", reason, page, runMetrics(&s, ""), encoded)
+		}
 	}
 }

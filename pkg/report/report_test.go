@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -330,5 +331,23 @@ func TestResultLog(t *testing.T) {
 	}
 	if got := lines(t, &b); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// For each reason to wait, the log says the reason, since when, and what would help.
+func TestEveryWaitIsLogged(t *testing.T) {
+	for _, reason := range queens.Reasons() {
+		var b bytes.Buffer
+		s := underWay()
+		s.State = queens.Stopped // looks at once
+		s.Waits = &queens.Wait{Reason: reason, Since: time.Unix(1e9, 0).UTC()}
+		f := report.Follower{Log: zerolog.New(&b)}
+		f.Follow(0, s)
+		for _, want := range []string{fmt.Sprintf(`"for":%q`, reason), `"since":"2001-09-09T01:46:40Z"`,
+			fmt.Sprintf(`"help":%q`, s.Waits.Advice()), s.Waits.Sentence()} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("the log of %s has no %s: %s", reason, want, b.String())
+			}
+		}
 	}
 }
