@@ -13,7 +13,7 @@ type emulator struct {
 	t             *testing.T
 	width, height int
 	reflows       bool
-	tmux          bool          // wrapped rows move rows into the history, even if the last ones are empty
+	tmux          bool          // wrapped rows move the first rows away even if the last are empty
 	rows          []emulatedRow // all rows so far; the rows from top on are on the screen
 	top           int           // the first row on the screen
 	x, y          int           // the cursor; y counts from the first of all rows

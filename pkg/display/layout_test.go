@@ -90,7 +90,8 @@ func crowd(workers int) *queens.Snapshot {
 	s.Machines, s.Workers, s.Threads, s.WorkerList = workers, workers, 64*workers, nil
 	for i := range min(workers, queens.MaxWorkers) {
 		s.WorkerList = append(s.WorkerList, queens.Worker{
-			Label: fmt.Sprintf("node-%04d", i), Process: "x", Kernel: "avx512", Threads: 64, Rate: &queens.Rate{PerSecond: 8e9},
+			Label: fmt.Sprintf("node-%04d", i), Process: "x", Kernel: "avx512", Threads: 64,
+			Rate:    &queens.Rate{PerSecond: 8e9},
 			Held:    64,
 			Longest: lasting(time.Second),
 		})
@@ -230,7 +231,8 @@ func FuzzLayout(f *testing.F) {
 			Elapsed: lasting(time.Duration(age)),
 			TimeToGo: &queens.TimeToGo{Least: lasting(time.Duration(age / 2)),
 				Most: lasting(time.Duration(age))},
-			Rate: &queens.Rate{PerSecond: rate}, Live: &queens.Live{Workers: workers, Threads: int(number % 1e9),
+			Rate: &queens.Rate{PerSecond: rate},
+			Live: &queens.Live{Workers: workers, Threads: int(number % 1e9),
 				IdleThreads: int(kind)},
 			Checks: &queens.Checks{Recounting: number % 2, Disputes: uint64(kind),
 				Banned: make([]queens.Ban, kind%3)},

@@ -266,7 +266,8 @@ func TestMetrics(t *testing.T) {
 	}
 	s.Live, s.Checks = nil, nil
 	unknown = runMetrics(&s, "")
-	for _, name := range []string{"workers", "threads", "machines", "held", "waiting", "banned", "disputes", "recorded"} {
+	for _, name := range []string{"workers", "threads", "machines", "held", "waiting", "banned",
+		"disputes", "recorded"} {
 		if strings.Contains(unknown, name) {
 			t.Errorf("%s is unknown and exported:\n%s", name, unknown)
 		}
@@ -363,7 +364,8 @@ func TestEveryWaitIsShown(t *testing.T) {
 		}
 		page := html.UnescapeString(drawn.String())
 		metric := fmt.Sprintf("nqueens_waiting_seconds{for=%q} 60\n", reason)
-		if !strings.Contains(page, s.Waits.Text()+" for 1m") || !strings.Contains(page, s.Waits.Advice()) ||
+		if !strings.Contains(page, s.Waits.Text()+" for 1m") ||
+			!strings.Contains(page, s.Waits.Advice()) ||
 			!strings.Contains(runMetrics(&s, ""), metric) ||
 			read.Waits.Reason != reason || !read.Waits.Since.Equal(s.Waits.Since) ||
 			read.Waits.Help != s.Waits.Advice() {

@@ -45,11 +45,11 @@ type sample struct {
 }
 
 // Measure fills Rate, TimeToGo and Remaining of a snapshot of a running coordinator from its Done,
-// Tasks, WorkDone, Solutions, Elapsed, Threads, Recorded and State. It keeps WorkDone below 1 while
-// a task is left. Call it about once a second. Its clock is Elapsed, in which pauses do not count. The
-// measurement begins at the first result after the start of the coordinator, or after the last time
-// without threads, and again when the speed of a thread has changed. Remaining uses what was
-// measured last, so it stays known while there are no threads.
+// Tasks, WorkDone, Solutions, Elapsed, Threads, Recorded and State. It keeps WorkDone below 1
+// while a task is left. Call it about once a second. Its clock is Elapsed, in which pauses do not
+// count. The measurement begins at the first result after the start of the coordinator, or after
+// the last time without threads, and again when the speed of a thread has changed. Remaining uses
+// what was measured last, so it stays known while there are no threads.
 func (m *Meter) Measure(s *queens.Snapshot) {
 	s.Rate, s.TimeToGo, s.Remaining = nil, nil, nil
 	// WorkDone is a sum of many shares, and inexact

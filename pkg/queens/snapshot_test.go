@@ -26,7 +26,8 @@ func TestSnapshotValidate(t *testing.T) {
 			Run: "n8-a", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running,
 			Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
 			WorkerList: []queens.Worker{{Machine: testkit.Machine("m"), Process: "p"},
-				{Machine: testkit.Machine("m"), Process: "q", Rate: &queens.Rate{PerSecond: 1e100}, Threads: 4}},
+				{Machine: testkit.Machine("m"), Process: "q", Threads: 4,
+					Rate: &queens.Rate{PerSecond: 1e100}}},
 			Checks: &queens.Checks{Banned: []queens.Ban{{Machine: testkit.Machine("a")},
 				{Machine: testkit.Machine("b")}}}, Live: new(queens.Live),
 		}

@@ -260,7 +260,8 @@ func (s *story) input(words []string) {
 			if w.Rate != nil {
 				rate = fmt.Sprintf("%.3g solutions/s", w.PerSecond)
 			}
-			fmt.Fprintf(s.out, "%s: %s, %d counted, %d held, longest %v, silent %v%s\n", w.Label, rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration, banned)
+			fmt.Fprintf(s.out, "%s: %s, %d counted, %d held, longest %v, silent %v%s\n", w.Label, rate,
+				w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration, banned)
 		}
 	case "marks": // print all recorded marks
 		for _, r := range s.records {
