@@ -323,6 +323,11 @@ func diskFull(l *lab) {
 	p := l.start("coordinator", count...)
 	p.exits(4)
 	p.says("free space or inodes")
+	p.says(`"state":"interrupted"`)
+	if list := l.start("coordinator", "runs", "--json").exits(0); !strings.Contains(list,
+		`"state":"interrupted"`) {
+		l.Errorf("the log says interrupted, and the list of runs says\n%s", list)
+	}
 	before := l.run().NumberDone()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=16m"); err != nil {
 		l.Fatal(err)

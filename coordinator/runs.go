@@ -160,8 +160,11 @@ func writeSnapshots(w io.Writer, snapshots []queens.Snapshot, asJSON bool) error
 	for i := range snapshots {
 		s := &snapshots[i]
 		rate, threads := "?", "?"
+		if s.Rate != nil {
+			rate = humanize.Rate(s.PerSecond)
+		}
 		if s.Live != nil {
-			rate, threads = humanize.Rate(s.Rate), humanize.Int(s.Threads)
+			threads = humanize.Int(s.Threads)
 		}
 		rows = append(rows, []string{s.Run, string(s.State), totalOf(s), rate, threads,
 			report.TimeToGo(s)})

@@ -252,7 +252,7 @@ func (o *sessionFlags) present(
 	app *cli.App, u *ui, s *session.Session, result *report.Result, folder string, interrupted bool,
 ) {
 	resume := o.resume(s.Name())
-	isStopped := result.Last.State == queens.Stopped
+	resumes := result.Last.State.Resumes()
 	stopped := report.Stopped(result.Last, u.counting.Load(), folder, resume)
 	switch {
 	case u.unresponsive: // nobody reads the terminal
@@ -260,10 +260,10 @@ func (o *sessionFlags) present(
 	case result.Total != nil && app.TTY() != nil && app.Log.GetLevel() <= zerolog.InfoLevel:
 		// fails if the terminal was closed
 		_ = report.WriteTable(app.TTY(), result.Summary(s.Earlier()), app.Colors())
-	case isStopped && interrupted && app.Tell(stopped):
+	case resumes && interrupted && app.Tell(stopped):
 	default:
 		result.Log(app.Log)
-		if isStopped && folder != "" {
+		if resumes && folder != "" {
 			app.Log.Info().Str("run", s.Name()).Str("command", resume).
 				Str(humanize.LogField, "to resume the run: "+resume).Msg("to resume the run")
 		}

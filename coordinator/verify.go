@@ -121,8 +121,8 @@ func logRecount(app *cli.App) func(done, of uint64) {
 	}
 }
 
-// slow logs what a command does, as [report.Slow] does, unless --no-progress is set. The caller calls
-// done at the end.
+// slow logs what a command does, as [report.Slow] does, unless --no-progress is set. The caller
+// calls done at the end.
 func slow(app *cli.App, what string) (done func()) {
 	if app.NoProgress {
 		return func() {}

@@ -9,7 +9,7 @@ import (
 )
 
 // Protocol is the version of the messages that this program writes and reads.
-const Protocol = 12
+const Protocol = 13
 
 // announcementSubject is the subject of the announcements of all coordinators.
 const announcementSubject = "nq.run"

@@ -48,7 +48,9 @@ func TestAnnouncedAtOnce(t *testing.T) {
 func TestOtherCoordinator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := startService(t)
-		ahead := queens.Announcement{Run: s.at.header.Run, Instance: 2, State: queens.Running, Recorded: 9}
+		ahead := queens.Announcement{
+			Run: s.at.header.Run, Instance: 2, State: queens.Running, Recorded: 9,
+		}
 		own, other := ahead, ahead
 		own.Instance, other.Run = 1, "n9-b"
 		s.wire.hear(own)

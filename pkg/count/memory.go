@@ -104,7 +104,8 @@ func (m *Memory) take(
 		if c != nil || err != nil {
 			return c, err
 		}
-		if c = m.wait(ctx, n, k, pulse); c != nil {
+		c = m.wait(ctx, n, k, pulse)
+		if c != nil {
 			return c, nil
 		}
 	}
@@ -115,8 +116,8 @@ func (m *Memory) take(
 func (m *Memory) try(n int, k halves.Kernel) (*setCounter, error) {
 	counters, helpers, bytes := m.shares(n)
 	if m.limit > 0 && bytes > m.limit {
-		return nil, fmt.Errorf("row sets of n = %d need at least %d bytes of memory, and the limit is %d: "+
-			"give more", n, bytes, m.limit)
+		return nil, fmt.Errorf("row sets of n = %d need at least %d bytes of memory, and the limit is "+
+			"%d: give more", n, bytes, m.limit)
 	}
 	alike := 0
 	for _, c := range m.counters {

@@ -59,9 +59,10 @@ func New(out *os.File, color bool) *Display {
 		}
 		return width, height
 	}
+	tmux, reflows := kind(os.Getenv)
 	return start(&screen{
 		out: out, size: size, isForeground: func() bool { return isForeground(out) },
-		wasSuspended: suspensions(), color: color, reflows: reflows(os.Getenv),
+		wasSuspended: suspensions(), color: color, reflows: reflows, tmux: tmux,
 	})
 }
 

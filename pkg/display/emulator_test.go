@@ -13,6 +13,7 @@ type emulator struct {
 	t             *testing.T
 	width, height int
 	reflows       bool
+	tmux          bool          // wrapped rows move the first rows away even if the last are empty
 	rows          []emulatedRow // all rows so far; the rows from top on are on the screen
 	top           int           // the first row on the screen
 	x, y          int           // the cursor; y counts from the first of all rows
@@ -127,6 +128,9 @@ func (e *emulator) resize(width int) {
 			e.rows[i].text = r.text[:min(len(r.text), width)]
 		}
 		return
+	}
+	for e.tmux && len(e.rows) < e.top+e.height {
+		e.rows = append(e.rows, emulatedRow{})
 	}
 	var rows []emulatedRow
 	var whole []rune

@@ -128,8 +128,8 @@ func resultsRow(s *queens.Snapshot, width int) line {
 		{0, found},
 		{3, line{{humanize.Int(s.Done) + " of " + humanize.Plural(s.Tasks, "task"), plain}}},
 	}
-	if s.Live != nil && s.Rate > 0 {
-		segments = append(segments, segment{2, line{{humanize.Rate(s.Rate), plain}}})
+	if s.Rate != nil {
+		segments = append(segments, segment{2, line{{humanize.Rate(s.PerSecond), plain}}})
 	}
 	if s.Checks != nil && s.Disputes > 0 {
 		segments = append(segments, segment{1, line{{humanize.Plural(s.Disputes, "dispute"), alarm}}})
@@ -184,8 +184,8 @@ func workerRow(w *queens.Worker, room int) []segment {
 	rate := line{{"-", faint}}
 	held := line{{humanize.Plural(w.Held, "task"), faint}}
 	age := line{{"for " + humanize.Clock(w.Longest.Duration), plain}}
-	if w.Rate > 0 {
-		rate = line{{humanize.Rate(w.Rate), plain}}
+	if w.Rate != nil {
+		rate = line{{humanize.Rate(w.PerSecond), plain}}
 	}
 	if w.Held == 0 {
 		held, age = nil, line{{"idle", faint}}

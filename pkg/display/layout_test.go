@@ -37,22 +37,23 @@ func underWay() *queens.Snapshot {
 		Checks:   new(queens.Checks),
 		Elapsed:  lasting(20 * time.Second),
 		TimeToGo: &queens.TimeToGo{Least: lasting(48 * time.Second), Most: lasting(65 * time.Second)},
-		Live:     &queens.Live{Rate: 206435540, Machines: 4, Workers: 4, Threads: 20, IdleThreads: 1},
+		Rate:     &queens.Rate{PerSecond: 206435540},
+		Live:     &queens.Live{Machines: 4, Workers: 4, Threads: 20, IdleThreads: 1},
 		At:       now,
 		WorkerList: []queens.Worker{
 			{Machine: testkit.Machine("attic"), Label: "attic/3f02", Process: "3f02", Kernel: "generic",
 				Threads: 1, Held: 0},
 			{Machine: testkit.Machine("node-17"), Label: "node-17/a1b2", Process: "a1b2", Kernel: "avx512",
-				Threads: 8, Rate: 1.524e9, Held: 8, Longest: lasting(2 * time.Second)},
+				Threads: 8, Rate: &queens.Rate{PerSecond: 1.524e9}, Held: 8, Longest: lasting(2 * time.Second)},
 			{
 				Machine: testkit.Machine("node-18"), Label: "node-18/0c9d", Process: "0c9d", Kernel: "avx512",
-				Threads: 8, Rate: 9.87e8, Held: 8,
+				Threads: 8, Rate: &queens.Rate{PerSecond: 9.87e8}, Held: 8,
 				Longest: lasting(1500 * time.Millisecond),
 			},
 			{
 				Machine: testkit.Machine("6b1e9c2a-8f0d-4a53-9d0e-1f2a3b4c5d6e"),
 				Label:   "6b1e9c2a-8f0d-4a53-9d0e-1f2a3b4c5d6e/77aa", Process: "77aa", Kernel: "avx2",
-				Threads: 3, Rate: 2.5e6, Held: 1,
+				Threads: 3, Rate: &queens.Rate{PerSecond: 2.5e6}, Held: 1,
 				Longest: lasting(95 * time.Second),
 			},
 		},
@@ -89,7 +90,8 @@ func crowd(workers int) *queens.Snapshot {
 	s.Machines, s.Workers, s.Threads, s.WorkerList = workers, workers, 64*workers, nil
 	for i := range min(workers, queens.MaxWorkers) {
 		s.WorkerList = append(s.WorkerList, queens.Worker{
-			Label: fmt.Sprintf("node-%04d", i), Process: "x", Kernel: "avx512", Threads: 64, Rate: 8e9,
+			Label: fmt.Sprintf("node-%04d", i), Process: "x", Kernel: "avx512", Threads: 64,
+			Rate:    &queens.Rate{PerSecond: 8e9},
 			Held:    64,
 			Longest: lasting(time.Second),
 		})
@@ -109,7 +111,8 @@ func TestLayoutMatchesGoldenFiles(t *testing.T) {
 			Help: "worker --join /a/join.token"},
 	}
 	unknown := underWay()
-	unknown.Live, unknown.Checks, unknown.TimeToGo, unknown.WorkerList = nil, nil, nil, nil
+	unknown.Live, unknown.Checks, unknown.Rate, unknown.TimeToGo = nil, nil, nil, nil
+	unknown.WorkerList = nil
 	for _, tt := range []struct {
 		name   string
 		s      *queens.Snapshot
@@ -228,7 +231,8 @@ func FuzzLayout(f *testing.F) {
 			Elapsed: lasting(time.Duration(age)),
 			TimeToGo: &queens.TimeToGo{Least: lasting(time.Duration(age / 2)),
 				Most: lasting(time.Duration(age))},
-			Live: &queens.Live{Rate: rate, Workers: workers, Threads: int(number % 1e9),
+			Rate: &queens.Rate{PerSecond: rate},
+			Live: &queens.Live{Workers: workers, Threads: int(number % 1e9),
 				IdleThreads: int(kind)},
 			Checks: &queens.Checks{Recounting: number % 2, Disputes: uint64(kind),
 				Banned: make([]queens.Ban, kind%3)},
@@ -240,7 +244,7 @@ func FuzzLayout(f *testing.F) {
 		for i := range min(workers, queens.MaxWorkers) {
 			s.WorkerList = append(s.WorkerList, queens.Worker{
 				Label: name[min(i, len(name)):] + "/" + id, Process: id, Kernel: id, Threads: i * i,
-				Rate: rate / float64(i),
+				Rate: &queens.Rate{PerSecond: rate / float64(i)},
 				Held: uint64(i % 3), Longest: lasting(time.Duration(age / int64(i+1))),
 			})
 		}
@@ -267,3 +271,16 @@ func FuzzLayout(f *testing.F) {
 }
 
 func abs(i int) int { return max(i, -max(i, -math.MaxInt)) }
+
+// For each reason to wait, the display says the reason, for how long, and what would help.
+func TestEveryWaitIsShown(t *testing.T) {
+	for _, reason := range queens.Reasons() {
+		s := underWay()
+		s.Waits = &queens.Wait{Reason: reason, Since: s.At.Add(-12 * time.Second)}
+		shown := text(layout(s, 100, 24, false), false)
+		if !strings.Contains(shown, s.Waits.Text()+" for 12s") ||
+			!strings.Contains(shown, s.Waits.Advice()) {
+			t.Errorf("%s is not shown:\n%s", reason, shown)
+		}
+	}
+}

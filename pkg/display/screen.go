@@ -16,6 +16,10 @@ type screen struct {
 	wasSuspended func() bool                // whether it was, since the last call
 	color        bool
 	reflows      bool // whether the terminal wraps lines again when it becomes narrower
+	// tmux is whether the terminal is tmux. When it becomes narrower, it moves a row into its history
+	// for each row that wraps, even while rows below the cursor are empty. Nothing can erase rows
+	// there, and they come back when it becomes wider. So no row below the display may be empty.
+	tmux bool
 
 	drawn []string // the lines on the screen
 	lines []line   // the same lines, not rendered
@@ -25,9 +29,10 @@ type screen struct {
 // Control sequences; see ECMA-48, 8.3.
 const (
 	startOfLine = "\r"
-	up          = "\x1b[%dA" // CUU
-	eraseLine   = "\x1b[2K"  // EL
-	eraseBelow  = "\x1b[J"   // ED
+	up          = "\x1b[%dA"  // CUU
+	toLastRow   = "\x1b[999B" // CUD stops at the last row
+	eraseLine   = "\x1b[2K"   // EL
+	eraseBelow  = "\x1b[J"    // ED
 	// eraseAll erases from this row on. If ED starts at the first cell of the screen, tmux
 	// keeps the erased text in its history, so ED starts one row further down.
 	eraseAll = eraseLine + "\x1b[B" + eraseBelow + "\x1b[A" // EL CUD ED CUU
@@ -53,6 +58,10 @@ func (s *screen) draw(log []byte, lines []line, width int) {
 		}
 	}
 	b.Write(log)
+	if s.tmux && len(s.drawn) == 0 && len(lines) > 0 {
+		b.WriteString(strings.Repeat("\n", len(lines)))
+		fmt.Fprintf(&b, toLastRow+up, len(lines))
+	}
 	for _, text := range rendered {
 		b.WriteString(eraseLine + text + "\n") // row by row, to avoid flicker
 	}
@@ -78,8 +87,10 @@ func (s *screen) rows(width int) int {
 	return rows
 }
 
-// reflows reports whether the terminal reflows, according to the environment variables. All common
-// terminals do, except xterm and GNU screen. tmux reflows too, even inside these two.
-func reflows(getenv func(string) string) bool {
-	return getenv("TMUX") != "" || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
+// kind returns whether the terminal is tmux, and whether it reflows, according to the environment
+// variables. All common terminals reflow, except xterm and GNU screen. tmux reflows even inside
+// these two.
+func kind(getenv func(string) string) (tmux, reflows bool) {
+	tmux = getenv("TMUX") != ""
+	return tmux, tmux || getenv("XTERM_VERSION") == "" && getenv("STY") == ""
 }

@@ -14,16 +14,17 @@ import (
 // While the width of the terminal changes, it shows the complete log in order, the display once
 // below, and nothing else.
 func TestScreenThroughResizes(t *testing.T) {
-	for _, reflows := range []bool{true, false} {
+	for _, c := range []struct{ reflows, tmux bool }{{true, false}, {true, true}, {false, false}} {
 		for seed := range uint64(30) {
-			t.Run(fmt.Sprintf("reflows=%v/%d", reflows, seed), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%+v/%d", c, seed), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, 6))
 				widths := []int{50, 64, 80, 81, 100, 120, 200}
 				const height = 60
-				e := newEmulator(t, widths[rng.IntN(len(widths))], height, reflows)
-				s := &screen{out: e, reflows: reflows}
+				e := newEmulator(t, widths[rng.IntN(len(widths))], height, c.reflows)
+				e.tmux = c.tmux
+				s := &screen{out: e, reflows: c.reflows, tmux: c.tmux}
 				longest := 300
-				if !reflows {
+				if !c.reflows {
 					longest = 20 // longer ones would be truncated
 				}
 				var log []string
@@ -56,10 +57,14 @@ func TestScreenThroughResizes(t *testing.T) {
 	}
 }
 
-// wantLines compares lines, and fails the test at the first line that differs.
+// wantLines compares lines, and fails the test at the first line that differs. On tmux, empty lines
+// separate the log from the display.
 func wantLines(t *testing.T, e *emulator, want []string) {
 	t.Helper()
 	got := e.lines()
+	if isEmpty := func(line string) bool { return line == "" }; e.tmux {
+		got, want = slices.DeleteFunc(got, isEmpty), slices.DeleteFunc(want, isEmpty)
+	}
 	for i := range max(len(got), len(want)) {
 		switch {
 		case i >= len(want):
@@ -95,19 +100,20 @@ func TestScreenDrawsOnlyChanges(t *testing.T) {
 	}
 }
 
-// The environment says whether the terminal reflows.
-func TestReflows(t *testing.T) {
+// The environment says whether the terminal is tmux, and whether it reflows.
+func TestKind(t *testing.T) {
 	for _, c := range []struct {
-		env  map[string]string
-		want bool
+		env           map[string]string
+		tmux, reflows bool
 	}{
-		{nil, true},
-		{map[string]string{"STY": "1.pts"}, false},
-		{map[string]string{"XTERM_VERSION": "XTerm(390)"}, false},
-		{map[string]string{"XTERM_VERSION": "XTerm(390)", "TMUX": "/tmp/tmux,1,0"}, true},
+		{nil, false, true},
+		{map[string]string{"STY": "1.pts"}, false, false},
+		{map[string]string{"XTERM_VERSION": "XTerm(390)"}, false, false},
+		{map[string]string{"XTERM_VERSION": "XTerm(390)", "TMUX": "/tmp/tmux,1,0"}, true, true},
 	} {
-		if got := reflows(func(name string) string { return c.env[name] }); got != c.want {
-			t.Errorf("%v: reflows %v", c.env, got)
+		tmux, reflows := kind(func(name string) string { return c.env[name] })
+		if tmux != c.tmux || reflows != c.reflows {
+			t.Errorf("%v: tmux %v, reflows %v", c.env, tmux, reflows)
 		}
 	}
 }

@@ -49,9 +49,10 @@ func (h *half) reserve(n, columns, makers int, k Kernel) {
 	h.idle, h.paused = make([]*maker, 0, makers), make([]*maker, 0, makers)
 	for range makers {
 		m := &maker{
-			half: h,
-			one:  make([]quarter, factorial(columns/2)), other: make([]quarter, factorial(columns-columns/2)),
-			made: make([]uint64, 0, roundMasks),
+			half:  h,
+			one:   make([]quarter, factorial(columns/2)),
+			other: make([]quarter, factorial(columns-columns/2)),
+			made:  make([]uint64, 0, roundMasks),
 		}
 		m.crosser.kernel, m.crosser.tables = k, new(tables[narrow])
 		m.crosser.used = max(1, (2*(n-1)+chunk-1)/chunk)

@@ -4,8 +4,8 @@ package halves
 
 import "golang.org/x/sys/cpu"
 
-// vectorKernels returns the vector kernels that this machine can run, the fastest first. Package cpu
-// reports a feature only if the operating system saves its registers.
+// vectorKernels returns the vector kernels that this machine can run, the fastest first. Package
+// cpu reports a feature only if the operating system saves its registers.
 func vectorKernels() (kernels []Kernel) {
 	x := &cpu.X86
 	if !x.HasAVX2 || !x.HasBMI2 {

@@ -293,7 +293,7 @@ func TestOtherFormat(t *testing.T) {
 	h := newHeader(t, 1)
 	log, _ := encode(t, h)
 	f := parseLast(log)
-	payload := bytes.Replace(f.payload, []byte(`"format":3`), []byte(`"format":2`), 1)
+	payload := bytes.Replace(f.payload, []byte(`"format":4`), []byte(`"format":3`), 1)
 	f.sum = checksum(payload)
 	other := f.append(append(f.append(nil, head), payload...), tail)
 	if _, _, err := foldBytes(other); !errors.Is(err, ErrFormat) || errors.Is(err, ErrDamaged) {

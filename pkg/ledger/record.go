@@ -19,7 +19,7 @@ import (
 
 // Format is the version of the log that this program reads and writes. A change of a record or a
 // frame needs another one.
-const Format = 3
+const Format = 4
 
 // ErrFormat says that a log has another format: another version of the program wrote it.
 var ErrFormat = errors.New("use the version of the program that wrote it")

@@ -163,7 +163,7 @@ func TestInvalidPayloads(t *testing.T) {
 	}
 	for k, text := range map[kind]string{
 		startKind: `{"number":1`, headerKind: `{"format":`, 'X': `{}`,
-		banKind: `{ "user":"worker","machine":"a","task":0,"count":0,"recount":0,"at":"2001-09-09T01:46:40Z"}`,
+		banKind: `{ "user":"worker","machine":"a","task":0,"count":"0","recount":"0","at":"2001-09-09T01:46:40Z"}`,
 	} {
 		if refused(k, []byte(text)) == nil {
 			t.Errorf("%c %s is accepted", k, text)

@@ -68,6 +68,10 @@ func runMetrics(s *queens.Snapshot, version string) string {
 	}
 	m.add("nqueens_elapsed_seconds", "Time for which coordinators have worked on the run.",
 		s.Elapsed.Seconds())
+	if s.Rate != nil {
+		m.add("nqueens_solutions_per_second",
+			"Solutions found per second over the last 30 seconds; absent while unknown.", s.PerSecond)
+	}
 	if s.TimeToGo != nil {
 		m.add("nqueens_time_to_go_least_seconds", "Time to go, at least; absent while unknown.",
 			s.Least.Seconds())
@@ -95,8 +99,6 @@ func (m *metrics) addLive(s *queens.Live) {
 	}
 	m.add("nqueens_waiting_tasks", "Tasks that wait to be handed out.", float64(s.Waiting))
 	m.add("nqueens_held_tasks", "Tasks that workers hold.", float64(s.Held))
-	m.add("nqueens_solutions_per_second", "Solutions found per second over the last 30 seconds.",
-		s.Rate)
 	m.add("nqueens_machines", "Machines with a worker that is present.", float64(s.Machines))
 	m.add("nqueens_workers", "Workers that are present.", float64(s.Workers))
 	m.add("nqueens_threads", "Threads of all workers.", float64(s.Threads))

@@ -2,6 +2,9 @@ package page
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
 	"math/big"
 	"net/http"
 	"regexp"
@@ -30,16 +33,17 @@ func running() queens.Snapshot {
 		SpotCheck: 0.01,
 		TimeToGo:  &queens.TimeToGo{Least: seconds(1448), Most: seconds(1765)},
 		Remaining: &queens.Remaining{ThreadSeconds: 33000},
+		Rate:      &queens.Rate{PerSecond: 206435540},
 		Live: &queens.Live{
-			Rate: 206435540, Waiting: 140, Held: 64, Machines: 2, Workers: 3, Threads: 17, IdleThreads: 1,
+			Waiting: 140, Held: 64, Machines: 2, Workers: 3, Threads: 17, IdleThreads: 1,
 		},
 		Checks: &queens.Checks{Checked: 4, Recorded: 100}, Join: "worker --join /home/a/join.token",
 		WorkerList: []queens.Worker{
 			{Machine: testkit.Machine("node-17"), Label: "node-17/a1", Process: "a1", Kernel: "avx512",
-				Threads: 8, Rate: 9.8e7, Tasks: 40, Held: 16, Longest: seconds(1.2)},
+				Threads: 8, Rate: &queens.Rate{PerSecond: 9.8e7}, Tasks: 40, Held: 16, Longest: seconds(1.2)},
 			{
 				Machine: testkit.Machine("node-17"), Label: "node-17/b2", Process: "b2", Kernel: "avx512",
-				Threads: 8, Rate: 9.7e7, Tasks: 41, Held: 16, Longest: seconds(3),
+				Threads: 8, Rate: &queens.Rate{PerSecond: 9.7e7}, Tasks: 41, Held: 16, Longest: seconds(3),
 				LastSeen: seconds(14),
 			},
 			{Machine: testkit.Machine("attic"), Label: "attic/c3", Process: "c3", Kernel: "generic",
@@ -118,7 +122,7 @@ func TestEveryStateIsDrawn(t *testing.T) {
 		for _, change := range []func(*queens.Snapshot){
 			func(*queens.Snapshot) {},
 			func(s *queens.Snapshot) { s.WorkerList, s.Workers, s.Threads, s.TimeToGo = nil, 0, 0, nil },
-			func(s *queens.Snapshot) { s.Done, s.WorkDone, s.Rate = 0, 0, 0 },
+			func(s *queens.Snapshot) { s.Done, s.WorkDone, s.Rate = 0, 0, nil },
 			func(s *queens.Snapshot) { s.Live, s.WorkerList = nil, nil },
 			func(s *queens.Snapshot) {
 				s.Live, s.Checks, s.WorkerList, s.TimeToGo, s.Remaining = nil, nil, nil, nil, nil
@@ -254,16 +258,16 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("metric %s is a %s", m[1], m[2])
 		}
 	}
-	s.TimeToGo, s.Remaining, s.Solutions = nil, nil, nil
+	s.TimeToGo, s.Remaining, s.Solutions, s.Rate = nil, nil, nil, nil
 	unknown := runMetrics(&s, "")
 	if strings.Contains(unknown, "time_to_go") || strings.Contains(unknown, "remaining") ||
-		strings.Contains(unknown, "nqueens_solutions ") {
+		strings.Contains(unknown, "nqueens_solutions ") || strings.Contains(unknown, "per_second") {
 		t.Errorf("what is unknown is not absent:\n%s", unknown)
 	}
 	s.Live, s.Checks = nil, nil
 	unknown = runMetrics(&s, "")
-	for _, name := range []string{"workers", "threads", "machines", "held", "waiting", "per_second",
-		"banned", "disputes", "recorded"} {
+	for _, name := range []string{"workers", "threads", "machines", "held", "waiting", "banned",
+		"disputes", "recorded"} {
 		if strings.Contains(unknown, name) {
 			t.Errorf("%s is unknown and exported:\n%s", name, unknown)
 		}
@@ -338,5 +342,34 @@ func TestChart(t *testing.T) {
 	}
 	if steps := strings.Count(newChart(long).Path, "H"); steps < 100 || steps > maxSteps+1 {
 		t.Errorf("%d steps", steps)
+	}
+}
+
+// For each reason to wait, page, metrics and JSON say the reason, since when, and what would help.
+func TestEveryWaitIsShown(t *testing.T) {
+	for _, reason := range queens.Reasons() {
+		s := running()
+		s.Waits = &queens.Wait{Reason: reason, Since: measured.Add(-time.Minute)}
+		var drawn strings.Builder
+		if err := Write(&drawn, &s, nil, "v1"); err != nil {
+			t.Fatal(err)
+		}
+		encoded, err := json.Marshal(&s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read queens.Snapshot
+		if err := json.Unmarshal(encoded, &read); err != nil {
+			t.Fatal(err)
+		}
+		page := html.UnescapeString(drawn.String())
+		metric := fmt.Sprintf("nqueens_waiting_seconds{for=%q} 60\n", reason)
+		if !strings.Contains(page, s.Waits.Text()+" for 1m") ||
+			!strings.Contains(page, s.Waits.Advice()) ||
+			!strings.Contains(runMetrics(&s, ""), metric) ||
+			read.Waits.Reason != reason || !read.Waits.Since.Equal(s.Waits.Since) ||
+			read.Waits.Help != s.Waits.Advice() {
+			t.Errorf("%s is not shown everywhere:\n%s\n%s\n%s", reason, page, runMetrics(&s, ""), encoded)
+		}
 	}
 }

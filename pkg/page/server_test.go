@@ -7,7 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,7 +62,7 @@ func TestWorkers(t *testing.T) {
 			break
 		}
 	}
-	if want := running().WorkerList; !slices.Equal(all, want) {
+	if want := running().WorkerList; !reflect.DeepEqual(all, want) {
 		t.Errorf("the workers are %v, not %v", all, want)
 	}
 	if _, body, _ := get(t, s, "workers.json?after=9", ""); body != `{"workers":[]}`+"\n" {

@@ -103,6 +103,18 @@ func (v *view) Silent() string {
 		humanize.Clock(v.now.Sub(v.At)))
 }
 
+// Waiting says for what the run waits, for how long, and what would help; "" if it does not wait.
+func (v *view) Waiting() string {
+	if v.Waits == nil || v.Silent() != "" {
+		return ""
+	}
+	text := v.Waits.Text() + " for " + humanize.Clock(v.At.Sub(v.Waits.Since))
+	if advice := v.Waits.Advice(); advice != "" {
+		text += "; what helps: " + advice
+	}
+	return text
+}
+
 // Ended reports whether the page does not change any more.
 func (v *view) Ended() bool { return v.Snapshot != nil && v.State != queens.Running }
 

@@ -36,6 +36,7 @@ type Snapshot struct {
 
 	*Checks    // nil if only the last mark of the ledger is known
 	*Live      // nil if no coordinator has said it
+	*Rate      // over the last 30 s; nil while unknown
 	*TimeToGo  // nil while unknown
 	*Remaining // nil while unknown
 
@@ -64,13 +65,12 @@ type Checks struct {
 
 // Live says what only a running coordinator knows.
 type Live struct {
-	Rate        float64 `json:"rate"`          // solutions per second, over the last 30 s
-	Waiting     uint64  `json:"waiting_tasks"` // tasks that wait to be handed out
-	Held        uint64  `json:"held_tasks"`    // tasks that workers hold
-	Machines    int     `json:"machines"`      // machines with a worker that is present
-	Workers     int     `json:"workers"`       // worker processes that are present
-	Threads     int     `json:"threads"`       // threads of all workers
-	IdleThreads int     `json:"idle_threads"`  // threads that search nothing
+	Waiting     uint64 `json:"waiting_tasks"` // tasks that wait to be handed out
+	Held        uint64 `json:"held_tasks"`    // tasks that workers hold
+	Machines    int    `json:"machines"`      // machines with a worker that is present
+	Workers     int    `json:"workers"`       // worker processes that are present
+	Threads     int    `json:"threads"`       // threads of all workers
+	IdleThreads int    `json:"idle_threads"`  // threads that search nothing
 
 	Repeated uint64 `json:"repeated"` // results since this start that were recorded before
 	// results, and chunks listed without a ticket, since this start that were refused
@@ -82,6 +82,11 @@ type Live struct {
 	// messages of workers since this start that were dropped unread: a newer one came, or they were
 	// too old
 	Dropped uint64 `json:"dropped"`
+}
+
+// Rate is a measured rate.
+type Rate struct {
+	PerSecond float64 `json:"rate"` // solutions per second
 }
 
 // Remaining is the work that is left.
@@ -109,8 +114,8 @@ type Ban struct {
 	// for people: the host, after the name of an invited user; it may be empty
 	Label   string `json:"label,omitempty"`
 	Task    uint64 `json:"task"`
-	Count   uint64 `json:"count"`   // of the machine
-	Recount uint64 `json:"recount"` // the verdict
+	Count   uint64 `json:"count,string"`   // of the machine
+	Recount uint64 `json:"recount,string"` // the verdict
 }
 
 // Validate returns an error unless the names of a ban are valid.
@@ -131,14 +136,13 @@ type Worker struct {
 	Kernel  string `json:"kernel"`
 	Version string `json:"version"`
 	Threads int    `json:"threads"`
-	// Rate is in solutions per second, over its last results. It is 0 while unknown.
-	Rate  float64 `json:"rate,omitempty"`
-	Tasks uint64  `json:"tasks"` // tasks that it counted since this start of the coordinator
-	Held  uint64  `json:"held"`  // tasks that it holds
+	*Rate          // over its last results; nil before the first
+	Tasks   uint64 `json:"tasks"` // tasks that it counted since this start of the coordinator
+	Held    uint64 `json:"held"`  // tasks that it holds
 	// nothing is accepted from it
 	Banned bool `json:"banned,omitempty"`
-	// seconds since it began the oldest chunk that it holds; 0 without one
-	Longest  Seconds `json:"longest_s"`
+	// seconds since it began the oldest chunk that it holds; 0, and not in JSON, without one
+	Longest  Seconds `json:"longest_s,omitzero"`
 	LastSeen Seconds `json:"silent_s"` // seconds since it was last heard
 }
 
@@ -299,12 +303,12 @@ func (s *Snapshot) validateLive() error {
 		live = *s.Live
 	}
 	switch {
-	case s.Live == nil && len(s.WorkerList) > 0:
-		return errors.New("workers, but not how many")
+	case s.Live == nil && (s.Rate != nil || len(s.WorkerList) > 0):
+		return errors.New("a rate or workers, but not how many")
 	case max(live.Waiting, live.Held) > s.Tasks:
 		return fmt.Errorf("more tasks than %d, which the run has", s.Tasks)
-	case !isRate(live.Rate) || s.Remaining != nil && !isRate(s.ThreadSeconds):
-		return fmt.Errorf("a rate or a number of thread-seconds that can't be: %v", live.Rate)
+	case !s.Rate.isValid() || s.Remaining != nil && !isRate(s.ThreadSeconds):
+		return errors.New("a rate or a number of thread-seconds that can't be")
 	case min(live.Machines, live.Workers, live.Threads, live.IdleThreads) < 0:
 		return errors.New("a negative number of machines, workers or threads")
 	case live.Queue.Duration < 0:
@@ -348,7 +352,7 @@ func (s *Snapshot) validateTotal() error {
 func (w *Worker) validate() error {
 	err := cmp.Or(w.Machine.Validate(), ValidateName("a label", w.Label), ValidateMachine(w.Process),
 		ValidateName("a kernel", w.Kernel), ValidateName("a version", w.Version))
-	if err == nil && (!isRate(w.Rate) || w.Threads < 0 || w.Longest.Duration < 0 ||
+	if err == nil && (!w.Rate.isValid() || w.Threads < 0 || w.Longest.Duration < 0 ||
 		w.LastSeen.Duration < 0) {
 		err = fmt.Errorf("worker %s with a negative rate, time or number of threads", w.Process)
 	}
@@ -358,6 +362,9 @@ func (w *Worker) validate() error {
 // maxRate is the greatest rate that is accepted from outside. The sum of many such rates is still
 // finite, so JSON can represent it.
 const maxRate = 1e100
+
+// isValid reports whether a rate is unknown, or can be one.
+func (r *Rate) isValid() bool { return r == nil || isRate(r.PerSecond) }
 
 // isRate reports whether x can be a rate.
 func isRate(x float64) bool { return x >= 0 && x <= maxRate }

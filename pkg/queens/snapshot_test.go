@@ -26,7 +26,8 @@ func TestSnapshotValidate(t *testing.T) {
 			Run: "n8-a", N: 8, Method: queens.Prefixes, Symmetry: queens.Full, State: queens.Running,
 			Tasks: 9, Done: 9, WorkDone: 1, Solutions: decimal(92),
 			WorkerList: []queens.Worker{{Machine: testkit.Machine("m"), Process: "p"},
-				{Machine: testkit.Machine("m"), Process: "q", Rate: 1e100, Threads: 4}},
+				{Machine: testkit.Machine("m"), Process: "q", Threads: 4,
+					Rate: &queens.Rate{PerSecond: 1e100}}},
 			Checks: &queens.Checks{Banned: []queens.Ban{{Machine: testkit.Machine("a")},
 				{Machine: testkit.Machine("b")}}}, Live: new(queens.Live),
 		}
@@ -88,7 +89,7 @@ func TestSnapshotValidate(t *testing.T) {
 			s.Live, s.Checks, s.WorkerList = nil, nil, nil
 		}), ""},
 		{"workers, but not how many", snapshot(func(s *queens.Snapshot) {
-			s.Live = nil
+			s.Live, s.Rate = nil, nil
 		}), "not how many"},
 		{"all tasks held", snapshot(func(s *queens.Snapshot) { s.Held = 9 }), ""},
 		{"more tasks held", snapshot(func(s *queens.Snapshot) { s.Held = 10 }), "more tasks than 9"},
@@ -103,8 +104,15 @@ func TestSnapshotValidate(t *testing.T) {
 		{"complete without solutions", complete(92, known, func(s *queens.Snapshot) {
 			s.Solutions = nil
 		}), "solutions"},
-		{"a negative rate", snapshot(func(s *queens.Snapshot) { s.Rate = -1 }), "rate"},
-		{"a rate beyond", snapshot(func(s *queens.Snapshot) { s.Rate = 2e100 }), "rate"},
+		{"a negative rate", snapshot(func(s *queens.Snapshot) {
+			s.Rate = &queens.Rate{PerSecond: -1}
+		}), "rate"},
+		{"a rate beyond", snapshot(func(s *queens.Snapshot) {
+			s.Rate = &queens.Rate{PerSecond: 2e100}
+		}), "rate"},
+		{"a rate, but no workers", snapshot(func(s *queens.Snapshot) {
+			s.Live, s.WorkerList, s.Rate = nil, nil, new(queens.Rate)
+		}), "not how many"},
 		{"negative work left", snapshot(func(s *queens.Snapshot) {
 			s.Remaining = &queens.Remaining{ThreadSeconds: -1}
 		}), "thread-seconds"},
@@ -145,7 +153,7 @@ func TestSnapshotValidate(t *testing.T) {
 			s.WorkerList[0].Kernel = controlName
 		}), "kernel"},
 		{"a worker with a negative rate", snapshot(func(s *queens.Snapshot) {
-			s.WorkerList[0].Rate = -1
+			s.WorkerList[0].Rate = &queens.Rate{PerSecond: -1}
 		}), "worker p"},
 		{"a worker of -1 threads", snapshot(func(s *queens.Snapshot) {
 			s.WorkerList[0].Threads = -1

@@ -8,7 +8,7 @@ type State string
 // The states of a run.
 const (
 	Running     State = "running"
-	Interrupted State = "interrupted" // its coordinator has died: it can be resumed
+	Interrupted State = "interrupted" // its coordinator did not record an end: it can be resumed
 	// its coordinator has ended in an orderly way: it can be resumed
 	Stopped  State = "stopped"
 	Complete State = "complete" // it has a total

@@ -1,6 +1,7 @@
 package queens
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -70,6 +71,14 @@ type Wait struct {
 	Why string `json:"why,omitempty"`
 	// a command or a hint that fits better than the general one
 	Help string `json:"help,omitempty"`
+}
+
+// MarshalJSON encodes a wait. Help is what [Wait.Advice] returns, so every reader has it.
+func (w *Wait) MarshalJSON() ([]byte, error) {
+	type fields Wait
+	encoded := fields(*w)
+	encoded.Help = w.Advice()
+	return json.Marshal(encoded)
 }
 
 // Short returns what is waited for: waiting for a server.

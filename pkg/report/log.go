@@ -43,8 +43,8 @@ func Fleet(s *queens.Snapshot) string {
 // on 2 machines, 8 threads; 1m20s to 2m to go.
 func Progress(s *queens.Snapshot) string {
 	parts := []string{doneOf(s)}
-	if s.Live != nil && s.Rate > 0 {
-		parts = append(parts, humanize.Rate(s.Rate))
+	if s.Rate != nil {
+		parts = append(parts, humanize.Rate(s.PerSecond))
 	}
 	if s.Live == nil || s.Workers > 0 {
 		parts = append(parts, Fleet(s))
@@ -61,8 +61,11 @@ func LogProgress(log zerolog.Logger, s *queens.Snapshot) {
 	event := log.Info()
 	logDone(event, s)
 	if s.Live != nil {
-		event.Float64("rate", math.Round(s.Rate)).Int("machines", s.Machines).Int("workers", s.Workers).
-			Int("threads", s.Threads).Int("idle_threads", s.IdleThreads)
+		event.Int("machines", s.Machines).Int("workers", s.Workers).Int("threads", s.Threads).
+			Int("idle_threads", s.IdleThreads)
+	}
+	if s.Rate != nil {
+		event.Float64("rate", math.Round(s.PerSecond))
 	}
 	if s.TimeToGo != nil {
 		event.Float64("eta_least_s", math.Round(s.Least.Seconds())).Float64("eta_most_s",

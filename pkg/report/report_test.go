@@ -3,6 +3,7 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -30,7 +31,8 @@ func underWay() *queens.Snapshot {
 		Done: 131, Tasks: 748, WorkDone: 0.21,
 		Solutions: decimal(140_000_000), Elapsed: seconds(12.3456), Checks: new(queens.Checks),
 		TimeToGo: &queens.TimeToGo{Least: seconds(80), Most: seconds(118)},
-		Live:     &queens.Live{Rate: 98e6, Machines: 2, Workers: 4, Threads: 8},
+		Live:     &queens.Live{Machines: 2, Workers: 4, Threads: 8},
+		Rate:     &queens.Rate{PerSecond: 98e6},
 	}
 }
 
@@ -183,12 +185,14 @@ func TestProgress(t *testing.T) {
 		{func(s *queens.Snapshot) {
 			s.TimeToGo, s.IdleThreads = nil, 1
 		}, done + fleet + " (1 idle); time to go not known yet"},
+		{func(s *queens.Snapshot) { s.PerSecond = 0 },
+			strings.Replace(done+fleet, "98.0 M/s", "0 /s", 1) + "; 1m20s to 2m to go"},
 		{func(s *queens.Snapshot) {
-			s.Live, s.Waits = new(queens.Live), &queens.Wait{Reason: queens.NoWorkers}
+			s.Live, s.Rate, s.Waits = new(queens.Live), nil, &queens.Wait{Reason: queens.NoWorkers}
 		}, done + "; waiting for workers"},
 		{func(s *queens.Snapshot) { s.Disputes, s.Waits = 4, &queens.Wait{Reason: queens.Recounting} },
 			done + fleet + "; waiting for recounts by the coordinator; 4 disputes"},
-		{func(s *queens.Snapshot) { s.Live, s.Checks, s.TimeToGo = nil, nil, nil },
+		{func(s *queens.Snapshot) { s.Live, s.Rate, s.Checks, s.TimeToGo = nil, nil, nil, nil },
 			done + "; workers not known; time to go not known"},
 		{func(s *queens.Snapshot) {
 			s.Done, s.WorkDone = 748, 1
@@ -248,7 +252,7 @@ func TestFollower(t *testing.T) {
 		s.WorkerList = append(slices.Clone(s.WorkerList), queens.Worker{
 			Machine: testkit.Machine("host"), Label: "host/" + process, Process: process, Threads: threads,
 		})
-		s.Live = &queens.Live{Rate: 98e6, Machines: 2, Workers: len(s.WorkerList), Threads: 8}
+		s.Live = &queens.Live{Machines: 2, Workers: len(s.WorkerList), Threads: 8}
 	}
 	second := 0
 	follow := func(seconds int) {
@@ -278,7 +282,7 @@ func TestFollower(t *testing.T) {
 	s.WorkerList[1].LastSeen = seconds(20)
 	follow(2)
 	s.WorkerList = append(slices.Clone(s.WorkerList[:1]), s.WorkerList[3:]...)
-	s.Live = &queens.Live{Rate: 98e6, Machines: 2, Workers: 5, Threads: 8}
+	s.Live = &queens.Live{Machines: 2, Workers: 5, Threads: 8}
 	s.Checks = &queens.Checks{
 		Disputes: 2, Recounting: 2,
 		Banned: []queens.Ban{{Machine: testkit.Machine("bad"), Task: 1234, Count: 5, Recount: 6}},
@@ -327,5 +331,23 @@ func TestResultLog(t *testing.T) {
 	}
 	if got := lines(t, &b); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// For each reason to wait, the log says the reason, since when, and what would help.
+func TestEveryWaitIsLogged(t *testing.T) {
+	for _, reason := range queens.Reasons() {
+		var b bytes.Buffer
+		s := underWay()
+		s.State = queens.Stopped // looks at once
+		s.Waits = &queens.Wait{Reason: reason, Since: time.Unix(1e9, 0).UTC()}
+		f := report.Follower{Log: zerolog.New(&b)}
+		f.Follow(0, s)
+		for _, want := range []string{fmt.Sprintf(`"for":%q`, reason), `"since":"2001-09-09T01:46:40Z"`,
+			fmt.Sprintf(`"help":%q`, s.Waits.Advice()), s.Waits.Sentence()} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("the log of %s has no %s: %s", reason, want, b.String())
+			}
+		}
 	}
 }

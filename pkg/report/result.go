@@ -138,8 +138,10 @@ func (r *Result) Log(log zerolog.Logger) {
 	if r.Total != nil {
 		event.Str("total", r.Total.String()).Str("known", string(r.Known)).Str("confirmed",
 			string(r.Level)).
-			Interface("confirmed_by", r.By).Int("workers", r.Workers).Float64("rate",
-			math.Round(r.meanRate()))
+			Interface("confirmed_by", r.By).Int("workers", r.Workers)
+		if rate := r.meanRate(); rate > 0 {
+			event.Float64("rate", math.Round(rate))
+		}
 		text = fmt.Sprintf("%s solutions for %s: %s; run %s took %s", number(r.Total), r.board(),
 			ConfirmedBy(r.Confirmed), r.Run, humanize.Duration(r.Last.Elapsed.Duration))
 		if r.Level == queens.Unconfirmed || r.Level == queens.Sampled {

@@ -60,13 +60,15 @@ func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	})
 	err = c.group.Wait()
 	last = c.last
-	if errors.Is(err, ledger.ErrFailed) { // the last snapshot has results that are not on disk
+	end := queens.Stopped
+	if errors.Is(err, ledger.ErrFailed) { // neither the last results nor the mark stopped are on disk
+		end = queens.Interrupted
 		if state, _, failed := s.cfg.Store.Load(s.name); failed == nil {
 			last = s.stored(state)
 		}
 	}
 	if !last.State.Ended() {
-		last.State, last.Waits, last.Resume = queens.Stopped, nil, s.cfg.Resume(s.name)
+		last.State, last.Waits, last.Resume = end, nil, s.cfg.Resume(s.name)
 	}
 	s.cfg.OnSnapshot(&last)
 	if err == nil && c.end.State == queens.Stopped {

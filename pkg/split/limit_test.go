@@ -83,3 +83,23 @@ func TestSearchCost(t *testing.T) {
 		t.Errorf("%v squares on a full board", got)
 	}
 }
+
+// Columns outside a window of 16 columns need a queen unless a row allows only a square of theirs.
+func TestOuterColumns(t *testing.T) {
+	for _, c := range []struct {
+		n, outer int
+		columns  []int // of the rows that allow only one square
+	}{
+		{16, 0, nil}, {20, 4, nil}, {20, 3, []int{0}}, {20, 2, []int{0, 19}}, {20, 4, []int{9}},
+		{20, 0, []int{16, 19, 1, 0, 18, 17}}, {20, 2, []int{1, 0}},
+	} {
+		b := queens.FullBoard(c.n)
+		for row, column := range c.columns {
+			b.Allow[row] = 1 << column
+		}
+		if got := outerColumns(&b); got != c.outer {
+			t.Errorf("n = %d, single squares in columns %v: %d outer columns need a queen, want %d", c.n,
+				c.columns, got, c.outer)
+		}
+	}
+}

@@ -90,8 +90,8 @@ func benchmarkCore(b *testing.B, redundancy int, chunk uint64) {
 }
 
 // BenchmarkBan measures how long a core with ten million tasks, half of them done, takes for the
-// recount that bans a machine. 10,000 workers hold the tasks of four chunks each. The banned machine
-// has counted, and holds, as much as the others.
+// recount that bans a machine. 10,000 workers hold the tasks of four chunks each. The banned
+// machine has counted, and holds, as much as the others.
 func BenchmarkBan(b *testing.B) {
 	for _, redundancy := range []int{1, 2} {
 		b.Run(fmt.Sprintf("redundancy=%d", redundancy), func(b *testing.B) {

@@ -65,7 +65,8 @@ func (c *Core) overdueTime(r queens.Range) time.Duration {
 func (c *Core) hoards(w *worker) bool { return c.overdue(w.process) > w.results }
 
 // overdue returns how many holds of a process are overdue. Only a tick and the end of a hold change
-// that, so the holds are counted again only then: other inputs look at the requests of many hoarders.
+// that, so the holds are counted again only then: other inputs look at the requests of many
+// hoarders.
 func (c *Core) overdue(p queens.Process) (number uint64) {
 	last, known := c.queue.overdue[p]
 	if known && last.tick == c.clock.tick {
@@ -250,9 +251,9 @@ func (c *Core) timeAt(speed float64, r queens.Range) time.Duration {
 	return time.Duration(min(seconds, 1e9) * float64(time.Second))
 }
 
-// timeLeft estimates how long the search of a hold will still take. The estimate is at least half of
-// the time that the search has taken so far and, whatever the worker says, of the time since the hold
-// began.
+// timeLeft estimates how long the search of a hold will still take. The estimate is at least half
+// of the time that the search has taken so far and, whatever the worker says, of the time since the
+// hold began.
 func (c *Core) timeLeft(now time.Duration, w *worker, h *hold) time.Duration {
 	left := c.searchTime(w, h.Range)
 	if h.begun {

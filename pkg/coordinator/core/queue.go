@@ -154,8 +154,8 @@ func (q *queue) remove(r queens.Range, by queens.Witness) {
 	q.all -= r.Tasks
 }
 
-// regroup lets the tasks that wait as counted by a witness wait as counted by the one that the given
-// function returns.
+// regroup lets the tasks that wait as counted by a witness wait as counted by the one that the
+// given function returns.
 func (q *queue) regroup(from queens.Witness, witness func(task uint64) queens.Witness) {
 	set := q.groups[from]
 	if set == nil {

@@ -127,9 +127,9 @@ func (c *Core) expel(bans []queens.Ban) {
 	}
 }
 
-// ban records bans, and moves the tasks whose counts are void to where they belong, which takes about
-// a microsecond for each. If the same input has ended the hold of a chunk in which such tasks need a
-// count, the worker holds the chunk again.
+// ban records bans, and moves the tasks whose counts are void to where they belong, which takes
+// about a microsecond for each. If the same input has ended the hold of a chunk in which such tasks
+// need a count, the worker holds the chunk again.
 func (c *Core) ban(now time.Duration, bans []queens.Ban, voided []uint64) {
 	for _, b := range bans {
 		if on := c.fleet.computers[computerOf(b.Machine)]; on != nil {

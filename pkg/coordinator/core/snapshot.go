@@ -97,9 +97,12 @@ func (c *Core) snapshotOf(now time.Duration, w *worker) queens.Worker {
 		Process: strconv.FormatUint(w.number, 10), Kernel: w.request.Kernel,
 		Version: w.request.Version,
 		Threads: w.request.Threads, Tasks: w.tasks, Held: c.queue.tasksOf(w.process),
-		Rate: w.rate.solutions / max(w.rate.seconds, 1e-6) * float64(w.request.Searchers),
 		// the last message may be younger than now
 		LastSeen: queens.Seconds{Duration: max(now-w.heard, 0)},
+	}
+	if w.rate.seconds > 0 {
+		s.Rate = &queens.Rate{
+			PerSecond: w.rate.solutions / w.rate.seconds * float64(w.request.Searchers)}
 	}
 	for _, h := range c.queue.holds[w.process] {
 		if h.begun {

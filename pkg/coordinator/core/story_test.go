@@ -295,8 +295,12 @@ func (s *story) showFleet(at time.Duration) {
 	}
 	for _, w := range snapshot.WorkerList {
 		banned := map[bool]string{true: ", banned"}[w.Banned]
-		fmt.Fprintf(s.out, "%s: %.3g solutions/s, %d counted, %d held, longest %v, silent %v%s\n",
-			w.Label, w.Rate, w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration, banned)
+		rate := "unknown rate"
+		if w.Rate != nil {
+			rate = fmt.Sprintf("%.3g solutions/s", w.PerSecond)
+		}
+		fmt.Fprintf(s.out, "%s: %s, %d counted, %d held, longest %v, silent %v%s\n", w.Label, rate,
+			w.Tasks, w.Held, w.Longest.Duration, w.LastSeen.Duration, banned)
 	}
 }
 
