@@ -114,8 +114,8 @@ func TestRoomIsGivenBack(t *testing.T) {
 }
 
 // When more messages come than the coordinator can handle, it drops old ones, also of one process
-// in favor of its newer ones, but none of another kind. Snapshots show how long messages wait, and a
-// line a minute says so. A worker whose messages are dropped is not silent.
+// in favor of its newer ones, but none of another kind. Snapshots show how long messages wait, and
+// a line a minute says so. A worker whose messages are dropped is not silent.
 func TestOverloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -66,13 +66,12 @@ func outerColumns(b *queens.Board) (outer int) {
 		}
 	}
 	for low, high := 0, b.N; high-low > windowColumns; {
-		switch {
-		case filled>>low&1 == 1:
+		if filled>>low&1 == 1 {
 			low++
-		default:
-			high--
-			outer += 1 - int(filled>>high&1)
+			continue
 		}
+		high--
+		outer += 1 - int(filled>>high&1)
 	}
 	return outer
 }

@@ -26,7 +26,9 @@ func TestRequestsSayWhoAsks(t *testing.T) {
 		}}
 		stop, ended := start(t, tr, device.Kernel(t), 3, func(c *worker.Config) { c.Host = "lab" })
 		defer stop()
-		<-ended
+		if err := <-ended; err == nil {
+			t.Error("a worker with a broken kernel ends without an error")
+		}
 		if r := tr.requests[0]; r.Host != "lab" || r.Version != "v" || r.Kernel != "fake" ||
 			r.Threads != 3 || r.Searchers != 1 {
 			t.Errorf("%+v", r)

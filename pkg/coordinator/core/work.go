@@ -41,8 +41,8 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	c.after(now)
 }
 
-// listAll notes the chunks that a request lists. It returns those that the worker shall drop: all if
-// the request is refused, else those that the worker may not hold.
+// listAll notes the chunks that a request lists. It returns those that the worker shall drop: all
+// if the request is refused, else those that the worker may not hold.
 func (c *Core) listAll(
 	now time.Duration, w *worker, request *Request, refused bool,
 ) (drops []queens.Range) {
