@@ -97,7 +97,8 @@ func (s *prefixSearcher) count(
 	return counts, err
 }
 
-// setSearcher counts row sets.
+// setSearcher counts row sets. The time of a task has that in which the searcher waits for a counter
+// and helps others: others help it as long.
 type setSearcher struct {
 	by     halves.Kernel
 	memory *Memory
