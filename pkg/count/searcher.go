@@ -97,8 +97,7 @@ func (s *prefixSearcher) count(
 	return counts, err
 }
 
-// setSearcher counts row sets. The time of a task has that in which the searcher waits for a counter
-// and helps others: others help it as long.
+// setSearcher counts row sets. The time of a task is that of all searchers that have counted it.
 type setSearcher struct {
 	by     halves.Kernel
 	memory *Memory
@@ -110,20 +109,20 @@ func (s *setSearcher) count(
 	var c *setCounter
 	defer func() { s.memory.give(c) }()
 	for i := range tasks {
-		start, sets := time.Now(), tasks[i].Sets
 		if n := tasks[i].Board.N; c == nil || c.n != n {
 			s.memory.give(c)
 			if c, err = s.memory.take(ctx, n, s.by, pulse); err != nil {
 				return counts, err
 			}
 		}
+		start, sets := time.Now(), tasks[i].Sets
 		count, err := c.Count(ctx, sets.First, sets.Number, pulse)
 		if err != nil {
 			return counts, err
 		}
 		pulse.Add(1) // the search of a small task may end before it increments the pulse
 		counts = append(counts, queens.TaskCount{
-			Count: count, Kernel: queens.HalvesPrefix + s.by.Name, Elapsed: time.Since(start),
+			Count: count, Kernel: queens.HalvesPrefix + s.by.Name, Elapsed: time.Since(start) + c.Helped(),
 		})
 	}
 	return counts, nil

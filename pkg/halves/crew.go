@@ -4,14 +4,16 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // crew counts a row set: the goroutine that has called Count, and those that have called Help. The
 // count is a sequence of phases. In each phase, the members take units of work until none is left.
 // A member that takes a unit ends it. Between two phases the goroutine of Count works alone.
 type crew struct {
-	ctx  context.Context // of the Count
-	next atomic.Int64    // the next unit of each
+	ctx    context.Context // of the Count
+	next   atomic.Int64    // the next unit of a phase
+	helped time.Duration   // how long all helpers have worked on the Count
 
 	mu      sync.Mutex
 	changed sync.Cond       // a phase begins, its last helper leaves, or a helper is told to end
@@ -42,6 +44,7 @@ func (c *crew) reserve(members int, k Kernel) {
 // start begins a Count.
 func (c *crew) start(ctx context.Context, pulse *atomic.Uint64) {
 	c.ctx, c.all[0].ctx, c.all[0].pulse = ctx, ctx, pulse
+	c.helped = 0
 }
 
 // stays returns false if the member is told to end. Then it takes no further unit.
@@ -89,6 +92,9 @@ func (m *member) take(units int) (unit int, ok bool) {
 // it works, it increments pulse. It returns at once if [Config.Helpers] goroutines help already.
 func (c *Counter) Help(ctx context.Context, pulse *atomic.Uint64) { c.crew.help(ctx, pulse) }
 
+// Helped returns how long all helpers together have worked on the last Count.
+func (c *Counter) Helped() time.Duration { return c.crew.helped }
+
 func (c *crew) help(ctx context.Context, pulse *atomic.Uint64) {
 	defer context.AfterFunc(ctx, func() {
 		c.mu.Lock()
@@ -113,8 +119,10 @@ func (c *crew) help(ctx context.Context, pulse *atomic.Uint64) {
 		seen = c.phases
 		c.working++
 		c.mu.Unlock()
+		start := time.Now()
 		phase(m)
 		c.mu.Lock()
+		c.helped += time.Since(start)
 		c.working--
 		c.changed.Broadcast()
 	}

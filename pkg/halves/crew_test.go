@@ -83,7 +83,8 @@ func TestHelpers(t *testing.T) {
 }
 
 // All helpers are in a phase at the same time as the goroutine of Count. There are no more of them
-// than the Counter has room for. A helper is in each phase once.
+// than the Counter has room for. A helper is in each phase once. The crew measures how long they are
+// in the phases of a Count.
 func TestCrew(t *testing.T) {
 	const helpers, phases = 3, 5
 	var c crew
@@ -109,10 +110,18 @@ func TestCrew(t *testing.T) {
 				close(all)
 			}
 			<-all
+			time.Sleep(time.Millisecond)
 		})
 		if got := calls.Load(); got != 1+helpers {
 			t.Errorf("%d calls, want %d", got, 1+helpers)
 		}
+	}
+	if least := helpers * phases * time.Millisecond; c.helped < least {
+		t.Errorf("helpers have worked for %v, less than %v", c.helped, least)
+	}
+	c.start(t.Context(), new(atomic.Uint64))
+	if c.helped != 0 {
+		t.Errorf("helpers have worked for %v before the first phase", c.helped)
 	}
 	cancel()
 	ended.Wait()
