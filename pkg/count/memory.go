@@ -3,6 +3,7 @@ package count
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,12 +12,12 @@ import (
 	"nqueens/pkg/halves"
 )
 
-// Memory limits how many bytes the searchers of a process take together for the method halves. A
-// searcher needs a counter while it counts row sets. A counter takes memory, and stays for the next
-// searcher. If no memory is left for another counter, a searcher waits for its turn, and helps
-// another searcher meanwhile. The methods are safe for concurrent use.
+// Memory limits how many bytes the counters of a process take for the method halves. A searcher
+// needs a counter while it counts row sets. A counter stays for the next searcher, until another
+// board or kernel needs one: then the garbage collector frees it. If no memory is left, a searcher
+// waits, and helps another one meanwhile. The methods are safe for concurrent use.
 type Memory struct {
-	limit   uint64 // in bytes; 0 is none
+	limit   uint64 // in bytes; 0 means no limit
 	threads int
 
 	mu       sync.Mutex
@@ -58,7 +59,7 @@ func NewMemory(bytes uint64, threads int) *Memory {
 func MemoryOf(machine uint64) (worker, recount uint64) { return machine / 4 * 3, machine / 8 }
 
 // Of returns how many bytes row sets of boards of side n take on all threads together, how many row
-// sets are counted at a time, and on how many threads.
+// sets are counted at a time, and on how many threads. All are 0 if the limit is too small.
 func (m *Memory) Of(n int) (bytes uint64, sets, threads int) {
 	counters, helpers, each := m.shares(n)
 	if m.limit > 0 && each > m.limit {
@@ -68,8 +69,8 @@ func (m *Memory) Of(n int) (bytes uint64, sets, threads int) {
 }
 
 // shares returns how many counters of boards of side n there may be at a time, and how many helpers
-// and bytes each of them has. Each thread has its own counter up to [halves.SharedFrom], if there
-// is memory for so many, and otherwise the threads share counters.
+// and bytes each of them has. Each thread has its own counter on boards below side
+// [halves.SharedFrom], if there is memory for so many. Otherwise the threads share counters.
 func (m *Memory) shares(n int) (counters, helpers int, bytes uint64) {
 	counters = m.threads
 	if n >= halves.SharedFrom {
@@ -130,12 +131,16 @@ func (m *Memory) try(n int, k halves.Kernel) (*setCounter, error) {
 		}
 		alike++
 	}
+	before := len(m.counters)
 	m.counters = slices.DeleteFunc(m.counters, func(c *setCounter) bool { // of other boards
 		if !c.inUse {
 			m.taken -= c.bytes
 		}
 		return !c.inUse
 	})
+	if len(m.counters) < before {
+		debug.FreeOSMemory() // the new lists take the place of the old ones
+	}
 	if alike == counters || m.limit > 0 && bytes > m.limit-m.taken {
 		return nil, nil
 	}
@@ -192,7 +197,8 @@ func (m *Memory) fewestHelpers(n int, k halves.Kernel) (fewest *setCounter) {
 	return fewest
 }
 
-// give gives a counter back, for the searcher that has waited longest. nil is no counter.
+// give gives a counter back. If it fits the searcher that has waited longest, that one gets it.
+// Otherwise all that wait try again, in any order. nil is no counter.
 func (m *Memory) give(c *setCounter) {
 	if c == nil {
 		return

@@ -71,7 +71,8 @@ func (k *Kernels) WithSearcher(use func(*Searcher) error) error {
 
 // Count counts tasks of one method. With an error, it returns the counts of the tasks
 // that were counted before. While the search advances, Count increments pulse. If ctx ends, Count
-// returns context.Cause(ctx) within 50 ms.
+// returns context.Cause(ctx) within 50 ms. A searcher that helps another one first ends its unit of
+// work, which takes up to some tenths of a second for the largest boards.
 func (s *Searcher) Count(
 	ctx context.Context, tasks []queens.Task, pulse *atomic.Uint64,
 ) ([]queens.TaskCount, error) {

@@ -32,8 +32,8 @@ type buildFunc[R row] func(block *binBlock[R], tables *tables[R], used int)
 // tables.
 type countFunc[R row] func(stream []uint64, tables *tables[R], t *tally[R])
 
-// tally holds a number of pairs. Each word of ones and of single stands for as many pairs as it has
-// bits, or for its value. Those of twos and fours stand for two and for four times as many.
+// tally holds a number of pairs. A bit that is set in ones stands for one pair, in twos for two. A
+// word of single stands for its value in pairs, and a word of fours for four times its value.
 type tally[R row] struct{ ones, twos, single, fours R }
 
 // sum returns the number of pairs.
@@ -48,8 +48,8 @@ func (t *tally[R]) sum() (sum uint64) {
 // bin compares up to size masks, which are in it, with streams of masks.
 type bin interface {
 	size() int
-	// load replaces the masks in the bin. All masks have their bits in the first chunks, used in
-	// number.
+	// load replaces the masks in the bin. Only the lowest used·chunk bits of masks are compared: the
+	// caller makes sure that the bits above them have nothing in common.
 	load(masks []uint64, used int)
 	// count counts the pairs of a mask of the stream and a mask in the bin that have no bit in
 	// common.

@@ -9,11 +9,12 @@ import (
 
 // crew counts a row set: the goroutine that has called Count, and those that have called Help. The
 // count is a sequence of phases. In each phase, the members take units of work until none is left.
-// A member that takes a unit ends it. Between two phases the goroutine of Count works alone.
+// A member ends each unit that it takes, unless the Count is canceled. Between two phases the
+// goroutine of Count works alone.
 type crew struct {
 	ctx    context.Context // of the Count
 	next   atomic.Int64    // the next unit of a phase
-	helped time.Duration   // how long all helpers have worked on the Count
+	helped time.Duration   // the sum over all helpers; read between two phases
 
 	mu      sync.Mutex
 	changed sync.Cond       // a phase begins, its last helper leaves, or a helper is told to end
@@ -67,6 +68,7 @@ func (c *crew) run(phase func(m *member)) {
 	c.mu.Lock()
 	c.phase = phase
 	c.phases++
+	c.next.Store(0)
 	c.changed.Broadcast()
 	c.mu.Unlock()
 	phase(c.all[0])
@@ -79,7 +81,7 @@ func (c *crew) run(phase func(m *member)) {
 }
 
 // take returns a unit of a phase of the given number of units, from 0 on. It returns false if none
-// is left, or the member does not stay. Before the phase, next must be 0.
+// is left, the Count has ended or the member does not stay.
 func (m *member) take(units int) (unit int, ok bool) {
 	if !m.stays() {
 		return 0, false
@@ -92,7 +94,7 @@ func (m *member) take(units int) (unit int, ok bool) {
 // it works, it increments pulse. It returns at once if [Config.Helpers] goroutines help already.
 func (c *Counter) Help(ctx context.Context, pulse *atomic.Uint64) { c.crew.help(ctx, pulse) }
 
-// Helped returns how long all helpers together have worked on the last Count.
+// Helped returns how long all helpers together have worked on the last Count, which has ended.
 func (c *Counter) Helped() time.Duration { return c.crew.helped }
 
 func (c *crew) help(ctx context.Context, pulse *atomic.Uint64) {
@@ -124,7 +126,9 @@ func (c *crew) help(ctx context.Context, pulse *atomic.Uint64) {
 		c.mu.Lock()
 		c.helped += time.Since(start)
 		c.working--
-		c.changed.Broadcast()
+		if c.working == 0 {
+			c.changed.Broadcast()
+		}
 	}
 	c.free = append(c.free, m)
 }

@@ -13,10 +13,10 @@ type half struct {
 	long    int     // queens on long diagonals of the half-boards that fill makes
 	to      *sorted // where they go
 
-	mu sync.Mutex
-	// set has the rows of the first two strips of the next quarters, or is -1 at the end.
+	mu sync.Mutex // in a phase; between two phases only the goroutine of Count is here
+	// set is the rows of the first two strips for the next maker, or -1 if there are none.
 	set int
-	// Makers that do nothing, and those that have to go on when there is a list with room.
+	// Makers without work, and those that have stopped because the list was full.
 	idle, paused []*maker
 }
 
@@ -27,8 +27,7 @@ type maker struct {
 	one     []quarter // of the first two strips
 	other   []quarter // of the other strips, on the other rows
 	crosser crosser
-	// What it makes next: half-boards of the quarters of one from number first on and of those of
-	// other from number block on.
+	// It goes on with the quarters one[first:] and other[block:].
 	block, first int
 	made         []uint64 // half-boards for which the list had no room
 }
@@ -156,8 +155,8 @@ func (m *maker) start(set int) {
 	m.block, m.first, m.made = 0, 0, m.made[:0]
 }
 
-// make appends half-boards to the list of the half. It returns false if the list has no room or
-// poll did.
+// make appends half-boards to the list of the half. It returns false if the list is full or poll
+// returned false.
 func (m *maker) make(by *member) (ended bool) {
 	for by.poll() {
 		if m.block >= len(m.other) {

@@ -323,6 +323,18 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// A list is sorted by no more bits than two passes can sort by, also if it is as long as the longest
+// one of [Memory].
+func TestDepth(t *testing.T) {
+	for length := 1; length <= 1<<30; length *= 2 {
+		for _, l := range []int{length - 1, length} {
+			if d := depthOf(l); d < 1 || d > 2*digitBits {
+				t.Errorf("lists of %d are sorted by %d bits", l, d)
+			}
+		}
+	}
+}
+
 // A configuration with a wrong side, no kernel or too little memory is refused, and the error says
 // what is wrong.
 func TestValidate(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 // half-boards that have none of these bits, which are a few ranges of the sorted list, are compared
 // with a whole bin at once.
 
-// sorted is a list of half-boards, sorted by their first bits.
+// sorted is a list of half-boards, sorted by their first bits, which are the highest.
 type sorted struct {
-	mu    sync.Mutex // of append
+	mu    sync.Mutex // in a phase
 	masks []uint64
 	// Masks from[i] to from[i+1]-1 have the first bits i, depth in number.
 	from []uint32
@@ -22,7 +22,8 @@ func (s *sorted) reserve(masks int) {
 	s.masks, s.from = make([]uint64, 0, masks), make([]uint32, 1<<depthOf(masks)+1)
 }
 
-// append appends masks at any place, unless there is not enough room.
+// append appends masks, and reports whether there was room. Members copy at the same time, each to
+// its own part. So the list is read only after the phase.
 func (s *sorted) append(masks []uint64) bool {
 	s.mu.Lock()
 	from := len(s.masks)
@@ -43,16 +44,16 @@ type joiner struct {
 	bits, depth int // of the masks, and of those by which the lists are sorted
 	east, west  sorted
 
-	mu   sync.Mutex
-	cell uint32 // the first bits of the next western half-board
-	at   uint32 // its index
+	mu   sync.Mutex // in a phase; between two phases only the goroutine of Count is here
+	cell uint32     // the first bits of the next western half-board
+	at   uint32     // its index
 }
 
 // start makes join begin.
 func (j *joiner) start() { j.cell, j.at = 0, 0 }
 
-// join is a phase of a crew. It counts the pairs that have no diagonal in common. The bins of the
-// members have their number.
+// join is a phase of a crew. It counts the pairs that have no diagonal in common. The bin of each
+// member keeps the number that the member has counted.
 func (j *joiner) join(m *member) {
 	for m.stays() {
 		p, ok := j.take(uint32(m.bin.size()))

@@ -15,8 +15,7 @@ type sorter struct {
 }
 
 const (
-	// digitBits is the greatest number of bits by which a pass sorts. Two passes are enough for
-	// depthOf.
+	// digitBits is the greatest number of bits by which a pass sorts.
 	digitBits = 11
 	// sortBlock is the number of masks of a block, which is a unit of each phase.
 	sortBlock = 1 << 16
@@ -47,7 +46,7 @@ func (s *sorter) sort(list *sorted, bits, depth int) {
 	s.pass()
 	s.shift, s.width = bits-depth, depth
 	list.from = list.from[:1<<depth+1]
-	s.run(s.divide)
+	s.crew.run(s.divide)
 	// The last cells have no mask.
 	cells := list.from
 	if last := len(list.masks) - 1; last >= 0 {
@@ -58,15 +57,9 @@ func (s *sorter) sort(list *sorted, bits, depth int) {
 	}
 }
 
-// run runs a phase whose units are blocks.
-func (s *sorter) run(phase func(m *member)) {
-	s.crew.next.Store(0)
-	s.crew.run(phase)
-}
-
 // pass sorts the list by a digit. Masks with the same digit keep their order.
 func (s *sorter) pass() {
-	s.run(s.count)
+	s.crew.run(s.count)
 	blocks, digits := blocksOf(len(s.list.masks)), 1<<s.width
 	sum := uint32(0)
 	for digit := range digits {
@@ -75,7 +68,7 @@ func (s *sorter) pass() {
 			sum, *place = sum+*place, sum
 		}
 	}
-	s.run(s.move)
+	s.crew.run(s.move)
 	to := s.scratch[:len(s.list.masks)]
 	s.list.masks, s.scratch = to, s.list.masks[:cap(s.list.masks)]
 }

@@ -113,7 +113,7 @@ func Invitations(dir string) (list []Invitation, err error) {
 // that were removed. A token that is damaged, or of another user than its name says, is left out;
 // the error names it, and the other passwords are valid.
 func ReadPasswords(dir string) (Passwords, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*"+tokenEnding))
+	files, err := filesIn(dir, tokenEnding)
 	passwords := make(Passwords, len(files))
 	for _, path := range files {
 		t, failed := Load(path)
@@ -128,6 +128,21 @@ func ReadPasswords(dir string) (Passwords, error) {
 		}
 	}
 	return passwords, err
+}
+
+// filesIn returns the paths of the files of a folder whose names have an ending. A folder that does
+// not exist has none.
+func filesIn(dir, ending string) (paths []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ending) {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	return paths, err
 }
 
 // wasRemoved reports whether a user was removed.

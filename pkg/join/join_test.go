@@ -111,7 +111,7 @@ func TestListening(t *testing.T) {
 // The token has the newest server that runs, and so have the tokens of invited users. A server that
 // ends leaves the others.
 func TestSeveralServers(t *testing.T) {
-	data := t.TempDir()
+	data := filepath.Join(t.TempDir(), "lab[1]") // no pattern
 	start := func(address string, began time.Time) {
 		t.Helper()
 		if _, _, _, err := listening(data, address, address); err != nil {
@@ -280,12 +280,15 @@ func TestKeys(t *testing.T) {
 			t.Errorf("users.conf does not have the password of %s", user)
 		}
 	}
+	if err := join.WriteUsers(t.TempDir()); err == nil {
+		t.Error("a server gets an empty list of users, with which it takes everybody")
+	}
 }
 
 // An invited user has a token of its own for the same server, which only its owner can read. No
 // name is given twice, not even after its user was removed, and none that has another meaning.
 func TestInvite(t *testing.T) {
-	data := t.TempDir()
+	data := filepath.Join(t.TempDir(), "lab[1]") // no pattern
 	dir := filepath.Join(data, "join")
 	if _, err := join.Invite(dir, "alice"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a server: %v", err)

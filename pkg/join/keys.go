@@ -85,6 +85,9 @@ func WriteUsers(dir string) error {
 	if err != nil {
 		return err
 	}
+	if len(passwords) == 0 { // a server whose list of users is empty takes everybody
+		return fmt.Errorf("%s has no token file: make the files again", dir)
+	}
 	return durable.Write(filepath.Join(dir, usersFile), []byte(usersHead+passwords.Authorization()))
 }
 

@@ -111,7 +111,7 @@ func Running(data string) (tokens []Token) {
 		began time.Time
 	}
 	var servers []server
-	files, _ := filepath.Glob(runningFile(data, ":*")) // the pattern is right
+	files, _ := filesIn(filepath.Dir(runningFile(data, ":0")), "")
 	for _, file := range files {
 		info, err := os.Stat(file)
 		if err != nil {
