@@ -237,6 +237,6 @@ func (c *Counter) fill(h *half, phase func(m *member)) (more bool) {
 	return h.more()
 }
 
-// depthOf returns the number of bits by which lists of the given length are sorted. The sorter makes
-// two passes, so there are at most 2·digitBits.
+// depthOf returns the number of bits by which lists of the given length are sorted. The sorter
+// makes two passes, so there are at most 2·digitBits.
 func depthOf(length int) int { return min(max(1, bits.Len(uint(length))-4), 2*digitBits) }

@@ -83,8 +83,8 @@ func TestHelpers(t *testing.T) {
 }
 
 // All helpers are in a phase at the same time as the goroutine of Count. There are no more of them
-// than the Counter has room for. A helper is in each phase once. The crew measures how long they are
-// in the phases of a Count.
+// than the Counter has room for. A helper is in each phase once. The crew measures how long they
+// are in the phases of a Count.
 func TestCrew(t *testing.T) {
 	const helpers, phases = 3, 5
 	var c crew

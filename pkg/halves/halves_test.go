@@ -323,8 +323,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// A list is sorted by no more bits than two passes can sort by, also if it is as long as the longest
-// one of [Memory].
+// A list is sorted by no more bits than two passes can sort by, also if it is as long as the
+// longest one of [Memory].
 func TestDepth(t *testing.T) {
 	for length := 1; length <= 1<<30; length *= 2 {
 		for _, l := range []int{length - 1, length} {
