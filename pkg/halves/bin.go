@@ -2,8 +2,8 @@ package halves
 
 import "math/bits"
 
-// A row has a bit for each mask of a bin. Mask words·i+w has bit i of word w, where words is the
-// number of words. Each kernel has the rows that are faster.
+// A row has a bit for each mask of a bin: bit i of word w stands for mask i of the masks of this
+// word. Each kernel has the rows that are faster.
 type row interface{ narrow | wide }
 
 type (
@@ -32,31 +32,34 @@ type buildFunc[R row] func(block *binBlock[R], tables *tables[R], used int)
 // tables.
 type countFunc[R row] func(stream []uint64, tables *tables[R], t *tally[R])
 
-// tally holds a number of pairs. A bit that is set in ones stands for one pair, in twos for two. A
-// word of single stands for its value in pairs, and a word of fours for four times its value.
+// tally holds, for each word of a row, the number of pairs of the masks of this word. A bit that is
+// set in ones stands for one pair, in twos for two. A word of single stands for its value in pairs,
+// and a word of fours for four times its value.
 type tally[R row] struct{ ones, twos, single, fours R }
 
-// sum returns the number of pairs.
-func (t *tally[R]) sum() (sum uint64) {
-	for i := range len(t.ones) {
-		sum += uint64(bits.OnesCount64(t.ones[i]) + 2*bits.OnesCount64(t.twos[i]))
-		sum += t.single[i] + 4*t.fours[i]
-	}
-	return sum
+// pairs returns the number of pairs of the masks of a word.
+func (t *tally[R]) pairs(word int) uint64 {
+	return uint64(bits.OnesCount64(t.ones[word])+2*bits.OnesCount64(t.twos[word])) +
+		t.single[word] + 4*t.fours[word]
 }
 
-// bin compares up to size masks, which are in it, with streams of masks.
+// bin compares the masks in it with streams of masks. It has room for 64 masks in each of its
+// words. Each of its masks counts once or twice, which is the same for all masks of a word.
 type bin interface {
-	size() int
+	words() int
 	// load replaces the masks in the bin. Only the lowest used·chunk bits of masks are compared: the
 	// caller makes sure that the bits above them have nothing in common.
-	load(masks []uint64, used int)
+	load(once, twice []uint64, used int)
 	// count counts the pairs of a mask of the stream and a mask in the bin that have no bit in
 	// common.
 	count(stream []uint64)
-	// take returns the number of pairs that were counted since the last take.
+	// take returns the number of pairs that were counted since the last take or load. Pairs of masks
+	// that count twice are counted twice.
 	take() uint64
 }
+
+// wordsFor returns the number of words that have room for a number of masks.
+func wordsFor(masks int) int { return (masks + 63) / 64 }
 
 // tableBin is a bin with rows of type R.
 type tableBin[R row] struct {
@@ -66,6 +69,7 @@ type tableBin[R row] struct {
 	block  binBlock[R]
 	tables *tables[R] // on a heap object of its own, so that rows are aligned
 	used   int
+	once   int // the first words, whose masks count once
 	found  tally[R]
 }
 
@@ -74,42 +78,48 @@ func binsOf[R row](build buildFunc[R], counts [chunks]countFunc[R]) func() bin {
 	return func() bin { return &tableBin[R]{build: build, counts: counts, tables: new(tables[R])} }
 }
 
-func (b *tableBin[R]) size() int { return 64 * len(b.block.used) }
+func (b *tableBin[R]) words() int { return len(b.block.used) }
 
-func (b *tableBin[R]) load(masks []uint64, used int) {
-	b.used = used
-	b.block.load(masks)
+func (b *tableBin[R]) load(once, twice []uint64, used int) {
+	b.used, b.once, b.found = used, wordsFor(len(once)), tally[R]{}
+	b.block.load(0, once)
+	b.block.load(b.once, twice)
 	b.build(&b.block, b.tables, used)
 }
 
 func (b *tableBin[R]) count(stream []uint64) { b.counts[b.used-1](stream, b.tables, &b.found) }
 
-func (b *tableBin[R]) take() uint64 {
-	sum := b.found.sum()
+func (b *tableBin[R]) take() (pairs uint64) {
+	for word := range b.words() {
+		found := b.found.pairs(word)
+		if word >= b.once {
+			found *= 2
+		}
+		pairs += found
+	}
 	b.found = tally[R]{}
-	return sum
+	return pairs
 }
 
-// binBlock holds the masks of a bin, and the places of the bin that are in use, as in a row. Mask
-// words·i+w is word w of row i. A place that is not in use has a mask of ones.
+// binBlock holds the masks of a bin, and the places of the bin that are in use, as in a row. Mask i
+// of word w is word w of row i. A place that is not in use has a mask of ones.
 type binBlock[R row] struct {
 	rows [64]R
 	used R
 }
 
-// load puts masks into a block.
-func (b *binBlock[R]) load(masks []uint64) {
-	words := len(b.used)
-	for i := range b.rows {
-		for w := range words {
-			b.rows[i][w] = ^uint64(0)
-			if m := words*i + w; m < len(masks) {
-				b.rows[i][w] = masks[m]
-			}
+// load puts masks into the words from the given one on, and leaves the places after them unused.
+func (b *binBlock[R]) load(word int, masks []uint64) {
+	for ; word < len(b.used); word++ {
+		here := masks[:min(64, len(masks))]
+		masks = masks[len(here):]
+		for i, mask := range here {
+			b.rows[i][word] = mask
 		}
-	}
-	for w := range words {
-		b.used[w] = 1<<((len(masks)+words-1-w)/words) - 1
+		for i := len(here); i < len(b.rows); i++ {
+			b.rows[i][word] = ^uint64(0)
+		}
+		b.used[word] = 1<<len(here) - 1
 	}
 }
 
@@ -126,7 +136,7 @@ func buildPlain(block *binBlock[narrow], tables *tables[narrow], used int) {
 		}
 		mask ^= mask << (step / 2)
 	}
-	// Now bit i of word w of row k is bit k of mask 4·i+w.
+	// Now bit i of word w of row k is bit k of mask i of word w.
 	all := block.used
 	for i := range used {
 		t := &tables[i]
@@ -150,34 +160,39 @@ func buildPlain(block *binBlock[narrow], tables *tables[narrow], used int) {
 func plainCounts() (counts [chunks]countFunc[narrow]) {
 	for i := range counts {
 		counts[i] = func(stream []uint64, tables *tables[narrow], t *tally[narrow]) {
-			t.single[0] += countPlain(stream, tables, i+1)
+			countPlain(stream, tables, i+1, t)
 		}
 	}
 	return counts
 }
 
-// countPlain returns the number of pairs that a countFunc for the given number of tables adds.
-func countPlain(stream []uint64, tables *tables[narrow], used int) uint64 {
+// countPlain does what a countFunc for the given number of tables does.
+func countPlain(stream []uint64, tables *tables[narrow], used int, t *tally[narrow]) {
 	if used == 5 {
-		return countFive(stream, tables)
+		countFive(stream, tables, t)
+		return
 	}
-	found, others := 0, tables[1:used]
+	found, others := [4]int{}, tables[1:used]
 	for _, x := range stream {
-		row := &tables[0][x%(1<<chunk)]
-		a, b, c, d := row[0], row[1], row[2], row[3]
+		row := tables[0][x%(1<<chunk)]
 		for i := range others {
 			x >>= chunk
-			row := &others[i][x%(1<<chunk)]
-			a, b, c, d = a&row[0], b&row[1], c&row[2], d&row[3]
+			for word, masks := range &others[i][x%(1<<chunk)] {
+				row[word] &= masks
+			}
 		}
-		found += bits.OnesCount64(a) + bits.OnesCount64(b) + bits.OnesCount64(c) + bits.OnesCount64(d)
+		for word, masks := range row {
+			found[word] += bits.OnesCount64(masks)
+		}
 	}
-	return uint64(found)
+	for word := range found {
+		t.single[word] += uint64(found[word])
+	}
 }
 
 // countFive does the same for five tables, which most bins of large boards have, twice as fast.
-func countFive(stream []uint64, tables *tables[narrow]) uint64 {
-	found := 0
+func countFive(stream []uint64, tables *tables[narrow], t *tally[narrow]) {
+	var first, second, third, fourth int
 	for _, x := range stream {
 		row := &tables[0][x%(1<<chunk)]
 		a, b, c, d := row[0], row[1], row[2], row[3]
@@ -188,8 +203,12 @@ func countFive(stream []uint64, tables *tables[narrow]) uint64 {
 		row = &tables[3][x>>(3*chunk)%(1<<chunk)]
 		a, b, c, d = a&row[0], b&row[1], c&row[2], d&row[3]
 		row = &tables[4][x>>(4*chunk)%(1<<chunk)]
-		found += bits.OnesCount64(a&row[0]) + bits.OnesCount64(b&row[1]) +
-			bits.OnesCount64(c&row[2]) + bits.OnesCount64(d&row[3])
+		first += bits.OnesCount64(a & row[0])
+		second += bits.OnesCount64(b & row[1])
+		third += bits.OnesCount64(c & row[2])
+		fourth += bits.OnesCount64(d & row[3])
 	}
-	return uint64(found)
+	for word, found := range [4]int{first, second, third, fourth} {
+		t.single[word] += uint64(found)
+	}
 }

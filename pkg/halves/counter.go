@@ -47,7 +47,7 @@ const SharedFrom = 26
 // told to take less. Without helpers it is about 25 MB for n = 24, 210 MB for n = 26, and twice as
 // much for each further n, up to 1.7 GB from n = 29 on.
 func Memory(n, helpers int) uint64 {
-	const smallest, largest = 1 << 18, 1 << 26
+	const smallest, largest = 250_000, 1 << 26
 	masks := smallest << max(0, n-22)
 	if n >= SharedFrom {
 		masks *= 2
@@ -65,10 +65,10 @@ const leastMasks = 8 * roundMasks
 // memory returns the number of bytes of a Counter with lists of the given capacity.
 func memory(n, masks, helpers int) uint64 {
 	const size, others = 8, 1 << 20
-	bytes := others + 3*size*masks
-	bytes += 4 * (placesOf(masks) + 2*(1<<depthOf(masks)+1))
+	bytes := others + size*(3*masks+pairsFor(n)+2*sampleMasks)
+	bytes += 4 * (placesOf(longest(masks)) + 3*(1<<depthOf(longest(masks))+1))
 	bytes += fallingFactorial(n-west(n), stripWidth(n-west(n), 3)) * (eighthSize + size)
-	member := 2*tablesSize + 2*size*roundMasks + 1<<15 // of three tables, two are narrow
+	member := 2*tablesSize + 4*size*roundMasks + 1<<15 // of three tables, two are narrow
 	for _, columns := range []int{west(n), n - west(n)} {
 		for i := range 4 {
 			bytes += eighthSize*fallingFactorial(columns, stripWidth(columns, i)) + 4<<columns
@@ -87,8 +87,7 @@ type Counter struct {
 	order      order
 	sorter     sorter
 	joiner     joiner
-	// eastIsWhole says that the list of the east has all eastern half-boards of the row set.
-	eastIsWhole bool
+	masks      []uint64 // where the lists are
 
 	fillWest, fillEast, join func(m *member) // phases
 }
@@ -113,10 +112,12 @@ func NewCounter(cfg Config) (*Counter, error) {
 	c.strip.reserve(n - west(n))
 	c.west.reserve(n, west(n), 1+cfg.Helpers, cfg.Kernel)
 	c.east.reserve(n, n-west(n), 1+cfg.Helpers, cfg.Kernel)
-	c.sorter.reserve(&c.crew, masks)
-	c.joiner.west.reserve(masks)
-	c.joiner.east.reserve(masks)
-	c.west.to, c.east.to = &c.joiner.west, &c.joiner.east
+	c.order.reserve(n)
+	c.masks = make([]uint64, 3*masks)
+	c.sorter.reserve(&c.crew, longest(masks))
+	for _, list := range []*sorted{&c.joiner.east, &c.joiner.westOnce, &c.joiner.westTwice} {
+		list.cells(depthOf(longest(masks)))
+	}
 	c.fillWest, c.fillEast, c.join = c.west.fill, c.east.fill, c.joiner.join
 	return c, nil
 }
@@ -151,91 +152,86 @@ func (c *Counter) Count(
 func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 	w := weightsOf(c.n, s)
 	all := uint32(1<<c.n - 1)
+	wanted := kinds{once: oneLong, twice: twoLong}
+	if w.none == weightOfOne {
+		wanted.once |= noLong
+	}
 	c.west.list(&c.strip, all&^uint32(s), 0, anywhere)
-	c.listEast(s, offDiagonals)
-	c.order.find(c.n, &c.west, &c.east)
+	c.east.list(&c.strip, uint32(s), west(c.n), offDiagonals)
+	c.order.find(&c.west, &c.east, wanted)
 	c.joiner.bits = c.order.diagonals
 	c.order.apply(&c.west)
 	c.order.apply(&c.east)
-	for long, weight := range [3]uint64{2: w.two, 1: w.one} {
-		if weight == 0 {
-			continue
-		}
-		if sum, err = add(sum, w.set*weight, c.pairs(long)); err != nil {
+	if sum, err = add(sum, w.set*weightOfOne, c.pairs(wanted)); err != nil {
+		return 0, err
+	}
+	wanted = kinds{once: noLong}
+	if w.none != 0 && w.none != weightOfOne {
+		if sum, err = add(sum, w.set*w.none, c.pairs(wanted)); err != nil {
 			return 0, err
 		}
 	}
-	if w.none == 0 && w.centre == 0 {
+	if w.centre == 0 {
 		return sum, nil
 	}
 	c.west.list(&c.strip, all&^uint32(s), 0, offDiagonals)
+	c.east.list(&c.strip, uint32(s), west(c.n), withCentre)
 	c.order.apply(&c.west)
-	if w.none != 0 {
-		return add(sum, w.set*w.none, c.pairs(0))
-	}
-	c.listEast(s, withCentre)
 	c.order.apply(&c.east)
-	return add(sum, w.set*w.centre, c.pairs(0))
+	return add(sum, w.set*w.centre, c.pairs(wanted))
 }
 
-// listEast lists the eighths of the east.
-func (c *Counter) listEast(s RowSet, where squares) {
-	c.east.list(&c.strip, uint32(s), west(c.n), where)
-	c.eastIsWhole = false
-}
-
-// pairs counts the pairs of an eastern half-board and a western half-board with the given number of
-// queens on long diagonals, that do not attack each other. If a list is longer than there is memory
-// for, it goes part by part.
-func (c *Counter) pairs(long int) (found uint64) {
+// pairs counts the pairs of an eastern half-board and a wanted western one that do not attack each
+// other: once or twice. If a list is longer than there is memory for, it goes part by part.
+func (c *Counter) pairs(wanted kinds) (found uint64) {
 	for _, m := range c.crew.all {
-		m.bin.take()
+		m.found = 0
 	}
-	for moreEast := c.firstEast(); ; moreEast = c.nextEast() {
-		c.west.start(long)
-		for moreWest := true; moreWest && c.crew.ctx.Err() == nil; {
-			moreWest = c.fill(&c.west, c.fillWest)
-			c.sorter.sort(&c.joiner.west, c.joiner.bits, c.joiner.depth)
-			c.joiner.start()
-			c.crew.run(c.join)
-		}
-		if !moreEast || c.crew.ctx.Err() != nil {
-			break
-		}
+	c.east.start(kinds{once: noLong})
+	for moreEast := true; moreEast && c.crew.ctx.Err() == nil; {
+		moreEast = c.fill(&c.east, c.masks[:2*(len(c.masks)/3)], 0, c.fillEast)
+		c.joiner.east.masks, _, _ = c.east.to.lists()
+		c.joinWest(wanted)
 	}
 	for _, m := range c.crew.all {
-		found += m.bin.take()
+		found += m.found
 	}
 	return found
 }
 
-// firstEast sets the list of the east to its first part, and reports whether there are more. If the
-// list has all half-boards of the east already, they stay.
-func (c *Counter) firstEast() (more bool) {
-	if c.eastIsWhole {
-		return false
-	}
-	c.east.start(0)
-	more = c.nextEast()
-	c.eastIsWhole = !more
-	return more
-}
-
-// nextEast sets the list of the east to its next part, and reports whether there are more.
-func (c *Counter) nextEast() (more bool) {
+// joinWest counts the pairs of the eastern half-boards in the list and all western ones.
+func (c *Counter) joinWest(wanted kinds) {
 	j := &c.joiner
-	more = c.fill(&c.east, c.fillEast)
-	j.depth = min(j.bits, depthOf(len(j.east.masks)))
-	c.sorter.sort(&j.east, j.bits, j.depth)
-	return more
+	east := len(j.east.masks)
+	c.west.start(wanted)
+	for first, more := true, true; more && c.crew.ctx.Err() == nil; first = false {
+		more = c.fill(&c.west, c.masks[east:], east, c.fillWest)
+		once, scratch, twice := c.west.to.lists()
+		j.westOnce.masks, j.westTwice.masks = once, twice
+		if first {
+			j.depth = min(j.bits, depthOf(max(east, len(once)+len(twice))))
+			c.sorter.sort(&j.east, scratch, j.bits, j.depth)
+		}
+		c.sorter.sort(&j.westOnce, scratch, j.bits, j.depth)
+		c.sorter.sort(&j.westTwice, scratch, j.bits, j.depth)
+		j.start()
+		c.crew.run(c.join)
+	}
 }
 
-// fill sets the list of a half to its next part, and reports whether there are more.
-func (c *Counter) fill(h *half, phase func(m *member)) (more bool) {
-	h.to.masks = h.to.masks[:0]
+// fill puts half-boards of a half into memory, with scratch memory for at least as many masks as
+// given, and reports whether there are more.
+func (c *Counter) fill(
+	h *half, masks []uint64, scratch int, phase func(m *member),
+) (more bool) {
+	h.to.reset(masks, scratch)
 	c.crew.run(phase)
 	return h.more()
 }
+
+// longest returns the greatest length of a list of a Counter with memory for three lists of the
+// given length: half of the memory, as the other half is scratch memory.
+func longest(masks int) int { return 3 * masks / 2 }
 
 // depthOf returns the number of bits by which lists of the given length are sorted. The sorter
 // makes two passes, so there are at most 2·digitBits.

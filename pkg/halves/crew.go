@@ -31,6 +31,7 @@ type member struct {
 	ctx   context.Context // of its Count or Help
 	pulse *atomic.Uint64
 	bin   bin
+	found uint64 // pairs, in the phases of a join
 }
 
 // reserve makes room for a number of members.

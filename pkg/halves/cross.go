@@ -9,17 +9,19 @@ type crosser struct {
 	used   int // tables
 	tables *tables[narrow]
 	block  binBlock[narrow]
-	// withLong has a bit for each second quarter that may be combined with a first quarter with 0,
-	// 1 or 2 queens on long diagonals. Quarter 4·i+w has bit i of word w.
-	withLong [4]narrow
-	clashes  [lanes]uint64
-	masks    [lanes + laneWords]uint64 // of the second quarters
-	fits     [crossRound]narrow
+	// once and twice have a bit for each second quarter with which a first quarter with 0, 1 or 2
+	// queens on long diagonals makes half-boards that count once or twice. Quarter 64·w+i has bit i
+	// of word w.
+	once, twice [3]narrow
+	words       int // that have such bits
+	clashes     [lanes]uint64
+	masks       [lanes + 64]uint64 // of the second quarters
+	fits        [crossRound]narrow
 }
 
 const (
-	// lanes is the number of second quarters, and laneWords that of the words with a bit for each.
-	lanes, laneWords = 64 * laneWords, len(narrow{})
+	// lanes is the number of second quarters.
+	lanes = 64 * len(narrow{})
 	// crossRound is the greatest number of first quarters that are compared in a round.
 	crossRound = 32
 	// crossAhead is the number of half-boards that are written before their number is looked at.
@@ -32,39 +34,54 @@ const (
 // There is a fitFunc for each number of tables.
 type fitFunc func(clashes []uint64, tables *tables[narrow], fits *[crossRound]narrow)
 
-// load sets the second quarters, at most lanes, and the number of queens on long diagonals that
-// both quarters have together.
-func (c *crosser) load(other []quarter, long int) {
-	clear(c.withLong[:])
+// load sets the second quarters, at most lanes.
+func (c *crosser) load(other []quarter, wanted kinds) {
+	clear(c.once[:])
+	clear(c.twice[:])
+	c.words = wordsFor(len(other))
 	for i, q := range other {
 		c.clashes[i], c.masks[i] = q.clash, q.mask&^onLong
-		if need := long - q.long(); need >= 0 {
-			c.withLong[need][i%laneWords] |= 1 << (i / laneWords)
+		for long := range c.once {
+			switch together := long + q.long(); {
+			case wanted.once.has(together):
+				c.once[long][i/64] |= 1 << (i % 64)
+			case wanted.twice.has(together):
+				c.twice[long][i/64] |= 1 << (i % 64)
+			}
 		}
 	}
-	c.block.load(c.clashes[:len(other)])
+	c.block.load(0, c.clashes[:len(other)])
 	c.kernel.build(&c.block, c.tables, c.used)
 }
 
 // cross appends the half-boards of the pairs of a first quarter, of which there are at most
-// crossRound, and a second one.
-func (c *crosser) cross(to []uint64, one []quarter) []uint64 {
+// crossRound, and a second one: those that count once, and those that count twice.
+func (c *crosser) cross(once, twice []uint64, one []quarter) (_, _ []uint64) {
 	for i, q := range one {
 		c.clashes[i] = q.clash
 	}
 	c.kernel.fits[c.used-1](c.clashes[:len(one)], c.tables, &c.fits)
+	once = c.combine(once, one, &c.once)
+	if c.twice != [3]narrow{} {
+		twice = c.combine(twice, one, &c.twice)
+	}
+	return once, twice
+}
+
+// combine appends the half-boards of the pairs that fit and are wanted.
+func (c *crosser) combine(to []uint64, one []quarter, wanted *[3]narrow) []uint64 {
 	n := len(to)
 	to = to[:cap(to)]
 	for i, q := range one {
-		mask, fits, with := q.mask&^onLong, &c.fits[i%crossRound], &c.withLong[q.long()]
-		for w := range fits {
+		mask, fits, with := q.mask&^onLong, &c.fits[i%crossRound], &wanted[q.long()]
+		for w := range c.words {
 			fit := fits[w] & with[w]
 			most := n + bits.OnesCount64(fit)
 			for {
 				// Most words have few bits, so that a branch for each bit would often be predicted
 				// wrong.
 				for j := range crossAhead {
-					to[n+j] = mask | c.masks[laneWords*bits.TrailingZeros64(fit)+w]
+					to[n+j] = mask | c.masks[64*w+bits.TrailingZeros64(fit)]
 					fit &= fit - 1
 				}
 				n += crossAhead

@@ -2,6 +2,7 @@ package halves
 
 import (
 	"math/bits"
+	"math/rand/v2"
 	"sync"
 )
 
@@ -10,8 +11,8 @@ type half struct {
 	n       int // side of the board
 	columns int // of the half, which has as many rows
 	strips  [4]eighths
-	long    int     // queens on long diagonals of the half-boards that fill makes
-	to      *sorted // where they go
+	wanted  kinds // of half-boards, which fill makes
+	to      room  // where they go
 
 	mu sync.Mutex // in a phase; between two phases only the goroutine of Count is here
 	// set is the rows of the first two strips for the next maker, or -1 if there are none.
@@ -29,7 +30,7 @@ type maker struct {
 	crosser crosser
 	// It goes on with the quarters one[first:] and other[block:].
 	block, first int
-	made         []uint64 // half-boards for which the list had no room
+	once, twice  []uint64 // half-boards that are not in the room yet
 }
 
 // quarter is a quarter as masks of diagonals, as in an [eighth].
@@ -37,6 +38,55 @@ type quarter struct{ clash, mask uint64 }
 
 // long returns the number of queens on long diagonals, 0 to 2.
 func (q quarter) long() int { return int(q.mask>>62&1 + q.mask>>63) }
+
+// longs is a set of numbers of queens on long diagonals: bit i is for i queens.
+type longs uint8
+
+const noLong, oneLong, twoLong longs = 1 << 0, 1 << 1, 1 << 2
+
+func (l longs) has(long int) bool { return l>>long&1 != 0 }
+
+// kinds says which half-boards are wanted, and which of them count once and which twice.
+type kinds struct{ once, twice longs }
+
+// room is where half-boards go: those that count once from its start on, those that count twice
+// from its end back. What is left between them is scratch memory for a sort.
+type room struct {
+	mu          sync.Mutex // in a phase
+	masks       []uint64
+	once, twice int // numbers of half-boards
+	scratch     int // the least number of masks that must be left
+}
+
+// reset empties the room, and sets its memory.
+func (r *room) reset(masks []uint64, scratch int) {
+	r.masks, r.once, r.twice, r.scratch = masks, 0, 0, scratch
+}
+
+// append appends half-boards, and reports whether there was room for them, and for a sort of either
+// list. Members copy at the same time, each to its own part. So the half-boards are read only after
+// the phase.
+func (r *room) append(once, twice []uint64) bool {
+	r.mu.Lock()
+	toOnce, toTwice := r.once+len(once), r.twice+len(twice)
+	if toOnce+toTwice+max(toOnce, toTwice, r.scratch) > len(r.masks) {
+		r.mu.Unlock()
+		return false
+	}
+	onceAt, twiceAt := r.once, len(r.masks)-toTwice
+	r.once, r.twice = toOnce, toTwice
+	r.mu.Unlock()
+	copy(r.masks[onceAt:], once)
+	copy(r.masks[twiceAt:], twice)
+	return true
+}
+
+// lists returns what is in the room: half-boards that count once, scratch memory, and half-boards
+// that count twice.
+func (r *room) lists() (once, scratch, twice []uint64) {
+	end := len(r.masks) - r.twice
+	return r.masks[:r.once], r.masks[r.once:end], r.masks[end:]
+}
 
 // reserve makes room for the half-boards of a half with the given number of columns, of a board of
 // side n, with a number of makers, and chooses the kernel.
@@ -51,7 +101,8 @@ func (h *half) reserve(n, columns, makers int, k Kernel) {
 			half:  h,
 			one:   make([]quarter, factorial(columns/2)),
 			other: make([]quarter, factorial(columns-columns/2)),
-			made:  make([]uint64, 0, roundMasks),
+			once:  make([]uint64, 0, roundMasks),
+			twice: make([]uint64, 0, roundMasks),
 		}
 		m.crosser.kernel, m.crosser.tables = k, new(tables[narrow])
 		m.crosser.used = max(1, (2*(n-1)+chunk-1)/chunk)
@@ -90,14 +141,16 @@ func (h *half) list(s *strip, rows uint32, low int, where squares) {
 	}
 }
 
-// start makes fill begin with the half-boards that have the given number of queens on long
-// diagonals.
-func (h *half) start(long int) {
-	h.long, h.set = long, 1<<(h.columns/2)-1
+// start makes fill begin.
+func (h *half) start(wanted kinds) {
+	h.wanted, h.set = wanted, h.firstSet()
 	h.idle, h.paused = append(h.idle, h.paused...), h.paused[:0]
 }
 
-// fill is a phase of a crew. It appends half-boards to the list, until no room or no half-board is
+// firstSet returns the first set of rows of the first two strips.
+func (h *half) firstSet() int { return 1<<(h.columns/2) - 1 }
+
+// fill is a phase of a crew. It puts half-boards into the room, until it is full or no half-board is
 // left.
 func (h *half) fill(m *member) {
 	for m.stays() {
@@ -152,25 +205,71 @@ func (m *maker) start(set int) {
 	strips := &m.half.strips
 	m.one = join(m.one, &strips[0], &strips[1], set)
 	m.other = join(m.other, &strips[2], &strips[3], (1<<m.half.columns-1)&^set)
-	m.block, m.first, m.made = 0, 0, m.made[:0]
+	m.block, m.first = 0, 0
+	m.once, m.twice = m.once[:0], m.twice[:0]
 }
 
-// make appends half-boards to the list of the half. It returns false if the list is full or poll
+// sample appends a sample of the half-boards that the given kinds want to a list: up to
+// sampleMasks of them.
+func (h *half) sample(to []uint64, wanted kinds, random *rand.PCG) []uint64 {
+	h.start(wanted)
+	m := h.idle[0]
+	sets := min(max(32, 1<<h.columns/32), samplesFrom)
+	apart := max(1, int(choose[h.columns][h.columns/2])/sets) // from one set to the next
+	for i, set := 0, h.set; set >= 0; i, set = i+1, next(set, h.columns) {
+		if i%apart == apart/2 {
+			m.start(set)
+			to = m.sample(to, random)
+		}
+	}
+	return to
+}
+
+const (
+	// samplesFrom is the greatest number of sets of rows of the first two strips that a sample has
+	// half-boards for, and sampleEach the greatest number of half-boards for each.
+	samplesFrom, sampleEach = 256, 16
+	sampleMasks             = 2 * samplesFrom * sampleEach
+)
+
+// sample appends some of the half-boards that the maker can make.
+func (m *maker) sample(to []uint64, random *rand.PCG) []uint64 {
+	if len(m.one) == 0 || len(m.other) == 0 {
+		return to
+	}
+	block := int(random.Uint64()%uint64(len(m.other))) / lanes * lanes
+	first := int(random.Uint64()%uint64(len(m.one))) / crossRound * crossRound
+	m.crosser.load(m.other[block:min(block+lanes, len(m.other))], m.half.wanted)
+	one := m.one[first:min(first+crossRound, len(m.one))]
+	m.once, m.twice = m.crosser.cross(m.once, m.twice, one)
+	made := len(m.once) + len(m.twice)
+	for i := range min(made, sampleEach) {
+		if at := i * made / min(made, sampleEach); at < len(m.once) {
+			to = append(to, m.once[at])
+		} else {
+			to = append(to, m.twice[at-len(m.once)])
+		}
+	}
+	return to
+}
+
+// make puts half-boards into the room of the half. It returns false if the room is full or poll
 // returned false.
 func (m *maker) make(by *member) (ended bool) {
 	for by.poll() {
 		if m.block >= len(m.other) {
 			return true
 		}
-		m.crosser.load(m.other[m.block:min(m.block+lanes, len(m.other))], m.half.long)
+		m.crosser.load(m.other[m.block:min(m.block+lanes, len(m.other))], m.half.wanted)
 		for ; m.first < len(m.one); m.first += crossRound {
-			if len(m.made) == 0 {
-				m.made = m.crosser.cross(m.made, m.one[m.first:min(m.first+crossRound, len(m.one))])
+			if len(m.once)+len(m.twice) == 0 {
+				one := m.one[m.first:min(m.first+crossRound, len(m.one))]
+				m.once, m.twice = m.crosser.cross(m.once, m.twice, one)
 			}
-			if !m.half.to.append(m.made) {
+			if !m.half.to.append(m.once, m.twice) {
 				return false
 			}
-			m.made = m.made[:0]
+			m.once, m.twice = m.once[:0], m.twice[:0]
 		}
 		m.first = 0
 		m.block += lanes

@@ -36,15 +36,18 @@ func (s RowSet) has(row int) bool { return s>>row&1 != 0 }
 // its images with such queens in the east.
 type weights struct {
 	set uint64 // 2 if the row set stands for its mirror image too, else 1
-	// The weights of pairs with 2, 1 and no western queens on long diagonals, and without a queen
-	// in the centre.
-	two, one, none uint64
-	centre         uint64 // of pairs with a queen in the centre; only a board of odd side has one
+	// none is the weight of pairs with no western queens on long diagonals, and without a queen in
+	// the centre
+	none   uint64
+	centre uint64 // of pairs with a queen in the centre; only a board of odd side has one
 }
+
+// The weights of pairs with two western queens on long diagonals, and with one.
+const weightOfTwo, weightOfOne = 4, 2
 
 // weightsOf returns the weights of a row set.
 func weightsOf(n int, s RowSet) weights {
-	w := weights{set: 2, two: 4, one: 2}
+	w := weights{set: 2}
 	if s == s.mirror(n) {
 		w.set = 1
 	}

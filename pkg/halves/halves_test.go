@@ -29,9 +29,7 @@ func newCounter(t testing.TB, n int, k Kernel, parts bool) *Counter {
 // shorten makes lists so short that a list comes in many parts.
 func shorten(c *Counter) {
 	const masks = roundMasks + 3000
-	c.sorter.scratch = c.sorter.scratch[:masks:masks]
-	c.joiner.west.masks = c.joiner.west.masks[:0:masks]
-	c.joiner.east.masks = c.joiner.east.masks[:0:masks]
+	c.masks = c.masks[:3*masks]
 }
 
 // count counts row sets and checks that the pulse rises.

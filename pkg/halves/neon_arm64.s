@@ -30,14 +30,14 @@
 #define ROWS8 ROWS7; NEXT(49, 28672)
 #define ROWS9 ROWS8; NEXT(56, 32768)
 
-// COUNT adds the numbers of bits of the intersections. The lanes of V8 have room for the bits of
-// 2,048 masks.
+// COUNT adds the numbers of bits of the intersections to a tally, for each of their four words. The
+// lanes of V8 to V11, one vector for each word, have room for the bits of 2,048 masks.
 #define COUNT(ROWS) \
 	MOVD    stream_base+0(FP), R0;     \
 	MOVD    stream_len+8(FP), R1;      \
 	MOVD    tables+24(FP), R2;         \
 	MOVD    t+32(FP), R3;              \
-	MOVD    64(R3), R9;                \
+	ADD     $64, R3;                   \
 	MOVD    $2048, R10;                \
 part:                                \
 	CBZ     R1, done;                  \
@@ -45,23 +45,35 @@ part:                                \
 	CSEL    LO, R1, R10, R7;           \
 	SUB     R7, R1;                    \
 	VEOR    V8.B16, V8.B16, V8.B16;    \
+	VEOR    V9.B16, V9.B16, V9.B16;    \
+	VEOR    V10.B16, V10.B16, V10.B16; \
+	VEOR    V11.B16, V11.B16, V11.B16; \
 mask:                                \
 	MOVD.P  8(R0), R4;                 \
 	ROWS;                              \
 	VCNT    V0.B16, V0.B16;            \
 	VCNT    V1.B16, V1.B16;            \
-	VADD    V1.B16, V0.B16, V0.B16;    \
 	VUADDW  V0.B8, V8.H8, V8.H8;       \
-	VUADDW2 V0.B16, V8.H8, V8.H8;      \
+	VUADDW2 V0.B16, V9.H8, V9.H8;      \
+	VUADDW  V1.B8, V10.H8, V10.H8;     \
+	VUADDW2 V1.B16, V11.H8, V11.H8;    \
 	SUBS    $1, R7;                    \
 	BNE     mask;                      \
-	VUADDLV V8.H8, V9;                 \
-	VMOV    V9.S[0], R8;               \
-	ADD     R8, R9;                    \
+	ADDWORD(V8, 0);                    \
+	ADDWORD(V9, 8);                    \
+	ADDWORD(V10, 16);                  \
+	ADDWORD(V11, 24);                  \
 	B       part;                      \
 done:                                \
-	MOVD    R9, 64(R3);                \
 	RET
+
+// ADDWORD adds the lanes of a vector to a word of the tally.
+#define ADDWORD(lanes, word) \
+	VUADDLV lanes.H8, V12;             \
+	VMOV    V12.S[0], R8;              \
+	MOVD    word(R3), R9;              \
+	ADD     R8, R9;                    \
+	MOVD    R9, word(R3)
 
 // FIT stores the intersections.
 #define FIT(ROWS) \

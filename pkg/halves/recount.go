@@ -59,7 +59,7 @@ func recountSet(
 	}
 	one := main - none + (anti - none)
 	counts := []struct{ weight, count uint64 }{
-		{w.two, both - none - one}, {w.one, one}, {w.none, none},
+		{weightOfTwo, both - none - one}, {weightOfOne, one}, {w.none, none},
 	}
 	if w.centre != 0 {
 		centre := turned(n, s, false, false)

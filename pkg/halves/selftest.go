@@ -32,26 +32,27 @@ func SelfTest(ctx context.Context, k Kernel) error {
 	for used := 1; used <= chunks; used++ {
 		rng := rand.New(rand.NewPCG(uint64(used), 0))
 		b := k.newBin()
-		inBin := sparseMasks(rng, b.size(), used, 3)
-		check := func(what string, stream, inBin []uint64) error {
+		inBin := sparseMasks(rng, 64*b.words(), used, 3)
+		check := func(what string, stream, once, twice []uint64) error {
 			b.count(stream)
-			what = fmt.Sprintf("%s of %d tables and %d masks", what, used, len(inBin))
-			return wrong(what, b.take(), compatible(stream, inBin))
+			what = fmt.Sprintf("%s of %d tables and %d and %d masks", what, used, len(once), len(twice))
+			return wrong(what, b.take(), compatible(stream, once)+2*compatible(stream, twice))
 		}
-		b.load(inBin, used)
+		once, twice := inBin[:64], inBin[64:]
+		b.load(once, twice, used)
 		for bit := 0; bit < chunk*used; bit += chunk {
 			for value := range uint64(1 << chunk) {
 				what := fmt.Sprintf("row %d of table %d", value, bit/chunk)
-				if err := check(what, []uint64{value << bit}, inBin); err != nil {
+				if err := check(what, []uint64{value << bit}, once, twice); err != nil {
 					return err
 				}
 			}
 		}
 		stream := sparseMasks(rng, selfTestStream, used, 2)
 		for length := range selfTestStream {
-			less := inBin[5*length:]
-			b.load(less, used)
-			if err := check(fmt.Sprintf("a stream of %d", length), stream[:length], less); err != nil {
+			once, twice := inBin[64:][3*length:], inBin[:64][length:]
+			b.load(once, twice, used)
+			if err := check(fmt.Sprintf("a stream of %d", length), stream[:length], once, twice); err != nil {
 				return err
 			}
 		}

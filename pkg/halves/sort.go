@@ -2,12 +2,12 @@ package halves
 
 // sorter sorts a list of masks by their first bits, by radix, in phases of a crew.
 type sorter struct {
-	crew    *crew
-	scratch []uint64 // has room for the longest list
+	crew *crew
 	// For each block of the list and each digit, a number of masks, and then the place of the next.
 	places []uint32
 
-	list *sorted
+	list     *sorted
+	from, to []uint64 // a pass moves masks
 	// A digit has the given number of bits above shift.
 	shift, width int
 
@@ -23,27 +23,23 @@ const (
 
 // reserve makes room for lists of the given length.
 func (s *sorter) reserve(crew *crew, masks int) {
-	s.crew, s.scratch = crew, make([]uint64, masks)
-	s.places = make([]uint32, placesOf(masks))
+	s.crew, s.places = crew, make([]uint32, placesOf(masks))
 	s.count, s.move, s.divide = s.countBlocks, s.moveBlocks, s.divideBlocks
 }
 
 // placesOf returns the greatest number of places for lists of the given length.
-func placesOf(masks int) int { return blocksOf(masks) << min(digitBits, depthOf(masks)) }
+func placesOf(masks int) int { return blocksOf(masks) << ((depthOf(masks) + 1) / 2) }
 
 func blocksOf(masks int) int { return (masks + sortBlock - 1) / sortBlock }
 
 // sort sorts a list of masks of the given number of bits by their first depth bits, at most
-// 2·digitBits.
-func (s *sorter) sort(list *sorted, bits, depth int) {
-	s.list = list
-	s.shift, s.width = bits-depth, depth
-	if depth > digitBits {
-		s.width = depth / 2
-		s.pass()
-		s.shift, s.width = s.shift+s.width, depth-s.width
-	}
-	s.pass()
+// 2·digitBits, in two passes. It needs scratch memory for as many masks.
+func (s *sorter) sort(list *sorted, scratch []uint64, bits, depth int) {
+	s.list, scratch = list, scratch[:len(list.masks)]
+	s.shift, s.width = bits-depth, depth/2
+	s.pass(list.masks, scratch)
+	s.shift, s.width = s.shift+s.width, depth-s.width
+	s.pass(scratch, list.masks)
 	s.shift, s.width = bits-depth, depth
 	list.from = list.from[:1<<depth+1]
 	s.crew.run(s.divide)
@@ -57,10 +53,11 @@ func (s *sorter) sort(list *sorted, bits, depth int) {
 	}
 }
 
-// pass sorts the list by a digit. Masks with the same digit keep their order.
-func (s *sorter) pass() {
+// pass moves masks and sorts them by a digit. Masks with the same digit keep their order.
+func (s *sorter) pass(from, to []uint64) {
+	s.from, s.to = from, to
 	s.crew.run(s.count)
-	blocks, digits := blocksOf(len(s.list.masks)), 1<<s.width
+	blocks, digits := blocksOf(len(from)), 1<<s.width
 	sum := uint32(0)
 	for digit := range digits {
 		for block := range blocks {
@@ -69,14 +66,12 @@ func (s *sorter) pass() {
 		}
 	}
 	s.crew.run(s.move)
-	to := s.scratch[:len(s.list.masks)]
-	s.list.masks, s.scratch = to, s.list.masks[:cap(s.list.masks)]
 }
 
-// block returns a block of the list.
-func (s *sorter) block(i int) []uint64 {
+// block returns a block of masks.
+func block(masks []uint64, i int) []uint64 {
 	from := i * sortBlock
-	return s.list.masks[from:min(from+sortBlock, len(s.list.masks))]
+	return masks[from:min(from+sortBlock, len(masks))]
 }
 
 // placesIn returns the places of a block.
@@ -87,14 +82,14 @@ func (s *sorter) placesIn(block int) []uint32 {
 // countBlocks counts the masks of each digit.
 func (s *sorter) countBlocks(m *member) {
 	for {
-		i, ok := m.take(blocksOf(len(s.list.masks)))
+		i, ok := m.take(blocksOf(len(s.from)))
 		if !ok {
 			return
 		}
 		places := s.placesIn(i)
 		clear(places)
 		last := uint64(len(places) - 1)
-		for _, x := range s.block(i) {
+		for _, x := range block(s.from, i) {
 			places[x>>(s.shift&63)&last]++
 		}
 	}
@@ -102,15 +97,15 @@ func (s *sorter) countBlocks(m *member) {
 
 // moveBlocks moves the masks to their places.
 func (s *sorter) moveBlocks(m *member) {
-	to := s.scratch[:len(s.list.masks)]
+	to := s.to
 	for {
-		i, ok := m.take(blocksOf(len(s.list.masks)))
+		i, ok := m.take(blocksOf(len(s.from)))
 		if !ok {
 			return
 		}
 		places := s.placesIn(i)
 		last := uint64(len(places) - 1)
-		for _, x := range s.block(i) {
+		for _, x := range block(s.from, i) {
 			place := &places[x>>(s.shift&63)&last]
 			to[*place] = x
 			*place++
@@ -130,7 +125,7 @@ func (s *sorter) divideBlocks(m *member) {
 		if i > 0 {
 			cell = s.list.masks[at-1]>>(s.shift&63) + 1
 		}
-		for _, x := range s.block(i) {
+		for _, x := range block(s.list.masks, i) {
 			for ; cell <= x>>(s.shift&63); cell++ {
 				s.list.from[cell] = at
 			}
