@@ -44,7 +44,7 @@ func (c Config) Validate() error {
 const SharedFrom = 26
 
 // Memory returns the number of bytes that a [Counter] of a board of side n allocates if it is not
-// told to take less. Without helpers it is about 25 MB for n = 24, 210 MB for n = 26, and twice as
+// told to take less. Without helpers it is about 28 MB for n = 24, 210 MB for n = 26, and twice as
 // much for each further n, up to 1.7 GB from n = 29 on.
 func Memory(n, helpers int) uint64 {
 	const smallest, largest = 250_000, 1 << 26

@@ -150,8 +150,8 @@ func (h *half) start(wanted kinds) {
 // firstSet returns the first set of rows of the first two strips.
 func (h *half) firstSet() int { return 1<<(h.columns/2) - 1 }
 
-// fill is a phase of a crew. It puts half-boards into the room, until it is full or no half-board is
-// left.
+// fill is a phase of a crew. It puts half-boards into the room, until there is no more room or no
+// half-board is left.
 func (h *half) fill(m *member) {
 	for m.stays() {
 		maker := h.take()

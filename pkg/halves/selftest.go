@@ -52,7 +52,8 @@ func SelfTest(ctx context.Context, k Kernel) error {
 		for length := range selfTestStream {
 			once, twice := inBin[64:][3*length:], inBin[:64][length:]
 			b.load(once, twice, used)
-			if err := check(fmt.Sprintf("a stream of %d", length), stream[:length], once, twice); err != nil {
+			what := fmt.Sprintf("a stream of %d", length)
+			if err := check(what, stream[:length], once, twice); err != nil {
 				return err
 			}
 		}
