@@ -192,6 +192,9 @@ func TestCompose(t *testing.T) {
 	c.compose("up", "--build", "--detach")
 	c.counts(1, "docker compose up")
 	run := c.snapshot().Run
+	eventually(t, "the log has the progress", func() bool {
+		return strings.Contains(c.log("coordinator"), "; 1 worker on 1 machine, ")
+	})
 
 	if log := c.log("worker"); !strings.Contains(log, "1 thread,") {
 		t.Errorf("a worker in a container with one processor says %s", log)
