@@ -178,7 +178,7 @@ func (c *cluster) ends(total string) {
 	}
 }
 
-// TestCompose counts n = 17 while the number of workers changes and the coordinator is killed.
+// TestCompose counts n = 18 while the number of workers changes and the coordinator is killed.
 // Until the last change of this number, each worker gets a tenth of a core, so that the run takes
 // long enough.
 func TestCompose(t *testing.T) {
@@ -188,10 +188,13 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCluster(t, slow)
-	c.variables["N"] = "17"
+	c.variables["N"] = "18"
 	c.compose("up", "--build", "--detach")
 	c.counts(1, "docker compose up")
 	run := c.snapshot().Run
+	eventually(t, "the log has the progress", func() bool {
+		return strings.Contains(c.log("coordinator"), "; 1 worker on 1 machine, ")
+	})
 
 	if log := c.log("worker"); !strings.Contains(log, "1 thread,") {
 		t.Errorf("a worker in a container with one processor says %s", log)
@@ -251,7 +254,7 @@ func TestCompose(t *testing.T) {
 	delete(c.variables, "NQUEENS_KERNEL")
 	c.files = c.files[:1]
 	c.compose("up", "--detach", "--scale", "worker=4")
-	c.ends("95815104")
+	c.ends("666090624")
 	if log := c.log("coordinator"); !strings.Contains(log, "run "+run+": ") ||
 		!strings.Contains(log, " done; ") {
 		t.Errorf("the last coordinator did not resume the run %s", run)

@@ -1,7 +1,8 @@
-// Package checks tests how the program is deployed: the manifests of Kubernetes with Kubernetes'
-// own types, the files that coordinator keys writes with a real nats-server, and the live page in a
-// real browser. With the build tag cluster it also tests the unit of systemd, and
-// docker-compose.yml with Docker. The tests run the commands as a person does.
+// Package checks tests how the programs are deployed: the manifests of Kubernetes with Kubernetes'
+// own types, the units of systemd, the script for Slurm, the files that coordinator keys writes
+// with a real nats-server, and the live page in a real browser. It checks the types of the programs
+// on other systems. With the build tag cluster it also tests Dockerfile and docker-compose.yml with
+// Docker. The tests run the commands as a person does.
 package checks
 
 import (
