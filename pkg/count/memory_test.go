@@ -3,6 +3,7 @@ package count
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -117,6 +118,34 @@ func TestMemoryHelpsLater(t *testing.T) {
 		m.mu.Unlock()
 		cancel()
 	})
+}
+
+// The time of a task includes that of its helpers.
+func TestElapsedOfHelpers(t *testing.T) {
+	const n = 20
+	k, m := halves.Available()[0], memoryFor(2)
+	c := take(t, m, n)
+	ctx, stop := context.WithCancel(t.Context())
+	var helping sync.WaitGroup
+	helping.Go(func() { c.Help(ctx, new(atomic.Uint64)) })
+	m.give(c)
+	s := setSearcher{k, m}
+	task := queens.Task{Board: queens.FullBoard(n), Sets: queens.RowSets{Number: 1}}
+	testkit.Eventually(t, "the time of a task exceeds that of its search", func() bool {
+		start := time.Now()
+		counts, err := s.count(t.Context(), []queens.Task{task}, new(atomic.Uint64))
+		took := time.Since(start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elapsed := counts[0].Elapsed
+		if elapsed > took+c.Helped() {
+			t.Fatalf("a task takes %v in %v, of which %v are by helpers", elapsed, took, c.Helped())
+		}
+		return elapsed > took
+	})
+	stop()
+	helping.Wait()
 }
 
 // A recount has as many threads as can count its row sets at a time with its memory.
