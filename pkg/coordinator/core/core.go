@@ -234,7 +234,7 @@ func (c *Core) Tick(now time.Duration) {
 	c.clock.tick, c.clock.median = now, c.fleet.median
 	c.endSilent(now)
 	c.fleet.forget(now)
-	if now >= c.clock.handOut && c.queue.waits() > 0 {
+	if c.queue.waits() > 0 {
 		c.changed = true
 	}
 	if c.over == nil && now >= c.clock.handOut {

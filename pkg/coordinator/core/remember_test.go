@@ -91,13 +91,18 @@ func TestLargestUser(t *testing.T) {
 	}
 }
 
+// coreOf returns the core of a run with one class that begins at time 0.
+func coreOf(h *ledger.Header) *Core {
+	return New(0, ledger.NewState(h), Options{Instance: 1, Version: "v", At: time.Unix(1e9, 0),
+		Machine: "home", Kernels: []string{generic}, Shares: testShares(&h.Manifest),
+		TaskBytes: []int{100}, ReplyBytes: 1 << 20})
+}
+
 // What a worker holds waits again when the worker has to go for another one.
 func TestTasksOfWhoGoes(t *testing.T) {
 	h := &ledger.Header{Format: ledger.Format, Run: "n", Redundancy: 1,
 		Manifest: testManifest(queens.MaxN, []uint64{2})}
-	c := New(0, ledger.NewState(h), Options{Instance: 1, Version: "v", At: time.Unix(1e9, 0),
-		Machine: "home", Kernels: []string{generic}, Shares: testShares(&h.Manifest),
-		TaskBytes: []int{100}, ReplyBytes: 1 << 20})
+	c := coreOf(h)
 	ask := func(name string) []queens.Range {
 		c.Take()
 		c.WorkRequested(0, &Request{From: process(name), WorkRequest: queens.WorkRequest{Number: 1, Want: 1,
@@ -116,7 +121,10 @@ func TestTasksOfWhoGoes(t *testing.T) {
 	if chunks := ask("bob/m/p"); len(first) == 0 || !slices.Equal(chunks, first) {
 		t.Errorf("the worker that goes held %v, and the one that comes gets %v", first, chunks)
 	}
-	if w := c.fleet.workers[process("alice/m/first")]; w != nil {
-		t.Error("the worker that goes is still known")
+	f := c.fleet
+	if f.workers[process("alice/m/first")] != nil || len(f.workers) != mostWorkers ||
+		f.sums.workers != mostWorkers || f.heard.Len() != mostWorkers {
+		t.Errorf("%d workers are known, %d present, %d in order", len(f.workers), f.sums.workers,
+			f.heard.Len())
 	}
 }
