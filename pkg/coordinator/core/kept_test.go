@@ -70,3 +70,26 @@ func TestChunksOfOneReply(t *testing.T) {
 		t.Errorf("chunks %v", chunks)
 	}
 }
+
+// A process without a result holds up to 256 chunks, however often it asks.
+func TestNewcomerHoldsFew(t *testing.T) {
+	h := &ledger.Header{Format: ledger.Format, Run: "n", Redundancy: 1,
+		Manifest: testManifest(queens.MaxN, []uint64{2 * newcomerChunks})}
+	c, r := coreOf(h), queens.WorkRequest{Want: newcomerChunks - 1, Threads: 1, Searchers: 1}
+	for _, want := range []int{newcomerChunks - 1, 1, 0} {
+		c.Take()
+		r.Number++
+		r.Seen = r.Number - 1
+		c.WorkRequested(0, &Request{From: process("a/p"), WorkRequest: r})
+		got := 0
+		for _, reply := range c.Take().Replies {
+			got += len(reply.Chunks)
+			for _, chunk := range reply.Chunks {
+				r.Held = append(r.Held, queens.Held{Range: chunk})
+			}
+		}
+		if got != want {
+			t.Errorf("request %d gets %d chunks, want %d", r.Number, got, want)
+		}
+	}
+}
