@@ -57,7 +57,8 @@ coordinator keys DIR: it goes on with the old list of users until it is reloaded
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.remove, "remove", "", "remove the user `NAME`: its token works until the server reads the users again")
+	flags.StringVar(&o.remove, "remove", "",
+		"remove the user `NAME`: its token works until the server reads the users again")
 	flags.StringVar(&o.keys, "keys", "",
 		"`DIR` with the files of coordinator keys, for a server that is not embedded")
 	flags.BoolVar(&o.json, "json", false, "print JSON objects, one a line")

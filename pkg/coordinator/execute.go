@@ -54,8 +54,8 @@ func (s *Coordinator) execute() error {
 }
 
 // write writes the records of all waiting commands together, and then does what had to wait for the
-// disk. When the coordinator is closed, write does this once more for what still waits, and ends. An
-// error ends [Coordinator.Run]; writes after it fail too: see core.Log.
+// disk. When the coordinator is closed, write does this once more for what still waits, and ends.
+// An error ends [Coordinator.Run]; writes after it fail too: see core.Log.
 func (s *Coordinator) write() {
 	for open := true; open; {
 		select {

@@ -93,3 +93,22 @@ func TestNewcomerHoldsFew(t *testing.T) {
 		}
 	}
 }
+
+// A run waits for recounts only if nobody counts meanwhile.
+func TestWaitsForRecounts(t *testing.T) {
+	h := &ledger.Header{Format: ledger.Format, Run: "n", Redundancy: 1,
+		Manifest: testManifest(queens.MaxN, []uint64{1})}
+	c := coreOf(h)
+	r := queens.WorkRequest{Number: 1, Want: 1, Threads: 1, Searchers: 1}
+	c.WorkRequested(0, &Request{From: process("a/p"), WorkRequest: r})
+	c.judge.unsettled[0] = true
+	if reason, _ := c.waitReason(0); reason != "" {
+		t.Errorf("while a task is held, the run waits for %s", reason)
+	}
+	for _, h := range c.queue.holdsOf(process("a/p")) {
+		c.queue.release(h, false)
+	}
+	if reason, _ := c.waitReason(0); reason != queens.Recounting {
+		t.Errorf("when no task is held, the run waits for %q", reason)
+	}
+}

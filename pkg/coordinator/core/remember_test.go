@@ -60,7 +60,7 @@ func TestWhoGoes(t *testing.T) {
 	}
 	f.hear(0, of("carol", 0), true)
 	f.set(later, true)
-	// bob has one worker less than alice, so a new one of his would only change places with one of hers
+	// bob has one worker less than alice: a new one of his would only change places with one of hers
 	if isRoom, goes := f.takes(of("bob", mostWorkers)); isRoom || goes != nil {
 		t.Errorf("there is room: %v; goes: %+v", isRoom, goes)
 	}
@@ -105,8 +105,8 @@ func TestTasksOfWhoGoes(t *testing.T) {
 	c := coreOf(h)
 	ask := func(name string) []queens.Range {
 		c.Take()
-		c.WorkRequested(0, &Request{From: process(name), WorkRequest: queens.WorkRequest{Number: 1, Want: 1,
-			Threads: 1, Searchers: 1}})
+		r := queens.WorkRequest{Number: 1, Want: 1, Threads: 1, Searchers: 1}
+		c.WorkRequested(0, &Request{From: process(name), WorkRequest: r})
 		for _, r := range c.Take().Replies {
 			if r.To == process(name) {
 				return r.Chunks
