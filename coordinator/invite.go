@@ -31,9 +31,10 @@ func inviteCommand() *cobra.Command {
 		Short: "Invite another owner of machines, remove one, or list them",
 		Long: `Invite another owner: make the token NAME.token, with which workers and watchers join as
 the user NAME. The server of coordinator count --listen accepts it within two seconds, also while it
-counts. Send the token to that owner alone. With --remove the user is removed and loses its
-connections; nobody gets the name again. Without NAME, list all users that were invited. With
---keys, do the same for a server with the files of coordinator keys DIR.`,
+counts. Send the token to that owner alone. With --remove the server ends the connections of the
+user within two seconds, and refuses the token from then on; nobody gets the name again. Without
+NAME, list all users that were invited. With --keys, do the same for a server with the files of
+coordinator keys DIR: it goes on with the old list of users until it is reloaded or started.`,
 		Example: `  coordinator invite alice
   coordinator invite --remove alice
   coordinator invite
@@ -56,7 +57,8 @@ connections; nobody gets the name again. Without NAME, list all users that were 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.remove, "remove", "", "remove the user `NAME` and end its connections")
+	flags.StringVar(&o.remove, "remove", "",
+		"remove the user `NAME`: its token works until the server reads the users again")
 	flags.StringVar(&o.keys, "keys", "",
 		"`DIR` with the files of coordinator keys, for a server that is not embedded")
 	flags.BoolVar(&o.json, "json", false, "print JSON objects, one a line")

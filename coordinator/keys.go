@@ -20,8 +20,9 @@ func keysCommand() *cobra.Command {
 		Short: "Write the configuration of a NATS server, and the tokens to join it",
 		Long: `Write to DIR a configuration and a certificate for a nats-server, and the token files with
 which a coordinator, workers and watchers join it. Existing tokens stay valid, and their files get
-the new names. With --renew all tokens are made again, and the old ones no longer work. coordinator
-invite NAME --keys DIR adds a user.`,
+the new names. With --renew the certificate and all tokens are made again: only the old ones work
+until the server reads the files anew (nats-server --signal reload). coordinator invite NAME --keys
+DIR adds a user.`,
 		Example: `  coordinator keys keys --host 192.0.2.1
   (cd keys && nats-server -c nats.conf)
   coordinator count 20 --join keys/coordinator.token
@@ -48,6 +49,6 @@ invite NAME --keys DIR adds a user.`,
 	cmd.Flags().StringSliceVar(&hosts, "host", nil,
 		"`NAMES` or addresses of the server, separated by commas")
 	cmd.Flags().BoolVar(&renew, "renew", false,
-		"replace the certificate and the tokens: the old ones no longer work")
+		"replace the certificate and the tokens: only the old ones work until the server is reloaded")
 	return cmd
 }

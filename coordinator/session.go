@@ -79,17 +79,8 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	if !o.flags.Changed("workers") && outside {
 		o.workers = 0
 	}
-	switch {
-	case o.workers == 0 && !outside && o.listen == "":
-		return cfg, cli.Usagef(
-			"--workers 0 leaves no thread to count: let workers join with --listen, --nats or --join")
-	case outside && o.listen != "":
-		return cfg, cli.Usagef(
-			"--listen opens the server of this process, --nats and --join name another: give one of them")
-	case o.advertise != "" && o.listen == "":
-		return cfg, cli.Usagef("--advertise is for the token of --listen: give both")
-	case o.linger > 0 && o.http == "":
-		return cfg, cli.Usagef("--linger keeps a page: give its address with --http")
+	if err := o.validate(); err != nil {
+		return cfg, err
 	}
 	if cfg.Kernel, err = kernel.Choose(o.kernel); err != nil {
 		return cfg, cli.Usagef("--kernel: %v", err)
@@ -117,6 +108,24 @@ func (o *sessionFlags) config(app *cli.App) (cfg session.Config, err error) {
 	cfg.Flags, cfg.Resume = o.kept(), o.resume
 	cfg.Recount, err = recounter(app)
 	return cfg, err
+}
+
+// validate returns an error if the flags contradict each other.
+func (o *sessionFlags) validate() error {
+	outside := o.server.IsSet()
+	switch {
+	case o.workers == 0 && !outside && o.listen == "":
+		return cli.Usagef(
+			"--workers 0 leaves no thread to count: let workers join with --listen, --nats or --join")
+	case outside && o.listen != "":
+		return cli.Usagef(
+			"--listen opens the server of this process, --nats and --join name another: give one of them")
+	case o.advertise != "" && o.listen == "":
+		return cli.Usagef("--advertise is for the token of --listen: give both")
+	case o.linger > 0 && o.http == "":
+		return cli.Usagef("--linger keeps a page: give its address with --http")
+	}
+	return nil
 }
 
 // kept returns the flags that a command needs to go on with a run, because the ledger does not

@@ -44,32 +44,8 @@ func (f *Flags) IsSet() bool { return f.URL != "" || f.Join != "" }
 func (f *Flags) Connection(name string) (Options, error) {
 	o := f.Options
 	o.Name = name
-	for address := range strings.SplitSeq(o.URL, ",") {
-		if scheme, _, found := strings.Cut(address, "://"); found && scheme != "nats" && scheme != "tls" {
-			return o, fmt.Errorf("--nats %s: the URL of a server begins with nats:// or tls://", address)
-		}
-	}
-	if o.User != "" && f.Join != "" {
-		return o, errors.New("--user and --join exclude each other: a token has its user")
-	}
-	if o.User != "" {
-		if err := queens.ValidateUser(o.User); err != nil {
-			return o, fmt.Errorf("--user: %w", err)
-		}
-	}
-	if o.Creds != "" && o.NKey != "" ||
-		f.Join != "" && (o.Creds != "" || o.NKey != "" || o.TLSCA != "") {
-		return o, errors.New(
-			"--join, --creds and --nkey exclude each other, and a token has its certificate: " +
-				"give one of them")
-	}
-	if o.TLSCA != "" {
-		if err := nats.RootCAs(o.TLSCA)(new(nats.Options)); err != nil {
-			return o, fmt.Errorf("--tls-ca: %w", err)
-		}
-	}
-	if f.Join == "" {
-		return o, nil
+	if err := f.validate(); err != nil || f.Join == "" {
+		return o, err
 	}
 	t, err := join.Load(f.Join)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,6 +60,34 @@ func (f *Flags) Connection(name string) (Options, error) {
 	o = WithToken(t, name)
 	o.URL = cmp.Or(urls, o.URL)
 	return o, nil
+}
+
+// validate returns an error unless the flags go together, and each of them is right by itself.
+func (f *Flags) validate() error {
+	for address := range strings.SplitSeq(f.URL, ",") {
+		if scheme, _, found := strings.Cut(address, "://"); found && scheme != "nats" && scheme != "tls" {
+			return fmt.Errorf("--nats %s: the URL of a server begins with nats:// or tls://", address)
+		}
+	}
+	if f.User != "" && f.Join != "" {
+		return errors.New("--user and --join exclude each other: a token has its user")
+	}
+	if f.User != "" {
+		if err := queens.ValidateUser(f.User); err != nil {
+			return fmt.Errorf("--user: %w", err)
+		}
+	}
+	if f.Creds != "" && f.NKey != "" ||
+		f.Join != "" && (f.Creds != "" || f.NKey != "" || f.TLSCA != "") {
+		return errors.New("--join, --creds and --nkey exclude each other, and a token has its " +
+			"certificate: give one of them")
+	}
+	if f.TLSCA != "" {
+		if err := nats.RootCAs(f.TLSCA)(new(nats.Options)); err != nil {
+			return fmt.Errorf("--tls-ca: %w", err)
+		}
+	}
+	return nil
 }
 
 // WithToken returns the options for a connection with this name to the server of a token.

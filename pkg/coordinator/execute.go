@@ -54,7 +54,8 @@ func (s *Coordinator) execute() error {
 }
 
 // write writes the records of all waiting commands together, and then does what had to wait for the
-// disk. It ends when the coordinator is closed and no commands wait. After an error the loop ends.
+// disk. When the coordinator is closed, write does this once more for what still waits, and ends.
+// An error ends [Coordinator.Run]; writes after it fail too: see core.Log.
 func (s *Coordinator) write() {
 	for open := true; open; {
 		select {

@@ -57,30 +57,31 @@ func (l local) sendReceipts(reply *queens.DeliveryReply) error {
 // Local connects a worker of this process to a coordinator without a server: nobody else can speak
 // in its name, and it goes on while there is no server. A worker of package worker takes it as its
 // transport.
-type Local struct {
-	*Coordinator
-	listener *listener
-}
+type Local struct{ coordinator *Coordinator }
 
-// listener has the function that hears the announcements of a coordinator.
+// listener gives the announcements of a coordinator to the worker of this process. It holds its
+// lock while it calls hear: calls do not overlap, and none is made after listen has replaced hear.
 type listener struct {
-	sync.Mutex
-	hear func(queens.Announcement)
-	last *queens.Announcement // nil before the first
+	lock sync.Mutex
+	hear func(queens.Announcement) // nil while the worker does not listen
+	last *queens.Announcement      // nil before the first
 }
 
+// tell gives the listener an announcement.
 func (l *listener) tell(a queens.Announcement) {
-	l.Lock()
-	defer l.Unlock()
+	l.lock.Lock()
+	defer l.lock.Unlock()
 	l.last = &a
 	if l.hear != nil {
 		l.hear(a)
 	}
 }
 
+// listen replaces the function that hears announcements, and calls the new one with the last
+// announcement.
 func (l *listener) listen(hear func(queens.Announcement)) {
-	l.Lock()
-	defer l.Unlock()
+	l.lock.Lock()
+	defer l.lock.Unlock()
 	l.hear = hear
 	if l.hear != nil && l.last != nil {
 		l.hear(*l.last)
@@ -92,38 +93,37 @@ var errNoReply = errors.New("the coordinator of this process does not reply")
 
 // Local returns the connection of the worker of this process. Its user must be
 // [queens.CoordinatorUser].
-func (s *Coordinator) Local() *Local { return &Local{s, &s.listener} }
+func (s *Coordinator) Local() *Local { return &Local{s} }
 
 // Announcements calls hear at once with the last announcement of this coordinator, if there is one,
 // and then with those that follow, until stop is called.
 func (l *Local) Announcements(hear func(queens.Announcement)) (stop func(), err error) {
-	l.listener.listen(hear)
-	return func() { l.listener.listen(nil) }, nil
+	l.coordinator.listener.listen(hear)
+	return func() { l.coordinator.listener.listen(nil) }, nil
 }
 
 // RequestWork gives a work request to the coordinator and waits for the reply, for up to 7 s.
 func (l *Local) RequestWork(
 	ctx context.Context, _ string, from queens.Process, r *queens.WorkRequest,
 ) (*queens.WorkReply, error) {
-	awaits, sent := newLocal(), *r
-	sent.Connection = 1 // it has one, from its start to its end
-	l.jobs.put(func(at *station) {
-		request := at.request(from, sent, awaits)
-		l.inputs.put(func(now time.Duration) { l.core.WorkRequested(now, request) })
+	to, awaits := l.coordinator, newLocal()
+	to.jobs.put(func(at *station) {
+		request := at.request(from, *r, awaits)
+		to.inputs.put(func(now time.Duration) { to.core.WorkRequested(now, request) })
 	})
-	return await(ctx, l.ctx, awaits.replies)
+	return await(ctx, to.ctx, awaits.replies)
 }
 
 // Deliver gives results to the coordinator and waits for the receipts, for up to 7 s.
 func (l *Local) Deliver(
 	ctx context.Context, _ string, from queens.Process, d *queens.Delivery,
 ) (*queens.DeliveryReply, error) {
-	awaits := newLocal()
-	l.jobs.put(func(at *station) {
+	to, awaits := l.coordinator, newLocal()
+	to.jobs.put(func(at *station) {
 		delivery := at.delivery(from, *d, awaits)
-		l.inputs.put(func(now time.Duration) { l.core.Delivered(now, delivery) })
+		to.inputs.put(func(now time.Duration) { to.core.Delivered(now, delivery) })
 	})
-	return await(ctx, l.ctx, awaits.receipts)
+	return await(ctx, to.ctx, awaits.receipts)
 }
 
 // await returns the reply, unless a context ends before, or it takes too long.

@@ -104,8 +104,9 @@ func (s *station) reply(instance uint64, r *core.Reply) queens.WorkReply {
 	return full
 }
 
-// queue is a queue without a bound: put never waits. It stays short, because few messages of
-// workers are handled at a time.
+// queue is a queue without a bound: put never waits, so the loop waits for neither a station nor
+// the disk. What goes through the queues has bounds elsewhere: room bounds the messages of workers,
+// and a message has one reply.
 type queue[T any] struct {
 	lock  sync.Mutex
 	items []T

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// room bounds the messages of workers that are being handled, in bytes; each takes at least
-	// leastRoom. The others wait in a core.Mailbox.
+	// room bounds the bytes of the messages that are out of the mailbox and that the core has not got
+	// yet. A message counts for at least leastRoom, so there are at most 128 of them.
 	room      = 16 << 20
 	leastRoom = 128 << 10
 	// warnings bounds the log lines per minute about messages that can't be read.

@@ -22,7 +22,8 @@ func newTickets(h *ledger.Header) *tickets {
 }
 
 // of returns the ticket of a range for a machine of a user: the first 128 bits of HMAC-SHA256 (RFC
-// 2104) under the secret of the run.
+// 2104) under the secret of the run. Spaces end the names, and no name has a space: see
+// [queens.ValidateRun] and [queens.Machine.Validate]. Package bus refuses messages with others.
 func (t *tickets) of(machine queens.Machine, r queens.Range) (ticket queens.Ticket) {
 	t.buf = append(append(append(t.buf[:0], "ticket "...), t.run...), ' ')
 	t.buf = append(append(t.buf, machine.User...), ' ')

@@ -239,9 +239,9 @@ func (r *Recount) join(
 			}
 		}
 	}
-	threads = min(threads, int(task.Sets.Number)) // each takes memory
-	by := Kernels{Prefixes: kernel.Reference(), Halves: k, Memory: NewMemory(r.Memory, threads)}
-	err = Each(ctx, by, threads, pulse, rowSets, func(_ int, c queens.TaskCount) error {
+	memory := r.memory(task, threads)
+	by := Kernels{Prefixes: kernel.Reference(), Halves: k, Memory: memory}
+	err = Each(ctx, by, memory.threads, pulse, rowSets, func(_ int, c queens.TaskCount) error {
 		var carry uint64
 		total, carry = bits.Add64(total, c.Count, 0)
 		if carry != 0 {
@@ -250,6 +250,15 @@ func (r *Recount) join(
 		return nil
 	})
 	return total, err
+}
+
+// memory returns the memory of a recount by row sets, for up to the given number of threads. It is
+// for no more threads than can count at a time: each of the others would wait, and its pulse would
+// hide a search that makes no progress.
+func (r *Recount) memory(task *queens.Task, threads int) *Memory {
+	m := NewMemory(r.Memory, min(threads, int(task.Sets.Number)))
+	_, _, busy := m.Of(task.Board.N)
+	return NewMemory(r.Memory, busy)
 }
 
 // allCores is a [kernel.Counter] that divides each search among several threads.

@@ -89,7 +89,8 @@ func (m *Memory) shares(n int) (counters, helpers int, bytes uint64) {
 	return 1, helpers, max(m.limit, halves.LeastMemory(n, helpers))
 }
 
-// waitPulse is the time between two pulses of a searcher that waits and can't help.
+// waitPulse is the time between two pulses of a searcher that waits and can't help. After each, it
+// tries again to help.
 const waitPulse = time.Second
 
 // take returns a counter. Until there is memory for one, it helps other searchers, and increments
@@ -157,7 +158,8 @@ func (m *Memory) try(n int, k halves.Kernel) (*setCounter, error) {
 }
 
 // wait helps another searcher, if it can, until a counter is handed over, which it returns, or it
-// makes sense to try again. The lock is held before and after.
+// makes sense to try again. A searcher that helps increments pulse only while it works, so that it
+// hides no search that makes no progress. The lock is held before and after.
 func (m *Memory) wait(
 	ctx context.Context, n int, k halves.Kernel, pulse *atomic.Uint64,
 ) *setCounter {
@@ -165,22 +167,23 @@ func (m *Memory) wait(
 	defer wake()
 	w := &waiter{n: n, kernel: k, wake: wake}
 	m.waiting = append(m.waiting, w)
-	if c := m.fewestHelpers(n, k); c != nil {
-		c.helpers++
-		m.mu.Unlock()
-		c.Help(ctx, pulse)
-		m.mu.Lock()
-		c.helpers--
-	}
-	m.mu.Unlock()
 	for ctx.Err() == nil {
+		if c := m.fewestHelpers(n, k); c != nil {
+			c.helpers++
+			m.mu.Unlock()
+			c.Help(ctx, pulse) // until ctx ends, because there is room
+			m.mu.Lock()
+			c.helpers--
+			continue
+		}
+		m.mu.Unlock()
 		select {
-		case <-time.After(waitPulse):
+		case <-time.After(waitPulse): // meanwhile a helper may have left
 			pulse.Add(1)
 		case <-ctx.Done():
 		}
+		m.mu.Lock()
 	}
-	m.mu.Lock()
 	m.waiting = slices.DeleteFunc(m.waiting, func(x *waiter) bool { return x == w })
 	return w.got
 }

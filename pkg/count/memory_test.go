@@ -3,8 +3,11 @@ package count
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"nqueens/pkg/halves"
 	"nqueens/pkg/queens"
@@ -84,6 +87,83 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 	tooSmall := NewMemory(halves.LeastMemory(20, 0)-1, 2)
 	if _, err := tooSmall.take(t.Context(), 20, halves.Available()[0], nil); err == nil {
 		t.Error("a counter takes more than the limit")
+	}
+}
+
+// A searcher that finds no room to help tries again. While it waits for room, it increments its
+// pulse; while it helps a searcher that makes no progress, it does not.
+func TestMemoryHelpsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memoryFor(2)
+		first := take(t, m, 20) // never counts
+		first.helpers = first.most
+		ctx, cancel := context.WithCancel(t.Context())
+		var pulse atomic.Uint64
+		go func() { _, _ = m.take(ctx, 20, halves.Available()[0], &pulse) }() // canceled below
+		time.Sleep(10*waitPulse + 1)
+		synctest.Wait()
+		if n := pulse.Load(); n != 10 {
+			t.Errorf("a searcher that waits for 10 s has pulse %d", n)
+		}
+		m.mu.Lock()
+		first.helpers = 0
+		m.mu.Unlock()
+		time.Sleep(10 * waitPulse)
+		synctest.Wait()
+		m.mu.Lock()
+		if n := pulse.Load(); n != 11 || first.helpers != 1 {
+			t.Errorf("10 s after there is room, the pulse is %d, and the counter has %d helpers", n,
+				first.helpers)
+		}
+		m.mu.Unlock()
+		cancel()
+	})
+}
+
+// The time of a task includes that of its helpers.
+func TestElapsedOfHelpers(t *testing.T) {
+	const n = 20
+	k, m := halves.Available()[0], memoryFor(2)
+	c := take(t, m, n)
+	ctx, stop := context.WithCancel(t.Context())
+	var helping sync.WaitGroup
+	helping.Go(func() { c.Help(ctx, new(atomic.Uint64)) })
+	m.give(c)
+	s := setSearcher{k, m}
+	task := queens.Task{Board: queens.FullBoard(n), Sets: queens.RowSets{Number: 1}}
+	testkit.Eventually(t, "the time of a task exceeds that of its search", func() bool {
+		start := time.Now()
+		counts, err := s.count(t.Context(), []queens.Task{task}, new(atomic.Uint64))
+		took := time.Since(start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elapsed := counts[0].Elapsed
+		if elapsed > took+c.Helped() {
+			t.Fatalf("a task takes %v in %v, of which %v are by helpers", elapsed, took, c.Helped())
+		}
+		return elapsed > took
+	})
+	stop()
+	helping.Wait()
+}
+
+// A recount has as many threads as can count its row sets at a time with its memory.
+func TestRecountThreads(t *testing.T) {
+	const n, threads = 20, 4
+	for _, c := range []struct {
+		memory uint64
+		sets   uint64
+		want   int
+	}{
+		{0, 9, threads}, {0, 2, 2}, {halves.LeastMemory(n, 1), 9, 2}, {halves.LeastMemory(n, 0), 9, 1},
+		{1, 9, 1}, // the error comes later
+	} {
+		r := Recount{Memory: c.memory}
+		task := queens.Task{Board: queens.FullBoard(n), Sets: queens.RowSets{Number: c.sets}}
+		if m := r.memory(&task, threads); m.threads != c.want || m.limit != c.memory {
+			t.Errorf("%d row sets, %d bytes: %d threads, want %d", c.sets, c.memory, m.threads, c.want)
+		}
 	}
 }
 

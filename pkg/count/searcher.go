@@ -19,8 +19,9 @@ type Kernels struct {
 	Memory *Memory
 }
 
-// HalvesNamed returns the kernel of halves that has the given name or, if there is none, the
-// default of this machine.
+// HalvesNamed returns the kernel of the method halves for one of the method prefixes: that of the
+// same name, which uses the same instructions, or else the default of this machine, as for auto and
+// devices.
 func HalvesNamed(name string) halves.Kernel {
 	k, err := halves.Choose(name)
 	if err != nil {

@@ -66,8 +66,9 @@ func Invite(dir, user string) (path string, err error) {
 	return path, nil
 }
 
-// Remove closes the invitation of a user for ever. The error wraps [ErrNotInvited] if there is
-// none.
+// Remove closes the invitation of a user for ever. The token works until the server reads the users
+// again: an embedded server within two seconds, another one after [WriteUsers], when it is reloaded
+// or started. The error wraps [ErrNotInvited] if there is none.
 func Remove(dir, user string) error {
 	if err := ValidateInvited(user); err != nil {
 		return err

@@ -23,8 +23,9 @@ const (
 // and a token file for each user, invited ones included. hosts are the names or addresses under
 // which clients reach the server, with a port or without. If renew is false, existing passwords and
 // an existing certificate stay valid, and the token files get the new addresses. If it is true, all
-// passwords and the certificate are made again, and old tokens no longer work. Keys returns the
-// paths of all files that it has written or kept.
+// passwords and the certificate are made again: a server that runs takes only the old tokens until
+// it is reloaded, and then only the new ones. Keys returns the paths of all files that it has
+// written or kept.
 func Keys(dir string, hosts []string, renew bool) (paths []string, err error) {
 	pair, err := certificate(dir, renew)
 	if err != nil {

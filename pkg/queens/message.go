@@ -64,8 +64,9 @@ type Held struct {
 // request of a process. A newer request replaces it, and an older or repeated one changes nothing:
 // see [WorkRequest.IsAfter].
 type WorkRequest struct {
-	Number     uint64 // at least 1; grows with each request of a process on a connection
-	Connection uint64 // random at each connection of the process to a server, never 0
+	Number uint64 // at least 1; grows with each request of a process on a connection
+	// random at each connection of the process to a server, never 0; 0 if the request passes no server
+	Connection uint64
 	Version    string // of the program
 	Host       string // name of the worker's host, for people: see [ValidateHost]
 	Kernel     string

@@ -86,11 +86,7 @@ func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
 	if err != nil || dryRun {
 		return bytes, err
 	}
-	rests, err := filepath.Glob(s.Folder(removedPrefix + "*"))
-	for _, rest := range rests {
-		err = errors.Join(err, os.RemoveAll(rest))
-	}
-	if err != nil {
+	if err := s.removeRests(); err != nil {
 		return 0, err
 	}
 	lock, err := ledger.Lock(folder)
@@ -105,6 +101,17 @@ func (s *Store) Remove(name string, dryRun bool) (bytes int64, err error) {
 		err = os.RemoveAll(removed)
 	}
 	return bytes, err
+}
+
+// removeRests removes the folders that interrupted calls of Remove have left.
+func (s *Store) removeRests() error {
+	entries, err := os.ReadDir(s.path)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), removedPrefix) {
+			err = errors.Join(err, os.RemoveAll(s.Folder(e.Name())))
+		}
+	}
+	return err
 }
 
 // size returns the size of the files in a folder.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"math/big"
 	"testing"
 	"testing/synctest"
@@ -41,4 +42,19 @@ func TestHistoryIsReadBeside(t *testing.T) {
 			t.Errorf("in the end, there are %v", points)
 		}
 	})
+}
+
+// A total that gives no whole number of fundamental solutions is no total.
+func TestContradictedByUnique(t *testing.T) {
+	var shown queens.Snapshot
+	s := Session{cfg: Config{Unique: true, OnSnapshot: func(s *queens.Snapshot) { shown = *s }}}
+	wrong := (*queens.Decimal)(big.NewInt(93))
+	last := queens.Snapshot{N: 8, State: queens.Complete, Solutions: wrong, Total: wrong,
+		Confirmed: new(queens.Confirmed)}
+	unique, err := s.countUnique(t.Context(), &last)
+	if unique != nil || !errors.Is(err, queens.ErrContradiction) ||
+		shown.State != queens.Contradicted || last.State != queens.Contradicted || last.Total != nil ||
+		last.Solutions != nil || last.Confirmed != nil {
+		t.Errorf("%v, error %v, shown %+v, last %+v", unique, err, shown, last)
+	}
 }

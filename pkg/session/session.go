@@ -276,9 +276,6 @@ func (s *Session) Run(ctx context.Context) (*report.Result, error) {
 		}
 	}
 	unique, uniqueErr := s.countUnique(ctx, &last)
-	if uniqueErr != nil {
-		last.Total, last.Confirmed, last.State = nil, nil, queens.Stopped
-	}
 	return report.NewResult(&last, unique, time.Since(s.started), s.state.Workers()),
 		errors.Join(err, uniqueErr)
 }
@@ -288,21 +285,35 @@ func (s *Session) auditAgain(ctx context.Context) (queens.Snapshot, error) {
 	defer report.Slow(s.cfg.Log, "auditing the ledger")()
 	last, err := audit.Facts(ctx, s.cfg.Store.Ledger(s.name))
 	if errors.Is(err, queens.ErrContradiction) {
-		last.State = queens.Contradicted
-		last.Disclaim()
+		contradict(&last)
 	}
 	s.cfg.OnSnapshot(&last)
 	return last, err
 }
 
-// countUnique counts the fundamental solutions, if the configuration asks for them. If it fails,
-// the result has no total either, because the two numbers may contradict each other.
+// contradict takes the total out of a snapshot, because something contradicts it.
+func contradict(last *queens.Snapshot) {
+	last.State, last.Total, last.Confirmed = queens.Contradicted, nil, nil
+	last.Disclaim()
+}
+
+// countUnique counts the fundamental solutions, if the configuration asks for them and the run has
+// a total. If the two numbers contradict each other, the last snapshot loses the total. After
+// another error, such as the end of ctx, the total stays valid.
 func (s *Session) countUnique(ctx context.Context, last *queens.Snapshot) (*big.Int, error) {
 	if !s.cfg.Unique || last.Total == nil {
 		return nil, nil
 	}
 	defer report.Slow(s.cfg.Log, "counting the symmetric solutions")()
-	return symmetry.Fundamental(ctx, last.N, (*big.Int)(last.Total), runtime.GOMAXPROCS(0))
+	unique, err := symmetry.Fundamental(ctx, last.N, (*big.Int)(last.Total), runtime.GOMAXPROCS(0))
+	switch {
+	case err == nil:
+		return unique, nil
+	case errors.Is(err, queens.ErrContradiction):
+		contradict(last)
+		s.cfg.OnSnapshot(last)
+	}
+	return nil, fmt.Errorf("the fundamental solutions were not counted: %w", err)
 }
 
 // startLine returns a text that says what this coordinator counts, and where.

@@ -180,6 +180,29 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// If the fundamental solutions can't be counted, the run is complete and its total is printed, when
+// it is counted and when it is audited again. The error says what is missing.
+func TestInterruptedUnique(t *testing.T) {
+	p := newPlace(t)
+	p.Unique = true
+	interrupt := errors.New("interrupted")
+	for range 2 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		p.OnSnapshot = func(s *queens.Snapshot) {
+			p.last = *s
+			if s.State == queens.Complete {
+				cancel(interrupt)
+			}
+		}
+		_, r, err := p.count(ctx, eight)
+		p.check(r, nil)
+		if !errors.Is(err, interrupt) || !strings.Contains(err.Error(), "fundamental") ||
+			r.Unique != nil || r.Last.State != queens.Complete {
+			t.Errorf("result %+v, error %v", r, err)
+		}
+	}
+}
+
 // A count succeeds on a server with the least max_payload that a connection accepts. The size of a
 // chunk is computed from the prefixes that its tasks have, not from the greatest batch.
 func TestSmallServer(t *testing.T) {

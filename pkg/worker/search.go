@@ -75,7 +75,7 @@ func (w *Worker) sayMemory(tasks []queens.Task) {
 	text := fmt.Sprintf("row sets of n = %d take at most %s of memory: %s at a time, on %s", n,
 		humanize.Bytes(most), humanize.Plural(sets, "row set"), humanize.Plural(threads, "thread"))
 	w.cfg.Log.Info().Int("n", n).Uint64("memory", most).Int("sets", sets).Int("threads", threads).
-		Str(humanize.LogField, text).Msg("memory")
+		Str(humanize.LogField, w.cfg.line(text)).Msg("memory")
 }
 
 // result makes the result of a chunk from its first tasks and their counts.

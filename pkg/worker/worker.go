@@ -40,8 +40,8 @@ type Config struct {
 	Process queens.Process
 	Host    string // name of this host, for people; it may be empty
 	Version string // of the program
-	// Kernel counts the tasks. A process with several kernels runs a worker for each, and each worker
-	// has its own name.
+	// Kernel counts the tasks of the method prefixes. A process with several kernels runs a worker for
+	// each: their Process.Name differ.
 	Kernel  kernel.Kernel
 	Threads int // at least 1: they search, or serve the device of the kernel
 	// Halves counts the tasks of the method halves, on the processor. The zero value is the default of
@@ -86,9 +86,9 @@ type Worker struct {
 	pulses    []atomic.Uint64
 	rowSetsOf atomic.Int64       // side of the board whose memory was logged last
 	loads     []chan load        // by searcher
-	messages  context.Context    // ends when the worker may end
-	leave     context.CancelFunc // ends it
-	calls     sync.WaitGroup     // of messages
+	messages  context.Context    // of the calls of transport; ends when the worker has left
+	leave     context.CancelFunc // ends messages
+	calls     sync.WaitGroup     // the calls of transport
 	failures  failures
 
 	mu    sync.Mutex
@@ -196,8 +196,8 @@ func (w *Worker) loop(ctx context.Context) {
 	w.input((*core.Core).Leave)
 	<-w.messages.Done()
 	if s := w.Stats(); s.Results > 0 {
-		w.cfg.Log.Info().Int("results", s.Results).
-			Msg("left before the coordinator confirmed some results: their tasks may be counted again")
+		text := "left before the coordinator confirmed some results: their tasks may be counted again"
+		w.cfg.Log.Info().Int("results", s.Results).Str(humanize.LogField, w.cfg.line(text)).Msg(text)
 	}
 }
 
@@ -299,7 +299,8 @@ func (w *Worker) noteFailure(err error) {
 	if waited := now.Sub(f.since); waited >= warnEvery {
 		text := fmt.Sprintf("%s to coordinators got no reply in %v; the last: %v",
 			humanize.Plural(f.count, "message"), waited.Round(time.Second), err)
-		w.cfg.Log.Warn().Err(err).Int("messages", f.count).Str(humanize.LogField, text).Msg("no replies")
+		w.cfg.Log.Warn().Err(err).Int("messages", f.count).Str(humanize.LogField,
+			w.cfg.line(text)).Msg("no replies")
 		f.count = 0
 	}
 }

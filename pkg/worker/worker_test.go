@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"nqueens/pkg/humanize"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/kerneltest"
 	"nqueens/pkg/queens"
@@ -317,6 +318,39 @@ func TestFailuresAreLogged(t *testing.T) {
 		warnings := strings.Count(log.String(), `{"level":"warn","error":"no such subject"`)
 		if lines != len(tr.requests) || lines < 190 || warnings != 3 {
 			t.Errorf("%d lines and %d warnings for %d messages in 200 s", lines, warnings, len(tr.requests))
+		}
+	})
+}
+
+// All lines for people of a worker with a label begin with the label.
+func TestLabel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder // only read when the worker has ended
+		tr := &transport{}
+		tr.request = func(r *queens.WorkRequest) *queens.WorkReply {
+			tr.fails = errors.New("no more messages")
+			return &queens.WorkReply{Number: r.Number, Instance: 1, Chunks: []queens.Chunk{{
+				Range: queens.Range{Tasks: 1}, Board: queens.FullBoard(8), Sets: []queens.RowSets{{Number: 1}},
+			}}}
+		}
+		tr.deliver = func(*queens.Delivery) *queens.DeliveryReply { return nil }
+		stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, logTo(&log),
+			func(c *worker.Config) { c.Label = "gpu" })
+		time.Sleep(100 * time.Second)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		const text = `"` + humanize.LogField + `":"`
+		for _, line := range []string{"row sets of n = 8", "run r: the first chunk", "idle",
+			"the worker leaves", "left before", "no reply in"} {
+			if !strings.Contains(log.String(), line) {
+				t.Errorf("no line has %q", line)
+			}
+		}
+		if all, labelled := strings.Count(log.String(), text),
+			strings.Count(log.String(), text+"gpu: "); labelled != all {
+			t.Errorf("%d of %d lines begin with the label:\n%s", labelled, all, &log)
 		}
 	})
 }

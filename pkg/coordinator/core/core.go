@@ -232,18 +232,9 @@ const (
 func (c *Core) Tick(now time.Duration) {
 	c.advance(now)
 	c.clock.tick, c.clock.median = now, c.fleet.median
-	for range mostSilent {
-		w := c.fleet.silent(now)
-		if w == nil {
-			break
-		}
-		for _, h := range c.queue.holdsOf(w.process) {
-			c.release(h, true)
-		}
-		c.fleet.set(w, false)
-	}
+	c.endSilent(now)
 	c.fleet.forget(now)
-	if now >= c.clock.handOut && c.queue.waits() > 0 {
+	if c.queue.waits() > 0 {
 		c.changed = true
 	}
 	if c.over == nil && now >= c.clock.handOut {
@@ -261,6 +252,25 @@ func (c *Core) Tick(now time.Duration) {
 		c.mark(now, queens.Running, nil)
 	}
 	c.noteWait(now)
+	c.announce(now)
+}
+
+// endSilent ends the holds of workers that are silent for too long: they take no part any more.
+func (c *Core) endSilent(now time.Duration) {
+	for range mostSilent {
+		w := c.fleet.silent(now)
+		if w == nil {
+			return
+		}
+		for _, h := range c.queue.holdsOf(w.process) {
+			c.release(h, true)
+		}
+		c.fleet.set(w, false)
+	}
+}
+
+// announce commands an announcement if it says something new, or the last one was 2 s ago.
+func (c *Core) announce(now time.Duration) {
 	news, said := c.Announcement(), c.clock.said
 	due := now-c.clock.announced >= announceEvery || news.State != said.State || news.Work != said.Work
 	if now >= c.clock.open && due {

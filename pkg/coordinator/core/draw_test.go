@@ -91,7 +91,8 @@ func TestVoidCountIsNoCheck(t *testing.T) {
 	if need := c.judge.need(0); need != needNothing {
 		t.Errorf("with both counts, the task needs %d", need)
 	}
-	c.record(0, &ledger.Ban{Ban: queens.Ban{Machine: testkit.Machine("b")}, At: time.UnixMilli(0)}, nil)
+	ban := queens.Ban{Machine: testkit.Machine("b")}
+	c.record(0, &ledger.Ban{Ban: ban, At: time.UnixMilli(0)}, nil)
 	if need := c.judge.need(0); need != needCheck || c.queue.waits() != 2 {
 		t.Errorf("the task needs %d, and %d tasks wait", need, c.queue.waits())
 	}

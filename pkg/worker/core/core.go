@@ -177,7 +177,7 @@ func (c *Core) replied(now time.Duration, r *run, to asked, reply *queens.WorkRe
 		}
 		return
 	}
-	r.silentAt = max(r.silentAt, now+silentAfter)
+	r.silentAt = now + silentAfter
 	if to.number > r.seen {
 		r.seen, r.instance = to.number, reply.Instance
 		r.measure(now - to.sent - reply.Kept)
@@ -244,7 +244,7 @@ func (c *Core) Receipted(
 						receipt.Refused)
 				}
 			}
-			r.results, r.silentAt = slices.Delete(r.results, 0, r.inFlight), max(r.silentAt, now+silentAfter)
+			r.results, r.silentAt = slices.Delete(r.results, 0, r.inFlight), now+silentAfter
 		}
 	}
 	c.step(now)
@@ -278,7 +278,7 @@ func (c *Core) Searched(now time.Duration, of int, results []queens.Result) {
 func (c *Core) Pulsed(now time.Duration, pulses []uint64) {
 	for i := range c.searchers {
 		s := &c.searchers[i]
-		if s.run == nil || s.pulse != pulses[i] {
+		if s.pulse != pulses[i] {
 			s.pulse, s.still = pulses[i], 0
 			continue
 		}
