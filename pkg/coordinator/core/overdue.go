@@ -19,6 +19,8 @@ import (
 //   - A hold is overdue after a time in which others would have finished long ago. Then any idle
 //     searcher gets its tasks, even if no speed is known yet.
 //   - A process gets nothing as long as it has more overdue holds than results.
+//   - If the processes of a user hold as much as they may, the oldest hold that is overdue, or whose
+//     process has no result, makes room for another process: see makeRoom.
 //   - The coordinator counts a task itself that is overdue for long at all its holders.
 //
 // A process without a result may be one of any number of invented names, so it never keeps a chunk
@@ -68,9 +70,8 @@ func (c *Core) hoards(w *worker) bool { return c.overdue(w.process) > w.results 
 // that, so the holds are counted again only then: other inputs look at the requests of many
 // hoarders.
 func (c *Core) overdue(p queens.Process) (number uint64) {
-	last, known := c.queue.overdue[p]
-	if known && last.tick == c.clock.tick {
-		return last.number
+	if counted, known := c.queue.overdue[p]; known {
+		return counted
 	}
 	holds := c.queue.holds[p]
 	for _, h := range holds {
@@ -79,15 +80,9 @@ func (c *Core) overdue(p queens.Process) (number uint64) {
 		}
 	}
 	if len(holds) > 0 {
-		c.queue.overdue[p] = overdueHolds{c.clock.tick, number}
+		c.queue.overdue[p] = number
 	}
 	return number
-}
-
-// overdueHolds says how many holds of a process were overdue at a tick.
-type overdueHolds struct {
-	tick   time.Duration
-	number uint64
 }
 
 const (
