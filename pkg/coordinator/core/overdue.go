@@ -19,8 +19,8 @@ import (
 //   - A hold is overdue after a time in which others would have finished long ago. Then any idle
 //     searcher gets its tasks, even if no speed is known yet.
 //   - A process gets nothing as long as it has more overdue holds than results.
-//   - If the processes of a user hold as much as they may, the oldest hold that is overdue, or whose
-//     process has no result, makes room for another process: see makeRoom.
+//   - If the processes of a user hold as much as they may, the oldest hold that is overdue, or
+//     whose process has no result, makes room for another process: see makeRoom.
 //   - The coordinator counts a task itself that is overdue for long at all its holders.
 //
 // A process without a result may be one of any number of invented names, so it never keeps a chunk
@@ -103,14 +103,15 @@ func (c *Core) recountAbandoned(now time.Duration) {
 	}
 }
 
-// abandoned returns the lowest task that needs a count and is overdue for long at all its holders,
-// of the holds that began first. It returns false if there is none, or if no worker is present:
-// then the coordinator waits.
+// abandoned returns the lowest task that needs a count and is overdue for long at a holder, and at
+// all other holders with results, of the holds that began first. It returns false if there is none,
+// or if no worker is present: then the coordinator waits.
 func (c *Core) abandoned(now time.Duration) (lowest uint64, found bool) {
 	if !c.fleet.anybody() {
 		return 0, false
 	}
 	late := func(h *hold) bool { return c.late(h) >= overdueFor }
+	works := func(h *hold) bool { return !late(h) && c.fleet.workers[h.holder].results > 0 }
 	if top := c.queue.byEnd; len(top) == 0 || !late(top[0]) {
 		return 0, false
 	}
@@ -120,9 +121,7 @@ func (c *Core) abandoned(now time.Duration) (lowest uint64, found bool) {
 		}
 		for task := h.First; task < h.End(); task++ {
 			holders := c.queue.holders[task]
-			atAll := slices.Contains(holders, h) && !slices.ContainsFunc(holders, func(h *hold) bool {
-				return !late(h)
-			})
+			atAll := slices.Contains(holders, h) && !slices.ContainsFunc(holders, works)
 			if atAll && c.judge.need(task) == needCount && (!found || task < lowest) {
 				lowest, found = task, true
 			}

@@ -326,8 +326,8 @@ func (q *queue) release(h *hold, lost bool) (free []uint64) {
 	return free
 }
 
-// lose notes that a worker has lost a task. The parameter alone says whether the task was alone in
-// its chunk.
+// lose notes that a worker has lost a task that needs a count. The parameter alone says whether the
+// task was alone in its chunk.
 func (q *queue) lose(task uint64, alone bool) {
 	n, known := q.losses[task]
 	if !known && len(q.losses) >= mostLost {
@@ -397,14 +397,6 @@ func (q *queue) move(task uint64, by queens.Witness, again bool) (ended []*hold)
 
 // waits returns how many tasks wait.
 func (q *queue) waits() (tasks uint64) { return q.all }
-
-// uncounted returns how many of the tasks that wait nobody has counted.
-func (q *queue) uncounted() uint64 {
-	if set := q.groups[queens.Witness{}]; set != nil {
-		return set.tasks
-	}
-	return 0
-}
 
 // work returns the estimated work of the waiting tasks. The parameter shares has, for each class,
 // the part of the run's work that one of its tasks is.

@@ -67,7 +67,11 @@ func (c *Core) releaseUnlisted(
 		case h.listed == 0 && request.IsUnderWay(h.reply.connection, h.reply.number, now-h.since):
 			underWay++
 		default:
-			c.release(h, h.begun && isSameConnection && !request.Leaving)
+			lost := h.begun && isSameConnection && !request.Leaving
+			if !lost && w.results == 0 && h.Tasks == 1 {
+				c.queue.lose(h.First, true) // a hoarder may ask again and again, and list nothing
+			}
+			c.release(h, lost)
 		}
 	}
 	return underWay
@@ -98,8 +102,8 @@ const mostHolders = 16
 
 // adopt lets a process hold those tasks of a range that need a count by its witness, whether they
 // wait or others hold them. It leaves out the tasks for which except is true and, if the process
-// has no result, those with [mostHolders] holders. It returns nil if no task is left, or if there is
-// no room for the range.
+// has no result, those with [mostHolders] holders. It returns nil if no task is left, or if there
+// is no room for the range.
 func (c *Core) adopt(
 	now time.Duration, p queens.Process, r queens.Range,
 	except func(p queens.Process, task uint64) bool,
@@ -210,8 +214,8 @@ func (c *Core) makeRoom(now time.Duration, w *worker) (tasks uint64) {
 	return tasks
 }
 
-// drop tells the holder of a hold that has ended to drop its chunk, if the holder's request is kept.
-// Otherwise the reply to its next request does.
+// drop tells the holder of a hold that has ended to drop its chunk, if the holder's request is
+// kept. Otherwise the reply to its next request does.
 func (c *Core) drop(h *hold) {
 	if w := c.fleet.workers[h.holder]; w != nil && w.kept {
 		w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)

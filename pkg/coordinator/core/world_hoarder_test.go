@@ -178,8 +178,8 @@ func (h *hoarder) replied(to queens.Process, reply *queens.WorkReply) {
 func (h *hoarder) receipted(uint64, *queens.DeliveryReply) {}
 
 // Whatever a hoarder does, the run ends, and takes at most twice as long as with the honest workers
-// alone, and two minutes and a half. That holds even if there is room for few tasks, and the hoarder
-// takes all that its user may hold.
+// alone, and two minutes and a half. That holds even if there is room for few tasks, and the
+// hoarder takes all that its user may hold.
 func TestHoarders(t *testing.T) {
 	for _, of := range []struct {
 		seconds float64
@@ -231,16 +231,25 @@ func honestRun(
 	return w
 }
 
-// If every worker is a hoarder, the coordinator counts all tasks itself.
+// If every worker is a hoarder, the coordinator counts the tasks itself, also if there is room for
+// few, and the hoarder takes two at a time.
 func TestOnlyHoarders(t *testing.T) {
-	s := setup{redundancy: 1, kernels: []string{generic}, classes: []uint64{5},
-		longest: 10 * time.Minute}
-	s.machines = []machine{{name: "m0", kernel: "avx2", speed: 1}}
-	s.seconds = []float64{1, 1, 1, 1, 1}
-	w := newWorld(s, quiet{}, func(string, ...any) {})
-	w.hoard(testkit.Machine("hoarder"), listsAll)
-	w.live()
-	if w.failure != "" || w.ended > overdueAfter+overdueFor+2*5*10*time.Second {
-		t.Errorf("the run ends after %v: %s", w.ended, w.failure)
+	for most, rounds := range map[uint64]int{mostHeld: 1, 4: 3} {
+		longest := time.Duration(rounds)*(overdueAfter+overdueFor) + 2*5*10*time.Second
+		for _, does := range conducts {
+			s := setup{redundancy: 1, kernels: []string{generic}, classes: []uint64{5},
+				longest: 20 * time.Minute, most: most}
+			s.machines = []machine{{name: "m0", kernel: "avx2", speed: 1}}
+			s.seconds = []float64{1, 1, 1, 1, 1}
+			w := newWorld(s, quiet{}, func(string, ...any) {})
+			w.unchecked = true
+			w.hoard(testkit.Machine("hoarder"), does)
+			w.live()
+			t.Logf("room for %d tasks, a hoarder that %s: %v, %s", most, does, w.ended, w.failure)
+			if w.failure != "" || w.ended > longest {
+				t.Errorf("room for %d tasks, a hoarder that %s: the run ends after %v: %s", most, does, w.ended,
+					w.failure)
+			}
+		}
 	}
 }
