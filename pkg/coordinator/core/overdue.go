@@ -21,7 +21,8 @@ import (
 //   - A process gets nothing as long as it has more overdue holds than results.
 //   - If the processes of a user hold as much as they may, the oldest hold that is overdue, or
 //     whose process has no result, makes room for another process: see makeRoom.
-//   - The coordinator counts a task itself that is overdue for long at all its holders.
+//   - The coordinator counts a task itself that is overdue for long at all its holders, apart from
+//     those without a result, or that workers have lost often: see lost.
 //
 // A process without a result may be one of any number of invented names, so it never keeps a chunk
 // from a process with results.
@@ -92,7 +93,7 @@ const (
 	mostPairs = 20_000
 )
 
-// recountAbandoned starts a recount of a task that is abandoned by its holders, if no recount runs
+// recountAbandoned starts a recount of a task that its holders have abandoned, if no recount runs
 // or is due.
 func (c *Core) recountAbandoned(now time.Duration) {
 	if c.judge.running != nil || len(c.judge.unsettled) > 0 {

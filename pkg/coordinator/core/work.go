@@ -196,7 +196,7 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 
 // makeRoom ends a hold if a worker asks and there is no room for its user: of the holds that end
 // never, the one that began first. For a worker without a result, the hold must have lasted for
-// overdueAfter. makeRoom returns how many tasks the worker may get instead.
+// overdueAfter. The hold is lost. makeRoom returns how many tasks the worker may get instead.
 func (c *Core) makeRoom(now time.Duration, w *worker) (tasks uint64) {
 	if len(c.queue.byEnd) == 0 {
 		return 0
