@@ -41,7 +41,7 @@ type Core struct {
 	clock   clock
 	numbers numbers
 	out     Commands
-	changed bool      // more tasks may wait: look at the kept requests
+	changed bool      // more tasks may wait, or there is more room: look at the kept requests
 	unseen  int       // kept requests to look at: see serveKept
 	tell    []*worker // workers with a kept request that must drop something
 	// 1 + the number of results when the total was asked for; 0 while no total is awaited
@@ -232,6 +232,7 @@ const (
 func (c *Core) Tick(now time.Duration) {
 	c.advance(now)
 	c.clock.tick, c.clock.median = now, c.fleet.median
+	clear(c.queue.overdue)
 	c.endSilent(now)
 	c.fleet.forget(now)
 	if c.queue.waits() > 0 {

@@ -33,28 +33,15 @@ func (c *Core) startRecount(now time.Duration) {
 	c.recount(now, task, why)
 }
 
-// lost returns the lowest task that workers have lost lostAlone times or more, if no other tasks
-// wait except for spot checks.
+// lost returns the lowest task that needs a count and that workers have lost lostAlone times or
+// more.
 func (c *Core) lost() (lowest uint64, found bool) {
-	waits := c.queue.waits()
-	if c.state.Header().Redundancy == 1 {
-		waits = c.queue.uncounted() // the others wait for spot checks
-	}
-	if waits > uint64(len(c.queue.often)) {
-		return 0, false
-	}
 	for task := range c.queue.often {
-		if c.judge.need(task) != needCount {
-			continue
-		}
-		if !found || task < lowest {
+		if c.judge.need(task) == needCount && (!found || task < lowest) {
 			lowest, found = task, true
 		}
-		if !c.queue.held(task) {
-			waits--
-		}
 	}
-	return lowest, found && waits == 0
+	return lowest, found
 }
 
 // recount starts a recount of a task. If no way to recount it is left, the run stops.

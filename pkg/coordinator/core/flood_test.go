@@ -50,6 +50,37 @@ func TestManyNames(t *testing.T) {
 	}
 }
 
+// A user takes tasks in the names of ever more processes, until it gets no more. Another user gets
+// tasks at once, and another worker of the same user when holds are overdue.
+func TestManyHolds(t *testing.T) {
+	h := &ledger.Header{Format: ledger.Format, Run: "flood", Redundancy: 1,
+		Manifest: testManifest(20, []uint64{2 * mostHeld})}
+	c := New(0, ledger.NewState(h),
+		Options{Instance: 1, Version: "v", Machine: "home", Kernels: []string{generic},
+			Shares: testShares(&h.Manifest), TaskBytes: []int{1}, ReplyBytes: 1 << 20})
+	ask := func(now time.Duration, user, name string) (held int) {
+		from := queens.Process{Machine: queens.Machine{User: user, Name: name}, Name: name}
+		c.WorkRequested(now, &Request{From: from, WorkRequest: queens.WorkRequest{Number: 1,
+			Threads: 1000, Searchers: 1000, Want: 1000}})
+		c.Take()
+		return len(c.queue.holds[from])
+	}
+	names := 0
+	for ask(time.Second, "hoarder", fmt.Sprint(names)) > 0 {
+		names++
+	}
+	t.Logf("%d names hold %d tasks", names, c.queue.heldTasks)
+	if c.queue.heldTasks > mostHeld {
+		t.Errorf("%d tasks are held", c.queue.heldTasks)
+	}
+	if held := ask(time.Second, "honest", "a"); held != newcomerChunks {
+		t.Errorf("another user gets %d tasks", held)
+	}
+	if held := ask(time.Second+overdueAfter, "hoarder", "honest"); held != 1 {
+		t.Errorf("another worker of the user gets %d tasks", held)
+	}
+}
+
 // Pages have every present worker once, in the order of their numbers.
 func TestPages(t *testing.T) {
 	h := &ledger.Header{Format: ledger.Format, Run: "pages", Redundancy: 1,

@@ -19,7 +19,10 @@ import (
 //   - A hold is overdue after a time in which others would have finished long ago. Then any idle
 //     searcher gets its tasks, even if no speed is known yet.
 //   - A process gets nothing as long as it has more overdue holds than results.
-//   - The coordinator counts a task itself that is overdue for long at all its holders.
+//   - If the processes of a user hold as much as they may, the oldest hold that is overdue, or
+//     whose process has no result, makes room for another process: see makeRoom.
+//   - The coordinator counts a task itself that is overdue for long at all its holders, apart from
+//     those without a result, or that workers have lost often: see lost.
 //
 // A process without a result may be one of any number of invented names, so it never keeps a chunk
 // from a process with results.
@@ -68,9 +71,8 @@ func (c *Core) hoards(w *worker) bool { return c.overdue(w.process) > w.results 
 // that, so the holds are counted again only then: other inputs look at the requests of many
 // hoarders.
 func (c *Core) overdue(p queens.Process) (number uint64) {
-	last, known := c.queue.overdue[p]
-	if known && last.tick == c.clock.tick {
-		return last.number
+	if counted, known := c.queue.overdue[p]; known {
+		return counted
 	}
 	holds := c.queue.holds[p]
 	for _, h := range holds {
@@ -79,15 +81,9 @@ func (c *Core) overdue(p queens.Process) (number uint64) {
 		}
 	}
 	if len(holds) > 0 {
-		c.queue.overdue[p] = overdueHolds{c.clock.tick, number}
+		c.queue.overdue[p] = number
 	}
 	return number
-}
-
-// overdueHolds says how many holds of a process were overdue at a tick.
-type overdueHolds struct {
-	tick   time.Duration
-	number uint64
 }
 
 const (
@@ -97,7 +93,7 @@ const (
 	mostPairs = 20_000
 )
 
-// recountAbandoned starts a recount of a task that is abandoned by its holders, if no recount runs
+// recountAbandoned starts a recount of a task that its holders have abandoned, if no recount runs
 // or is due.
 func (c *Core) recountAbandoned(now time.Duration) {
 	if c.judge.running != nil || len(c.judge.unsettled) > 0 {
@@ -108,14 +104,15 @@ func (c *Core) recountAbandoned(now time.Duration) {
 	}
 }
 
-// abandoned returns the lowest task that needs a count and is overdue for long at all its holders,
-// of the holds that began first. It returns false if there is none, or if no worker is present:
-// then the coordinator waits.
+// abandoned returns the lowest task that needs a count and is overdue for long at a holder, and at
+// all other holders with results, of the holds that began first. It returns false if there is none,
+// or if no worker is present: then the coordinator waits.
 func (c *Core) abandoned(now time.Duration) (lowest uint64, found bool) {
 	if !c.fleet.anybody() {
 		return 0, false
 	}
 	late := func(h *hold) bool { return c.late(h) >= overdueFor }
+	works := func(h *hold) bool { return !late(h) && c.fleet.workers[h.holder].results > 0 }
 	if top := c.queue.byEnd; len(top) == 0 || !late(top[0]) {
 		return 0, false
 	}
@@ -125,9 +122,7 @@ func (c *Core) abandoned(now time.Duration) (lowest uint64, found bool) {
 		}
 		for task := h.First; task < h.End(); task++ {
 			holders := c.queue.holders[task]
-			atAll := slices.Contains(holders, h) && !slices.ContainsFunc(holders, func(h *hold) bool {
-				return !late(h)
-			})
+			atAll := slices.Contains(holders, h) && !slices.ContainsFunc(holders, works)
 			if atAll && c.judge.need(task) == needCount && (!found || task < lowest) {
 				lowest, found = task, true
 			}

@@ -23,14 +23,25 @@ type queue struct {
 	holders     map[uint64][]*hold           // by task: the holds that await a count of it
 	holds       map[queens.Process]heldRange // the holds of each process
 	byEnd       byEnd                        // all holds, as a heap
+	heldTasks   uint64                       // a task counts as often as it is held: see room
+	heldByUser  map[string]uint64            // likewise, by the user of the holder
+	most        uint64                       // bounds heldTasks
 	touched     []queens.Process             // processes whose number of holds has changed
-	// of processes none of whose holds has ended since then: see Core.overdue
-	overdue map[queens.Process]overdueHolds
+	// how many holds of a process are overdue, as counted since the last tick: see Core.overdue
+	overdue map[queens.Process]uint64
 	// tasks that a worker lost, and how often they were alone in the chunk then
 	losses map[uint64]int
 	often  map[uint64]bool // tasks that were lost lostAlone times or more
 	ends   []uint64        // for each class, the id after its last task
 }
+
+const (
+	// mostHeld bounds the tasks that are held. A task counts as often as it is held, and takes up to
+	// 320 bytes each time.
+	mostHeld = 1 << 20
+	// mostLost bounds the tasks whose losses are known.
+	mostLost = 1 << 20
+)
 
 // group is a set of tasks that wait.
 type group struct {
@@ -103,8 +114,9 @@ func newQueue(ends []uint64) *queue {
 	return &queue{
 		groups: map[queens.Witness]*group{}, waiting: make([]uint64, len(ends)),
 		holders: map[uint64][]*hold{},
-		holds:   map[queens.Process]heldRange{}, losses: map[uint64]int{}, often: map[uint64]bool{},
-		overdue: map[queens.Process]overdueHolds{}, ends: ends,
+		holds:   map[queens.Process]heldRange{}, heldByUser: map[string]uint64{}, most: mostHeld,
+		losses: map[uint64]int{}, often: map[uint64]bool{},
+		overdue: map[queens.Process]uint64{}, ends: ends,
 	}
 }
 
@@ -267,6 +279,8 @@ func (q *queue) hold(
 		q.holds[p] = heldRange{}
 	}
 	q.holds[p][r] = h
+	q.heldTasks += h.left
+	q.heldByUser[p.Machine.User] += h.left
 	q.touched = append(q.touched, p)
 	heap.Push(&q.byEnd, h)
 	return h
@@ -281,8 +295,21 @@ func (q *queue) endsAt(h *hold, end time.Duration) {
 // held reports whether any process holds a task.
 func (q *queue) held(task uint64) bool { return len(q.holders[task]) > 0 }
 
+// room returns how many more tasks the processes of a user may hold. They hold at most as many as
+// stay free for other users, so no user takes all the room.
+//
+// References: [Threshold] A. K. Choudhury, E. L. Hahne, "Dynamic queue length thresholds for
+// shared-memory packet switches", IEEE/ACM Transactions on Networking 6 (1998), 130-140.
+func (q *queue) room(user string) uint64 {
+	if taken := q.heldTasks + q.heldByUser[user]; taken < q.most {
+		return q.most - taken
+	}
+	return 0
+}
+
 // release ends a hold and returns the tasks that nobody holds any more: they neither wait nor are
-// held now. If the hold is lost, each of its tasks is handed out alone from now on.
+// held now. If the hold is lost, each of its tasks is handed out alone from now on, unless mostLost
+// others are lost.
 func (q *queue) release(h *hold, lost bool) (free []uint64) {
 	for task := h.First; task < h.End(); task++ {
 		if !slices.Contains(q.holders[task], h) {
@@ -290,20 +317,29 @@ func (q *queue) release(h *hold, lost bool) (free []uint64) {
 		}
 		q.unhold(task, h)
 		if lost {
-			n := q.losses[task]
-			if h.Tasks == 1 {
-				n++
-			}
-			q.losses[task] = n
-			if n >= lostAlone {
-				q.often[task] = true
-			}
+			q.lose(task, h.Tasks == 1)
 		}
 		if !q.held(task) {
 			free = append(free, task)
 		}
 	}
 	return free
+}
+
+// lose notes that a worker has lost a task that needs a count. The parameter alone says whether the
+// task was alone in its chunk.
+func (q *queue) lose(task uint64, alone bool) {
+	n, known := q.losses[task]
+	if !known && len(q.losses) >= mostLost {
+		return
+	}
+	if alone {
+		n++
+	}
+	q.losses[task] = n
+	if n >= lostAlone {
+		q.often[task] = true
+	}
 }
 
 // unhold takes a task out of a hold, and ends the hold if no task is left in it.
@@ -317,6 +353,11 @@ func (q *queue) unhold(task uint64, h *hold) {
 		q.holders[task] = slices.Concat(others[:i], others[i+1:])
 	}
 	h.left--
+	q.heldTasks--
+	q.heldByUser[h.holder.Machine.User]--
+	if q.heldByUser[h.holder.Machine.User] == 0 {
+		delete(q.heldByUser, h.holder.Machine.User)
+	}
 	if h.left == 0 {
 		heap.Remove(&q.byEnd, h.place)
 		q.touched = append(q.touched, h.holder)
@@ -356,14 +397,6 @@ func (q *queue) move(task uint64, by queens.Witness, again bool) (ended []*hold)
 
 // waits returns how many tasks wait.
 func (q *queue) waits() (tasks uint64) { return q.all }
-
-// uncounted returns how many of the tasks that wait nobody has counted.
-func (q *queue) uncounted() uint64 {
-	if set := q.groups[queens.Witness{}]; set != nil {
-		return set.tasks
-	}
-	return 0
-}
 
 // work returns the estimated work of the waiting tasks. The parameter shares has, for each class,
 // the part of the run's work that one of its tasks is.

@@ -107,3 +107,28 @@ func (s *queueStory) show() {
 	}
 	fmt.Fprintln(s.out, strings.Join(lines, "\n"))
 }
+
+// If workers have lost many tasks, a task that is lost then is known to be lost as soon as another
+// one leaves the queue.
+func TestManyLosses(t *testing.T) {
+	q := newQueue([]uint64{2 * mostLost})
+	q.wait(queens.Range{Tasks: 2 * mostLost}, queens.Witness{})
+	p := process("a/1")
+	lose := func(tasks uint64) queens.Range {
+		r, _ := q.take(0, p, func(int) uint64 { return tasks })
+		q.release(q.holds[p][r], true)
+		return r
+	}
+	for len(q.losses) < mostLost {
+		lose(1 << 12)
+	}
+	lose(1 << 12)
+	if len(q.losses) != mostLost {
+		t.Errorf("%d tasks are known to be lost", len(q.losses))
+	}
+	q.move(0, queens.Witness{}, false)
+	last := lose(1)
+	if _, known := q.losses[last.First]; !known || len(q.losses) != mostLost {
+		t.Errorf("the loss of task %v is known: %v", last, known)
+	}
+}

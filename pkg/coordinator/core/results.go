@@ -102,8 +102,9 @@ func (c *Core) settle(task uint64, searched *hold) {
 	again := c.judge.update(task).byWorker()
 	c.changed = c.changed || again
 	for _, h := range c.queue.move(task, c.state.Counter(task).Witness(), again) {
-		if w := c.fleet.workers[h.holder]; w != nil && w.kept && h != searched {
-			w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
+		c.changed = true
+		if h != searched {
+			c.drop(h)
 		}
 	}
 }

@@ -67,7 +67,11 @@ func (c *Core) releaseUnlisted(
 		case h.listed == 0 && request.IsUnderWay(h.reply.connection, h.reply.number, now-h.since):
 			underWay++
 		default:
-			c.release(h, h.begun && isSameConnection && !request.Leaving)
+			lost := h.begun && isSameConnection && !request.Leaving
+			if !lost && w.results == 0 && h.Tasks == 1 {
+				c.queue.lose(h.First, true) // a hoarder may ask again and again, and list nothing
+			}
+			c.release(h, lost)
 		}
 	}
 	return underWay
@@ -98,11 +102,15 @@ const mostHolders = 16
 
 // adopt lets a process hold those tasks of a range that need a count by its witness, whether they
 // wait or others hold them. It leaves out the tasks for which except is true and, if the process
-// has no result, those with [mostHolders] holders. It returns nil if no task is left.
+// has no result, those with [mostHolders] holders. It returns nil if no task is left, or if there
+// is no room for the range.
 func (c *Core) adopt(
 	now time.Duration, p queens.Process, r queens.Range,
 	except func(p queens.Process, task uint64) bool,
 ) *hold {
+	if r.Tasks > c.queue.room(p.Machine.User) {
+		return nil
+	}
 	h := c.queue.hold(now, p, r, func(task uint64) bool {
 		counter := c.state.Counter(task).Witness()
 		if counter == p.Machine.Witness() || !c.judge.need(task).byWorker() || except(p, task) {
@@ -141,8 +149,8 @@ func (c *Core) release(h *hold, lost bool) {
 	}
 	for _, task := range c.queue.release(h, lost) {
 		c.queue.wait(queens.Range{First: task, Tasks: 1}, c.state.Counter(task).Witness())
-		c.changed = true
 	}
+	c.changed = true
 }
 
 // give hands out ranges to a worker, if its kept request asks for work.
@@ -156,12 +164,16 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 	}
 	c.fleet.measure(now)
 	waiting := c.queue.work(c.options.Shares)
-	speed := w.rate.speed()
+	speed, most := w.rate.speed(), c.queue.room(w.process.Machine.User)
 	for range w.request.Want {
+		if most == 0 && room.chunks > 0 && (w.results > 0 || len(chunks) == 0) {
+			most = c.makeRoom(now, w)
+		}
 		work := c.fleet.searcherWork(speed, waiting, w.request.RoundTrip)
 		for alone := true; ; alone = false {
 			r, ok := c.queue.take(now, w.process, func(class int) uint64 {
-				return room.tasks(work, c.options.Shares[class], c.options.TaskBytes[class], alone)
+				return min(most,
+					room.tasks(work, c.options.Shares[class], c.options.TaskBytes[class], alone))
 			})
 			if !ok && alone {
 				return chunks
@@ -171,6 +183,7 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 			}
 			class := c.queue.class(r.First)
 			room.take(r.Tasks, c.options.TaskBytes[class])
+			most -= r.Tasks
 			h := c.queue.holds[w.process][r]
 			c.queue.endsAt(h, c.endOf(now, h))
 			work -= float64(r.Tasks) * c.options.Shares[class]
@@ -179,6 +192,34 @@ func (c *Core) give(now time.Duration, w *worker) (chunks []queens.Range) {
 		}
 	}
 	return chunks
+}
+
+// makeRoom ends a hold if a worker asks and there is no room for its user: of the holds that end
+// never, the one that began first. For a worker without a result, the hold must have lasted for
+// overdueAfter. The hold is lost. makeRoom returns how many tasks the worker may get instead.
+func (c *Core) makeRoom(now time.Duration, w *worker) (tasks uint64) {
+	if len(c.queue.byEnd) == 0 {
+		return 0
+	}
+	h, machine := c.queue.byEnd[0], w.process.Machine
+	lasted := now - h.since
+	isOld := lasted >= overdueAfter || w.results > 0 && lasted > 0
+	isUseful := c.waitsFor(machine) || c.state.Counter(h.First).Witness() != machine.Witness()
+	if h.end != never || h.holder == w.process || !isOld || !isUseful {
+		return 0
+	}
+	tasks = h.left
+	c.release(h, true)
+	c.drop(h)
+	return tasks
+}
+
+// drop tells the holder of a hold that has ended to drop its chunk, if the holder's request is
+// kept. Otherwise the reply to its next request does.
+func (c *Core) drop(h *hold) {
+	if w := c.fleet.workers[h.holder]; w != nil && w.kept {
+		w.drops, c.tell = append(w.drops, h.Range), append(c.tell, w)
+	}
 }
 
 // mostChunks returns how many chunks a reply to a worker may have.

@@ -226,10 +226,12 @@ func (w *world) isAnswered(p *worker) {
 	}
 }
 
-// getsWaitingWork checks that no request for work is kept while work waits that its worker may get.
+// getsWaitingWork checks that no request for work is kept while work waits that its worker may get,
+// unless the next input looks at the request.
 func (w *world) getsWaitingWork(c *Core, p *worker) {
 	machine := p.process.Machine
-	mayGet := p.wants() && c.accepts(machine) && !c.hoards(p) && c.mostChunks(p) > 0
+	mayGet := p.wants() && c.accepts(machine) && !c.hoards(p) && c.mostChunks(p) > 0 &&
+		c.queue.room(machine.User) > 0 && !c.changed
 	handsOut := c.over == nil && w.now > c.clock.handOut+time.Second/2 &&
 		w.now-w.host.gap > time.Second
 	if _, _, waits := c.queue.lowest(machine.Witness()); waits && mayGet && handsOut {

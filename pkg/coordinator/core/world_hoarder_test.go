@@ -178,19 +178,22 @@ func (h *hoarder) replied(to queens.Process, reply *queens.WorkReply) {
 func (h *hoarder) receipted(uint64, *queens.DeliveryReply) {}
 
 // Whatever a hoarder does, the run ends, and takes at most twice as long as with the honest workers
-// alone, and two minutes and a half.
+// alone, and two minutes and a half. That holds even if there is room for few tasks, and the
+// hoarder takes all that its user may hold.
 func TestHoarders(t *testing.T) {
-	for _, seconds := range []float64{2, 40} {
+	for _, of := range []struct {
+		seconds float64
+		most    uint64
+	}{{2, mostHeld}, {40, mostHeld}, {2, 60}} {
 		for _, redundancy := range []int{1, 2} {
-			alone := honestRun(t, seconds, redundancy, "")
+			alone := honestRun(t, of.most, of.seconds, redundancy, "")
 			for _, does := range conducts {
-				w := honestRun(t, seconds, redundancy, does)
-				t.Logf("tasks of %vs, redundancy %d, a hoarder that %s: %v instead of %v", seconds, redundancy,
-					does,
-					w.ended.Round(time.Second), alone.ended.Round(time.Second))
+				w := honestRun(t, of.most, of.seconds, redundancy, does)
+				t.Logf("room for %d tasks of %vs, redundancy %d, a hoarder that %s: %v instead of %v", of.most,
+					of.seconds, redundancy, does, w.ended.Round(time.Second), alone.ended.Round(time.Second))
 				if w.ended > 2*alone.ended+150*time.Second {
-					t.Errorf("tasks of %vs, redundancy %d, a hoarder that %s: the run takes %v, and %v without it",
-						seconds, redundancy, does, w.ended, alone.ended)
+					t.Errorf("room for %d tasks of %vs, redundancy %d, a hoarder that %s: the run takes %v, and "+
+						"%v without it", of.most, of.seconds, redundancy, does, w.ended, alone.ended)
 				}
 			}
 		}
@@ -199,8 +202,11 @@ func TestHoarders(t *testing.T) {
 
 // honestRun simulates a run of two minutes by three honest machines, which start one second after
 // the hoarder, if there is one.
-func honestRun(t *testing.T, seconds float64, redundancy int, does conduct) *world {
-	s := setup{redundancy: redundancy, kernels: []string{generic}, longest: 10 * time.Minute}
+func honestRun(
+	t *testing.T, most uint64, seconds float64, redundancy int, does conduct,
+) *world {
+	s := setup{redundancy: redundancy, kernels: []string{generic}, longest: 10 * time.Minute,
+		most: most}
 	for i := range 3 {
 		s.machines = append(s.machines, machine{
 			name: fmt.Sprint("m", i), kernel: "avx2", processes: 1, searchers: 2, speed: 1,
@@ -225,16 +231,25 @@ func honestRun(t *testing.T, seconds float64, redundancy int, does conduct) *wor
 	return w
 }
 
-// If every worker is a hoarder, the coordinator counts all tasks itself.
+// If every worker is a hoarder, the coordinator counts the tasks itself, also if there is room for
+// few, and the hoarder takes two at a time.
 func TestOnlyHoarders(t *testing.T) {
-	s := setup{redundancy: 1, kernels: []string{generic}, classes: []uint64{5},
-		longest: 10 * time.Minute}
-	s.machines = []machine{{name: "m0", kernel: "avx2", speed: 1}}
-	s.seconds = []float64{1, 1, 1, 1, 1}
-	w := newWorld(s, quiet{}, func(string, ...any) {})
-	w.hoard(testkit.Machine("hoarder"), listsAll)
-	w.live()
-	if w.failure != "" || w.ended > overdueAfter+overdueFor+2*5*10*time.Second {
-		t.Errorf("the run ends after %v: %s", w.ended, w.failure)
+	for most, rounds := range map[uint64]int{mostHeld: 1, 4: 3} {
+		longest := time.Duration(rounds)*(overdueAfter+overdueFor) + 2*5*10*time.Second
+		for _, does := range conducts {
+			s := setup{redundancy: 1, kernels: []string{generic}, classes: []uint64{5},
+				longest: 20 * time.Minute, most: most}
+			s.machines = []machine{{name: "m0", kernel: "avx2", speed: 1}}
+			s.seconds = []float64{1, 1, 1, 1, 1}
+			w := newWorld(s, quiet{}, func(string, ...any) {})
+			w.unchecked = true
+			w.hoard(testkit.Machine("hoarder"), does)
+			w.live()
+			t.Logf("room for %d tasks, a hoarder that %s: %v, %s", most, does, w.ended, w.failure)
+			if w.failure != "" || w.ended > longest {
+				t.Errorf("room for %d tasks, a hoarder that %s: the run ends after %v: %s", most, does, w.ended,
+					w.failure)
+			}
+		}
 	}
 }

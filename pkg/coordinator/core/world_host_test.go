@@ -2,6 +2,7 @@ package core
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -66,6 +67,7 @@ func (w *world) startHost() {
 		Machine: w.home,
 		Kernels: w.setup.kernels, Shares: shares, TaskBytes: sizes, ReplyBytes: w.setup.replyBytes(),
 	})
+	h.core.queue.most = cmp.Or(w.setup.most, mostHeld)
 	w.host = h
 	w.trace("%v start %d: %d done", w.now, w.starts, state.NumberDone())
 	h.execute()

@@ -144,6 +144,9 @@ func drawSetup(rng *rand.Rand) setup {
 		s.roundTrip = []time.Duration{0, 0, 0, 300 * time.Millisecond, time.Second}[rng.IntN(5)]
 		s.loss = []float64{0, 0, 0.05}[rng.IntN(3)]
 	}
+	if rng.IntN(3) == 0 {
+		s.most = 10 + rng.Uint64N(30)
+	}
 	return s
 }
 

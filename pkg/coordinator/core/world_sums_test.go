@@ -167,11 +167,14 @@ func (w *world) groupsHaveTheirTasks(q *queue) {
 }
 
 // holdsHaveTheirPlaces checks that each hold is in the heap of holds, and that these are in order.
+// It also checks the numbers of their tasks, and that these are not too many.
 func (w *world) holdsHaveTheirPlaces(q *queue) {
-	holds := 0
+	holds, tasks, byUser := 0, uint64(0), map[string]uint64{}
 	for p, held := range q.holds {
 		for _, h := range held {
 			holds++
+			tasks += h.left
+			byUser[p.Machine.User] += h.left
 			if h.place >= len(q.byEnd) || q.byEnd[h.place] != h {
 				w.fail("the hold %v of %s has no place", h.Range, p.Name)
 			}
@@ -179,6 +182,9 @@ func (w *world) holdsHaveTheirPlaces(q *queue) {
 	}
 	if len(q.byEnd) != holds {
 		w.fail("%d holds have a place, not %d", len(q.byEnd), holds)
+	}
+	if q.heldTasks != tasks || tasks > q.most || !maps.Equal(q.heldByUser, byUser) {
+		w.fail("users hold %v tasks, not %v", q.heldByUser, byUser)
 	}
 	w.isInOrder("holds", &q.byEnd)
 }
@@ -203,15 +209,15 @@ func (w *world) lossesAreCounted(q *queue) {
 
 // overdueHoldsAreCounted checks the numbers of overdue holds that this tick has counted.
 func (w *world) overdueHoldsAreCounted(c *Core) {
-	for p, last := range c.queue.overdue {
+	for p, counted := range c.queue.overdue {
 		number := uint64(0)
 		for _, h := range c.queue.holds[p] {
 			if c.isOverdue(h) {
 				number++
 			}
 		}
-		if last.tick == c.clock.tick && last.number != number {
-			w.fail("%d holds of %s are overdue, not %d", number, p.Name, last.number)
+		if counted != number {
+			w.fail("%d holds of %s are overdue, not %d", number, p.Name, counted)
 		}
 	}
 }

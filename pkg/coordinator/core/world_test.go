@@ -63,6 +63,7 @@ type setup struct {
 	dying      map[string]bool // kernels with which the child process of a recount dies
 	wrong      string          // the way to recount that is wrong on the first machine, or ""
 	hostile    bool            // requests come in the names of other processes
+	most       uint64          // bounds the tasks that are held; 0: mostHeld
 	roundTrip  time.Duration   // of messages, besides a jitter of up to 30 ms each way
 	loss       float64         // part of the messages that are lost
 	end        time.Duration   // when faults end
