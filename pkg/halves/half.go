@@ -17,7 +17,7 @@ type half struct {
 	mu sync.Mutex // in a phase; between two phases only the goroutine of Count is here
 	// set is the rows of the first two strips for the next maker, or -1 if there are none.
 	set int
-	// Makers without work, and those that have stopped because the list was full.
+	// Makers without work, and those that have stopped because the room was full.
 	idle, paused []*maker
 }
 
