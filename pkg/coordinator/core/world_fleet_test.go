@@ -37,7 +37,7 @@ func TestFleet(t *testing.T) {
 		s.seconds = append(s.seconds, mean*(0.5+rng.Float64()))
 	}
 	rogues := max(1, owners**fleetHostile / *fleetWorkers)
-	hoarders := map[queens.Machine]conduct{}
+	var hoarders []queens.Machine
 	for i := range *fleetWorkers {
 		m := machine{name: fmt.Sprint("m", i), user: fmt.Sprint("owner", i%owners), kernel: "avx2",
 			processes: 1, searchers: *fleetThreads, speed: 1}
@@ -45,15 +45,15 @@ func TestFleet(t *testing.T) {
 			m.user = fmt.Sprint("rogue", i%rogues)
 			m.lies, m.offset = []lie{constant, rare, random}[i%3], uint64(1+i)
 			if i%2 == 1 {
-				hoarders[m.id()] = conducts[i/2%len(conducts)]
+				hoarders = append(hoarders, m.id())
 				continue
 			}
 		}
 		s.machines = append(s.machines, m)
 	}
 	w := newWorld(s, seeded{rng}, func(string, ...any) {})
-	for m, does := range hoarders {
-		w.hoard(m, does)
+	for i, m := range hoarders {
+		w.hoard(m, conducts[i%len(conducts)])
 	}
 	w.unchecked = true
 	w.live()
