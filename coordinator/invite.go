@@ -33,8 +33,8 @@ func inviteCommand() *cobra.Command {
 the user NAME. The server of coordinator count --listen accepts it within two seconds, also while it
 counts. Send the token to that owner alone. With --remove the server ends the connections of the
 user within two seconds, and refuses the token from then on; nobody gets the name again. Without
-NAME, list all users that were invited. With --keys, do the same for a server with the files of
-coordinator keys DIR: it goes on with the old list of users until it is reloaded or started.`,
+NAME, list all users that were invited. With --keys, do the same for a server that uses a folder of
+the command keys: it goes on with the old list of users until it is reloaded or started.`,
 		Example: `  coordinator invite alice
   coordinator invite --remove alice
   coordinator invite
