@@ -18,8 +18,8 @@ func TestFastest(t *testing.T) {
 		kernel string
 		want   queens.Method
 	}{
-		{whole(8), "avx2", queens.Prefixes}, {whole(21), "avx2", queens.Prefixes},
-		{whole(22), "avx2", queens.Halves},
+		{whole(8), "avx2", queens.Prefixes}, {whole(20), "avx2", queens.Prefixes},
+		{whole(21), "avx2", queens.Halves},
 		{whole(21), "avx512", queens.Prefixes}, {whole(22), "avx512", queens.Halves},
 		{whole(32), "avx2", queens.Halves}, {whole(24), "generic", queens.Prefixes},
 		{whole(24), "", queens.Prefixes},
