@@ -42,9 +42,13 @@ func crewCounter(t testing.TB, n int, k Kernel, helpers int, parts bool) *Counte
 // The sums are the same with helpers, also if lists come in parts, and if helpers come and go.
 func TestHelpers(t *testing.T) {
 	const helpers = 3
+	most, large := 13, []int{18, 19, 20}
+	if testing.Short() {
+		most, large = 11, large[:2]
+	}
 	for _, k := range Available() {
 		for _, parts := range []bool{false, true} {
-			for n := 1; n <= 13; n++ {
+			for n := 1; n <= most; n++ {
 				c := crewCounter(t, n, k, helpers, parts)
 				stop := help(t, c, helpers)
 				known, _ := queens.KnownTotal(n)
@@ -53,7 +57,7 @@ func TestHelpers(t *testing.T) {
 				}
 				stop()
 			}
-			for _, n := range []int{18, 19, 20} {
+			for _, n := range large {
 				want := count(t, newCounter(t, n, k, false), 0, 1)
 				c := crewCounter(t, n, k, helpers, parts)
 				come := make(chan struct{})
