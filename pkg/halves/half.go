@@ -214,6 +214,7 @@ func (m *maker) start(set int) {
 func (h *half) sample(to []uint64, wanted kinds, random *rand.PCG) []uint64 {
 	h.start(wanted)
 	m := h.idle[0]
+	// A larger board takes longer, so its sample may be larger.
 	sets := min(max(32, 1<<h.columns/32), samplesFrom)
 	apart := max(1, int(choose[h.columns][h.columns/2])/sets) // from one set to the next
 	for i, set := 0, h.set; set >= 0; i, set = i+1, next(set, h.columns) {
@@ -227,7 +228,7 @@ func (h *half) sample(to []uint64, wanted kinds, random *rand.PCG) []uint64 {
 
 const (
 	// samplesFrom is the greatest number of sets of rows of the first two strips that a sample has
-	// half-boards for, and sampleEach the greatest number of half-boards for each.
+	// half-boards for, up to rounding, and sampleEach the greatest number of half-boards for each.
 	samplesFrom, sampleEach = 256, 16
 	sampleMasks             = 2 * samplesFrom * sampleEach
 )
