@@ -20,8 +20,8 @@ var layers = strings.Fields(`
 	pkg/session pkg/page pkg/display pkg/report
 	pkg/coordinator pkg/coordinator/core pkg/worker pkg/worker/core
 	pkg/runs pkg/audit pkg/progress pkg/bus/natsserver pkg/bus pkg/join proto/nqueens/v1
-	pkg/ledger pkg/estimate pkg/count pkg/split pkg/symmetry pkg/halves
-	pkg/kernel/opencl pkg/kernel/opencl/internal/cl pkg/kernel pkg/enumerate
+	pkg/ledger pkg/estimate pkg/count pkg/split pkg/symmetry
+	pkg/kernel/opencl pkg/kernel/opencl/internal/cl pkg/halves pkg/kernel pkg/enumerate
 	pkg/cli pkg/humanize pkg/queens pkg/durable pkg/parallel`)
 
 // apart lists packages that no package in layers imports: packages for tests, and programs that are

@@ -47,6 +47,10 @@ published one.`,
 			if err != nil {
 				return err
 			}
+			byHalves, err := search.halves()
+			if err != nil {
+				return err
+			}
 			start := time.Now()
 			if queens.Method(method) == queens.Halves { // on the processor
 				if queens.Symmetry(symmetry) != queens.Full {
@@ -57,7 +61,7 @@ published one.`,
 			}
 			job := count.Job{
 				Method: queens.Method(method), N: n, Symmetry: queens.Symmetry(symmetry), Kernel: k,
-				Halves: count.HalvesNamed(search.name), Threads: counters,
+				Halves: byHalves, Threads: counters,
 			}
 			total, err := count.Run(cmd.Context(), job)
 			if err != nil {

@@ -84,13 +84,18 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 	if note != "" {
 		app.Log.Warn().Msg(note)
 	}
+	byHalves, err := o.search.halves()
+	if err != nil {
+		return err
+	}
 	memory, _ := count.MemoryOf(cli.Memory())
 	config := worker.Config{
 		Process: process, Host: cli.HostName(o.machine), Version: cli.Version(), IdleExit: o.idle,
 		Log:    app.Log,
-		Halves: count.HalvesNamed(o.search.name),
+		Halves: byHalves,
 		Memory: count.NewMemory(cmp.Or(o.memory, memory), searchers(parts)),
 	}
+	defer func() { _ = config.Memory.Close() }() // the process ends
 	t := &team{parts: parts, config: config}
 	failed, err := t.test(ctx)
 	if err == nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"nqueens/pkg/cli"
+	"nqueens/pkg/count"
+	"nqueens/pkg/halves"
 	"nqueens/pkg/kernel"
 	"nqueens/pkg/kernel/opencl"
 )
@@ -39,6 +41,10 @@ func (o *searchFlags) setKernel(name string) error {
 		if err := opencl.Validate(name); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+	case opencl.Joins(name):
+		if _, err := opencl.Join(name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	case !slices.Contains(kernel.Names(), name):
 		return fmt.Errorf("must be one of %s, %s for all GPUs, or a device such as %s0, not %q",
 			strings.Join(kernel.Names(), ", "), opencl.All, opencl.Prefix, name)
@@ -47,10 +53,26 @@ func (o *searchFlags) setKernel(name string) error {
 	return nil
 }
 
+// processor returns the kernel of the processor that --kernel names. With a device it is the
+// fastest.
+func (o *searchFlags) processor() (kernel.Kernel, error) {
+	if opencl.Selects(o.name) || opencl.Joins(o.name) {
+		return kernel.Choose(kernel.Auto)
+	}
+	return kernel.Choose(o.name)
+}
+
+// halves returns the kernel of the method halves that --kernel names: see [count.HalvesNamed].
+func (o *searchFlags) halves() (halves.Kernel, error) {
+	if opencl.Joins(o.name) {
+		return opencl.Join(o.name)
+	}
+	return count.HalvesNamed(o.name), nil
+}
+
 // parts returns what a worker searches with: the devices that --kernel names, and the processor if
 // --kernel names its kernel or --threads was given. note is for the log, if it is not empty.
 func (o *searchFlags) parts() (parts []part, note string, err error) {
-	processor := o.name
 	if opencl.Selects(o.name) {
 		devices, n, err := opencl.Kernels(o.name)
 		if err != nil {
@@ -63,9 +85,8 @@ func (o *searchFlags) parts() (parts []part, note string, err error) {
 		if !o.asked() {
 			return parts, note, nil
 		}
-		processor = kernel.Auto
 	}
-	k, err := kernel.Choose(processor)
+	k, err := o.processor()
 	return append(parts, part{kernel: k, threads: o.threads}), note, err
 }
 
@@ -73,7 +94,7 @@ func (o *searchFlags) parts() (parts []part, note string, err error) {
 // of the processor, and the number of its counters.
 func (o *searchFlags) together() (k kernel.Kernel, counters int, err error) {
 	if !opencl.Selects(o.name) {
-		k, err = kernel.Choose(o.name)
+		k, err = o.processor()
 		return k, o.threads, err
 	}
 	devices, _, err := opencl.Kernels(o.name)

@@ -47,7 +47,11 @@ order, with its count, and whether it equals the exported count. Exit 3 says tha
 				defer func() { _ = file.Close() }() // read only: nothing is lost
 				name, in = args[0], file
 			}
-			by := count.Kernels{Prefixes: k, Halves: count.HalvesNamed(search.name)}
+			byHalves, err := search.halves()
+			if err != nil {
+				return err
+			}
+			by := count.Kernels{Prefixes: k, Halves: byHalves}
 			if err := count.RecountLines(cmd.Context(), in, cmd.OutOrStdout(), by, counters); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}

@@ -2,6 +2,7 @@ package count
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -14,8 +15,8 @@ import (
 
 // Memory limits how many bytes the counters of a process take for the method halves. A searcher
 // needs a counter while it counts row sets. A counter stays for the next searcher, until another
-// board or kernel needs one: then the garbage collector frees it. If no memory is left, a searcher
-// waits, and helps another one meanwhile. The methods are safe for concurrent use.
+// board or kernel needs one: then it is closed, and the garbage collector frees it. If no memory is
+// left, a searcher waits, and helps another one meanwhile. The methods are safe for concurrent use.
 type Memory struct {
 	limit   uint64 // in bytes; 0 means no limit
 	threads int
@@ -133,12 +134,9 @@ func (m *Memory) try(n int, k halves.Kernel) (*setCounter, error) {
 		alike++
 	}
 	before := len(m.counters)
-	m.counters = slices.DeleteFunc(m.counters, func(c *setCounter) bool { // of other boards
-		if !c.inUse {
-			m.taken -= c.bytes
-		}
-		return !c.inUse
-	})
+	if err := m.closeUnused(); err != nil { // they are of other boards
+		return nil, err
+	}
 	if len(m.counters) < before {
 		debug.FreeOSMemory() // the new lists take the place of the old ones
 	}
@@ -155,6 +153,25 @@ func (m *Memory) try(n int, k halves.Kernel) (*setCounter, error) {
 	m.counters = append(m.counters, c)
 	m.taken += bytes
 	return c, nil
+}
+
+// Close closes all counters. None may be in use.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.closeUnused()
+}
+
+// closeUnused closes the counters that are not in use.
+func (m *Memory) closeUnused() (err error) {
+	m.counters = slices.DeleteFunc(m.counters, func(c *setCounter) bool {
+		if !c.inUse {
+			m.taken -= c.bytes
+			err = errors.Join(err, c.Close())
+		}
+		return !c.inUse
+	})
+	return err
 }
 
 // wait helps another searcher, if it can, until a counter is handed over, which it returns, or it

@@ -2,6 +2,7 @@ package count
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -57,10 +58,11 @@ type searcher interface {
 
 // WithSearcher makes a Searcher, calls the function use with it, and frees what it holds. The
 // errors are those of [kernel.Kernel.WithCounter].
-func (k *Kernels) WithSearcher(use func(*Searcher) error) error {
+func (k *Kernels) WithSearcher(use func(*Searcher) error) (err error) {
 	memory := k.Memory
 	if memory == nil {
 		memory = NewMemory(0, 1)
+		defer func() { err = errors.Join(err, memory.Close()) }()
 	}
 	return k.Prefixes.WithCounter(func(c kernel.Counter) error {
 		return use(&Searcher{map[queens.Method]searcher{

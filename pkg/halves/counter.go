@@ -88,6 +88,9 @@ type Counter struct {
 	sorter     sorter
 	joiner     joiner
 	masks      []uint64 // where the lists are
+	device     Device   // joins in place of the crew, if it is not nil
+	words      int      // of its bins
+	lists      Lists
 
 	fillWest, fillEast, join func(m *member) // phases
 }
@@ -119,7 +122,24 @@ func NewCounter(cfg Config) (*Counter, error) {
 		list.cells(depthOf(longest(masks)))
 	}
 	c.fillWest, c.fillEast, c.join = c.west.fill, c.east.fill, c.joiner.join
+	if cfg.Kernel.open == nil {
+		return c, nil
+	}
+	device, err := cfg.Kernel.open(Room{Masks: len(c.masks), Cells: len(c.joiner.east.from)})
+	if err != nil {
+		return nil, err
+	}
+	c.device, c.words = device, cfg.Kernel.words
 	return c, nil
+}
+
+// Close frees what the Counter holds on a device. The caller must call it once, after all other
+// methods. Without a device it does nothing.
+func (c *Counter) Close() error {
+	if c.device == nil {
+		return nil
+	}
+	return c.device.Close()
 }
 
 // Count returns the sum of the weighted sums of the row sets with the numbers first to
@@ -128,7 +148,7 @@ func NewCounter(cfg Config) (*Counter, error) {
 //
 // While Count searches, it increments pulse, so that an observer can tell a running search from a
 // stuck one. If ctx ends first, Count returns 0 and context.Cause(ctx) within 50 ms. The only other
-// errors are for row sets that do not exist and for a sum that passes 64 bits.
+// errors are for row sets that do not exist, for a sum that passes 64 bits, and those of a device.
 func (c *Counter) Count(
 	ctx context.Context, first, sets uint64, pulse *atomic.Uint64,
 ) (sum uint64, err error) {
@@ -162,12 +182,12 @@ func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 	c.joiner.bits = c.order.diagonals
 	c.order.apply(&c.west)
 	c.order.apply(&c.east)
-	if sum, err = add(sum, w.set*weightOfOne, c.pairs(wanted)); err != nil {
+	if sum, err = c.addPairs(sum, w.set*weightOfOne, wanted); err != nil {
 		return 0, err
 	}
 	wanted = kinds{once: noLong}
 	if w.none != 0 && w.none != weightOfOne {
-		if sum, err = add(sum, w.set*w.none, c.pairs(wanted)); err != nil {
+		if sum, err = c.addPairs(sum, w.set*w.none, wanted); err != nil {
 			return 0, err
 		}
 	}
@@ -178,12 +198,21 @@ func (c *Counter) countSet(s RowSet, sum uint64) (_ uint64, err error) {
 	c.east.list(&c.strip, uint32(s), west(c.n), withCentre)
 	c.order.apply(&c.west)
 	c.order.apply(&c.east)
-	return add(sum, w.set*w.centre, c.pairs(wanted))
+	return c.addPairs(sum, w.set*w.centre, wanted)
+}
+
+// addPairs returns sum plus the number of pairs, as pairs returns it, times a weight.
+func (c *Counter) addPairs(sum, weight uint64, wanted kinds) (uint64, error) {
+	found, err := c.pairs(wanted)
+	if err != nil {
+		return 0, err
+	}
+	return add(sum, weight, found)
 }
 
 // pairs counts the pairs of an eastern half-board and a wanted western one that do not attack each
 // other: once or twice. If a list is longer than there is memory for, it goes part by part.
-func (c *Counter) pairs(wanted kinds) (found uint64) {
+func (c *Counter) pairs(wanted kinds) (found uint64, err error) {
 	for _, m := range c.crew.all {
 		m.found = 0
 	}
@@ -191,16 +220,18 @@ func (c *Counter) pairs(wanted kinds) (found uint64) {
 	for moreEast := true; moreEast && c.crew.ctx.Err() == nil; {
 		moreEast = c.fill(&c.east, c.masks[:2*(len(c.masks)/3)], 0, c.fillEast)
 		c.joiner.east.masks, _, _ = c.east.to.lists()
-		c.joinWest(wanted)
+		if err := c.joinWest(wanted); err != nil {
+			return 0, err
+		}
 	}
 	for _, m := range c.crew.all {
 		found += m.found
 	}
-	return found
+	return found, nil
 }
 
 // joinWest counts the pairs of the eastern half-boards in the list and all western ones.
-func (c *Counter) joinWest(wanted kinds) {
+func (c *Counter) joinWest(wanted kinds) error {
 	j := &c.joiner
 	east := len(j.east.masks)
 	c.west.start(wanted)
@@ -215,8 +246,24 @@ func (c *Counter) joinWest(wanted kinds) {
 		c.sorter.sort(&j.westOnce, scratch, j.bits, j.depth)
 		c.sorter.sort(&j.westTwice, scratch, j.bits, j.depth)
 		j.start()
-		c.crew.run(c.join)
+		if err := c.joinLists(); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// joinLists joins the sorted lists, and adds the number of pairs to what the crew has found.
+func (c *Counter) joinLists() error {
+	if c.device == nil {
+		c.crew.run(c.join)
+		return nil
+	}
+	c.lists.set(&c.joiner, c.words)
+	first := c.crew.all[0]
+	pairs, err := c.device.Join(c.crew.ctx, &c.lists, first.pulse)
+	first.found += pairs
+	return err
 }
 
 // fill puts half-boards of a half into memory, with scratch memory for at least as many masks as

@@ -71,7 +71,17 @@ func (j *joiner) join(m *member) {
 // same first bits, depth in number: those of prefix.
 type part struct {
 	once, twice   []uint64
+	from          [2]int // where they begin in their lists
 	prefix, depth int
+}
+
+// compatible returns what the first bits of a mask must be to have nothing in common with the
+// prefix: one of size values from any set of the bits of free on. Trailing zeros of the prefix make
+// the size.
+func (p *part) compatible() (free, size int) {
+	free = ^p.prefix & (1<<p.depth - 1)
+	low := bits.TrailingZeros(uint(p.prefix) | 1<<p.depth)
+	return free >> low << low, 1 << low
 }
 
 // take returns the next part that fits into a number of words, or false if none is left. A part has
@@ -90,7 +100,7 @@ func (j *joiner) take(words int) (p part, ok bool) {
 			numbers = wider
 			height++
 		}
-		p = part{prefix: j.cell >> height, depth: j.depth - height}
+		p = part{from: j.at, prefix: j.cell >> height, depth: j.depth - height}
 		p.once = j.next(0, min(numbers[0], 64*words))
 		p.twice = j.next(1, min(numbers[1], 64*(words-wordsFor(len(p.once)))))
 		if len(p.once) == numbers[0] && len(p.twice) == numbers[1] {
@@ -141,12 +151,8 @@ func (j *joiner) compare(m *member, p part) bool {
 
 // stream compares the bin of a part with the masks of a list that its prefix leaves.
 func (j *joiner) stream(m *member, p part, list *sorted) bool {
-	// Enumerate the values of the first bits that are compatible with prefix. Trailing zeros of
-	// prefix make one range.
-	free := ^p.prefix & (1<<p.depth - 1)
-	low := bits.TrailingZeros(uint(p.prefix) | 1<<p.depth)
-	size, shift := 1<<low, j.depth-p.depth
-	free = free >> low << low
+	free, size := p.compatible()
+	shift := j.depth - p.depth
 	for value := 0; ; {
 		from, end := list.from[value<<shift], list.from[(value+size)<<shift]
 		for ; from < end; from += streamBlock {

@@ -13,11 +13,16 @@ type Kernel struct {
 	newBin func() bin
 	build  buildFunc[narrow]
 	fits   [chunks]fitFunc // for each number of tables, minus 1
+
+	// open opens a device that joins in place of the threads, whose bins have so many words: see
+	// [WithDevice]. It is nil if there is none.
+	open  func(Room) (Device, error)
+	words int
 }
 
 // generic is plain Go. Every machine can run it.
 var generic = Kernel{
-	"generic", binsOf(buildPlain, plainCounts()), buildPlain, plainFits(),
+	Name: "generic", newBin: binsOf(buildPlain, plainCounts()), build: buildPlain, fits: plainFits(),
 }
 
 // Available returns the kernels that this machine can run, the default first.

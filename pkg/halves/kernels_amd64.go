@@ -13,8 +13,10 @@ func vectorKernels() (kernels []Kernel) {
 	}
 	if x.HasAVX512F && x.HasAVX512VPOPCNTDQ {
 		kernels = append(kernels, Kernel{
-			"avx512", binsOf(avx512Build, avx512Counts), avx2Build, avx2Fits,
+			Name: "avx512", newBin: binsOf(avx512Build, avx512Counts), build: avx2Build, fits: avx2Fits,
 		})
 	}
-	return append(kernels, Kernel{"avx2", binsOf(avx2Build, avx2Counts), avx2Build, avx2Fits})
+	return append(kernels, Kernel{
+		Name: "avx2", newBin: binsOf(avx2Build, avx2Counts), build: avx2Build, fits: avx2Fits,
+	})
 }

@@ -5,7 +5,7 @@ package halves
 // vectorKernels returns the vector kernels that this machine can run. Every arm64 machine has NEON.
 func vectorKernels() []Kernel {
 	return []Kernel{{
-		"neon", binsOf(buildPlain, neonCounts), buildPlain, neonFits,
+		Name: "neon", newBin: binsOf(buildPlain, neonCounts), build: buildPlain, fits: neonFits,
 	}}
 }
 

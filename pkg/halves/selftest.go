@@ -2,6 +2,7 @@ package halves
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -86,11 +87,12 @@ func SelfTest(ctx context.Context, k Kernel) error {
 }
 
 // countOnce counts row sets with a new counter.
-func countOnce(ctx context.Context, n int, k Kernel, first, sets uint64) (uint64, error) {
+func countOnce(ctx context.Context, n int, k Kernel, first, sets uint64) (sum uint64, err error) {
 	c, err := NewCounter(Config{N: n, Kernel: k, Memory: LeastMemory(n, 0)})
 	if err != nil {
 		return 0, err
 	}
+	defer func() { err = errors.Join(err, c.Close()) }()
 	return c.Count(ctx, first, sets, new(atomic.Uint64))
 }
 

@@ -1,6 +1,6 @@
 // What both searches have in common: search.cl, where each lane searches for itself, and warps.cl,
-// where the lanes of a warp search together. Go puts this file in front of one of them. Each of
-// them has the kernels search and spill, with the same arguments.
+// where the lanes of a warp search together. Go puts macros.cl and this file in front of one of them.
+// Each of them has the kernels search and spill, with the same arguments.
 //
 // A state is a row of the board with four sets of squares. Queens above attack the squares in cols,
 // left and right: cols along columns, left along diagonals that move to the next higher column with
@@ -25,22 +25,6 @@
 //     of found are enough for a round.
 //   - The 64 bits of a task's count are two words. An addition that wraps the lower word adds 1 to the
 //     upper one. So a count needs no atomic operations of 64 bits, which some devices lack.
-
-// These macros are all that the code uses of OpenCL, besides vectors. The rest is plain C99.
-#define KERNEL      __kernel
-#define GLOBAL      __global
-#define LOCAL       __local
-#define LANE()      ((uint)get_global_id(0))
-#define LANES()     ((uint)get_global_size(0))
-#define MEMBER()    ((uint)get_local_id(0))      // the lane's number in its group
-#define MEMBERS()   ((uint)get_local_size(0))
-#define GROUP_SYNC() barrier(CLK_LOCAL_MEM_FENCE)
-#define ADD(p, n)   atomic_add(p, n)             // returns what was there before
-#define RAISE(p, n) atomic_max(p, n)             // to at least n
-#define COUNT(x)    popcount(x)
-#define UNITE(p, n) atomic_or(p, n)              // bits that are added to a word
-#define UPPER(x, y) mul_hi(x, y)                 // the upper half of the product
-#define ZEROS(x)    clz(x)                       // zeros above the highest bit
 
 // A problem has at most so many rows.
 #define SLOTS 32u

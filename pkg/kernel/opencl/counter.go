@@ -47,7 +47,7 @@ const (
 type counter struct {
 	settings
 	feed
-	driver
+	driver[counter]
 	context *cl.Context
 	kernels struct{ begin, search, spill cl.Kernel }
 	buffers struct{ queue, places, control, saved, lanes, counts, rows cl.Buffer }
@@ -82,6 +82,11 @@ func (c *counter) Count(
 		return 0, err
 	}
 	return c.totals[0], nil
+}
+
+// Close releases everything.
+func (c *counter) Close() error {
+	return c.end(c.title, func(c *counter) error { return c.context.Close() })
 }
 
 func (c *counter) CountTasks(
@@ -219,10 +224,7 @@ func (c *counter) launch() error {
 		}
 	}
 	x.Start(search, c.active, group)
-	sleep(c.expected / 2)
-	for !x.Done() {
-		sleep(pollTime)
-	}
+	await(x, c.expected)
 	took := time.Since(began)
 	cl.Read(x, c.control[:], c.buffers.control)
 	if x.Err() != nil {

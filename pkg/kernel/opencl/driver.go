@@ -7,19 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"nqueens/pkg/kernel/opencl/internal/cl"
 )
 
 // A device or its driver may hang, and a call of a driver that hangs can't be ended. So after the
-// setup, a goroutine of the counter makes all calls, one step at a time. If a step does not end in
-// time, the counter no longer waits for the goroutine. A step uses only memory of the counter, not
-// of the caller of Count.
+// setup, a goroutine makes all calls of a counter or a joiner, its owner, one step at a time. If a
+// step does not end in time, the owner no longer waits for the goroutine. A step uses only memory of
+// the owner, not of the caller of Count. The lists of a join are memory of the owner of the joiner.
 
-// step is what a counter does with its device between two polls of the context. It takes about
+// step is what an owner does with its device between two polls of the context. It takes about
 // launchTime.
-type step func(*counter) error
+type step[T any] func(owner *T) error
 
 // How long a step may take, in ticks. If the process is suspended and continues, the time between
-// counts as one tick, so the counter does not give up its device.
+// counts as one tick, so the owner does not give up its device.
 const (
 	tickTime = time.Second
 	// stepTicks bounds any step. In the first step, a driver may compile its code again.
@@ -31,58 +33,69 @@ const (
 // errSilent is the error of a step that has not ended in time.
 var errSilent = errors.New("it does not answer: it hangs, or its driver does")
 
-// driver is the goroutine that makes the calls of a counter.
-type driver struct {
-	steps  chan step
+// driver is the goroutine that makes the calls of an owner.
+type driver[T any] struct {
+	steps  chan step[T]
 	ends   chan error // the error of each step, in order
 	timer  *time.Timer
-	silent bool // a step has not ended in time, and may never end
+	tick   time.Duration // tickTime, except in tests
+	silent bool          // a step has not ended in time, and may never end
 }
 
-// startDriver starts the goroutine, which Close ends.
-func (c *counter) startDriver() {
-	// After a step that did not end in time, only Close sends one more. Nobody waits for the ends
-	// of these two steps.
-	c.driver = driver{steps: make(chan step, 2), ends: make(chan error, 2),
-		timer: time.NewTimer(time.Hour)}
+// startDriver starts the goroutine of an owner, which end ends.
+func startDriver[T any](owner *T) driver[T] {
+	// After a step that did not end in time, only end sends one more. Nobody waits for the ends of
+	// these two steps.
+	d := driver[T]{steps: make(chan step[T], 2), ends: make(chan error, 2),
+		timer: time.NewTimer(time.Hour), tick: tickTime}
 	go func() {
-		for s := range c.steps {
-			c.ends <- s(c)
+		for s := range d.steps {
+			d.ends <- s(owner)
 		}
 	}()
+	return d
 }
 
 // do makes a step and returns its error. It returns errSilent if the step does not end in time, and
 // at once if an earlier step did not.
-func (c *counter) do(ctx context.Context, s step) error {
-	c.steps <- s
+func (d *driver[T]) do(ctx context.Context, s step[T]) error {
+	d.steps <- s
 	canceled := ctx.Done()
-	for left := stepTicks; left > 0 && !c.silent; {
-		c.timer.Reset(c.tick)
+	for left := stepTicks; left > 0 && !d.silent; {
+		d.timer.Reset(d.tick)
 		select {
-		case err := <-c.ends:
+		case err := <-d.ends:
 			return err
 		case <-canceled:
 			canceled, left = nil, min(left, cancelTicks)
-		case <-c.timer.C:
+		case <-d.timer.C:
 			left--
 		}
 	}
-	c.silent = true
+	d.silent = true
 	return errSilent
 }
 
-// Close releases everything. A device that does not answer keeps its memory until it answers or the
-// process ends; the error says so.
-func (c *counter) Close() error {
-	defer close(c.steps)
-	defer c.timer.Stop()
+// end makes the last step, which releases everything. A device that does not answer keeps its
+// memory until it answers or the process ends; the error says so.
+func (d *driver[T]) end(title string, last step[T]) error {
+	defer close(d.steps)
+	defer d.timer.Stop()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := c.do(ctx, func(c *counter) error { return c.context.Close() })
-	if c.silent {
+	err := d.do(ctx, last)
+	if d.silent {
 		return fmt.Errorf("%s: %w: its memory is freed when it answers or when this process ends",
-			c.title, err)
+			title, err)
 	}
 	return err
+}
+
+// await waits until the kernel that was started last has ended. expected is how long that will
+// take.
+func await(x *cl.Context, expected time.Duration) {
+	sleep(expected / 2)
+	for !x.Done() {
+		sleep(pollTime)
+	}
 }

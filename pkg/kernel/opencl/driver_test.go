@@ -33,12 +33,11 @@ func TestStepTimes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				searcher := &counter{settings: settings{tick: tickTime}}
-				searcher.startDriver()
+				d := startDriver(new(int))
 				began, failure := time.Now(), errors.New("of the step")
 				ctx, cancel := context.WithTimeout(t.Context(), c.canceledAt)
 				defer cancel()
-				err := searcher.do(ctx, func(*counter) error {
+				err := d.do(ctx, func(*int) error {
 					time.Sleep(c.takes)
 					return failure
 				})
@@ -49,7 +48,7 @@ func TestStepTimes(t *testing.T) {
 				if took := time.Since(began); took != c.returnedAt || !errors.Is(err, want) {
 					t.Errorf("error %v after %v, want %v after %v", err, took, want, c.returnedAt)
 				}
-				close(searcher.steps)
+				close(d.steps)
 				time.Sleep(2 * time.Hour) // until the step has ended
 			})
 		})

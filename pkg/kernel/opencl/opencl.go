@@ -42,6 +42,12 @@ const (
 	AllWarps = "opencl-warps"
 )
 
+// JoinPrefix begins the name of a join of the method halves; the index of its device follows.
+const JoinPrefix = "opencl-join:"
+
+// Joins reports whether a name selects a join, also if it is none of a device.
+func Joins(name string) bool { return strings.HasPrefix(name, JoinPrefix) }
+
 // Selects reports whether a name selects devices, also if it is none of a device.
 func Selects(name string) bool {
 	name, _, _ = strings.Cut(name, ":")

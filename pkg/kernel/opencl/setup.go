@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"nqueens/pkg/humanize"
@@ -19,8 +18,10 @@ import (
 	"nqueens/pkg/queens"
 )
 
-// The source of a search is that of common.cl and that of its own file.
+// macrosSource begins every source. That of a search goes on with common.cl and its own file.
 var (
+	//go:embed macros.cl
+	macrosSource string
 	//go:embed common.cl
 	commonSource string
 	//go:embed search.cl
@@ -41,8 +42,7 @@ type settings struct {
 	portion   int    // states that the host writes to the queue at once, at most its capacity
 	minBudget uint32 // limits of the steps of a lane in a round
 	maxBudget uint32
-	tick      time.Duration // see tickTime
-	memory    int           // bytes of the device for all buffers
+	memory    int // bytes of the device for all buffers
 }
 
 const (
@@ -123,25 +123,35 @@ func open(index int, s settings) (*counter, error) {
 // tried.
 func openLanes(index int, s settings) (*counter, error) {
 	c := &counter{settings: s}
-	found, err := cl.Devices()
+	d, title, err := device(index, nameOf(index, s.warps))
 	if err != nil {
 		return c, err
 	}
-	if index >= len(found) {
-		return c, fmt.Errorf("this machine has no device %s%d: it has %s",
-			Prefix, index, humanize.Plural(len(found), "device"))
-	}
-	d := found[index]
-	c.title = queens.Sanitize(fmt.Sprint(nameOf(index, s.warps), " ", d.Name))
-	if !d.Available {
-		return c, fmt.Errorf("device %s is not available, or its driver has no compiler", c.title)
-	}
+	c.title = title
 	c.choose(&d)
-	c.startDriver()
+	c.driver = startDriver(c)
 	if err := c.setUp(d); err != nil {
 		return c, fmt.Errorf("device %s, %d lanes: %w", c.title, c.lanes, errors.Join(err, c.Close()))
 	}
 	return c, nil
+}
+
+// device returns the device with that index, and the title of a kernel of that name on it.
+func device(index int, name string) (d cl.Device, title string, err error) {
+	found, err := cl.Devices()
+	if err != nil {
+		return d, "", err
+	}
+	if index >= len(found) {
+		return d, "", fmt.Errorf("this machine has no device %s%d: it has %s",
+			Prefix, index, humanize.Plural(len(found), "device"))
+	}
+	d = found[index]
+	title = queens.Sanitize(fmt.Sprint(name, " ", d.Name))
+	if !d.Available {
+		return d, title, fmt.Errorf("device %s is not available, or its driver has no compiler", title)
+	}
+	return d, title, nil
 }
 
 // choose sets the sizes that are 0: work-groups whose stacks fit into the local memory on any
@@ -149,7 +159,6 @@ func openLanes(index int, s settings) (*counter, error) {
 func (c *counter) choose(d *cl.Device) {
 	c.local, c.unit = d.LocalMemory, unitOf(d)
 	c.minBudget, c.maxBudget = cmp.Or(c.minBudget, firstBudget), cmp.Or(c.maxBudget, maxBudget)
-	c.tick = cmp.Or(c.tick, tickTime)
 	c.budget = c.minBudget
 	each := lanesOfUnit
 	if c.warps {
@@ -217,7 +226,7 @@ func (c *counter) setUp(d cl.Device) error {
 	c.nodes, c.places = make([]node, c.portion), make([]place, c.portion/c.together)
 	c.counts, c.totals = make([]uint32, 2*maxTasks), make([]uint64, maxTasks)
 	c.problems, c.bounds.prefixes = make([]problem, 0, slots), make([]depthsOf, 0, slots)
-	x, k, b := cl.NewContext(d, c.source), &c.kernels, &c.buffers
+	x, k, b := cl.NewContext(d, macrosSource+c.source), &c.kernels, &c.buffers
 	c.context = x
 	queued := statesOfLane * c.lanes
 	bytes := (queued+c.savedStates())*nodeBytes + queued/c.together*placeBytes + c.lanes*sizeOfLane

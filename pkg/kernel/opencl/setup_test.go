@@ -272,8 +272,8 @@ func TestAdapt(t *testing.T) {
 func TestFittingGroup(t *testing.T) {
 	for _, c := range []struct{ group, local, most, rows, want int }{
 		{64, 48 << 10, slots, slots, 64},
-		{64, 48 << 10, slots, mostRows, 32},
-		{64, 32 << 10, slots, mostRows, 16},
+		{64, 48 << 10, slots, mostRows, 64},
+		{64, 32 << 10, slots, mostRows, 32},
 		{48, 24 << 10, slots, slots, 24},
 		{64, 0, slots, slots, 1},
 	} {

@@ -5,6 +5,7 @@ package opencl
 import (
 	"errors"
 
+	"nqueens/pkg/halves"
 	"nqueens/pkg/kernel"
 )
 
@@ -23,3 +24,6 @@ func Kernels(string) ([]kernel.Kernel, string, error) { return nil, "", errWitho
 
 // Kernel returns an error: this binary is built without OpenCL.
 func Kernel(string) (kernel.Kernel, error) { return kernel.Kernel{}, errWithout }
+
+// Join returns an error: this binary is built without OpenCL.
+func Join(string) (halves.Kernel, error) { return halves.Kernel{}, errWithout }

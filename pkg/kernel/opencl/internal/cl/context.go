@@ -111,15 +111,21 @@ func (c *Context) NewBuffer(bytes int) Buffer {
 }
 
 // Write copies memory to the beginning of a buffer, and waits for the copy.
-func Write[T any](c *Context, to Buffer, from []T) { transfer(c, enqueueWriteBuffer, to, from) }
+func Write[T any](c *Context, to Buffer, from []T) { WriteAt(c, to, 0, from) }
+
+// WriteAt does the same to the elements of a buffer from the given one on.
+func WriteAt[T any](c *Context, to Buffer, first int, from []T) {
+	transfer(c, enqueueWriteBuffer, to, first, from)
+}
 
 // Read waits for all commands before it, and copies the beginning of a buffer to memory.
-func Read[T any](c *Context, to []T, from Buffer) { transfer(c, enqueueReadBuffer, from, to) }
+func Read[T any](c *Context, to []T, from Buffer) { transfer(c, enqueueReadBuffer, from, 0, to) }
 
-func transfer[T any](c *Context, f function, b Buffer, memory []T) {
+func transfer[T any](c *Context, f function, b Buffer, first int, memory []T) {
 	const blocking = 1
-	bytes := uintptr(len(memory)) * unsafe.Sizeof(*new(T))
-	c.repeat(f, c.queue, uintptr(b), blocking, 0, bytes, uintptr(address(memory)), 0)
+	size := unsafe.Sizeof(*new(T))
+	from, bytes := uintptr(first)*size, uintptr(len(memory))*size
+	c.repeat(f, c.queue, uintptr(b), blocking, from, bytes, uintptr(address(memory)), 0)
 }
 
 // NewKernel returns the kernel of that name, whose first arguments are these buffers.

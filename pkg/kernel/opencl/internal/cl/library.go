@@ -47,10 +47,16 @@ const (
 	maxDevices   = 256
 )
 
+// listing is held while devices are listed: the driver of PoCL 3.1 crashes if two threads list them
+// at the same time.
+var listing sync.Mutex
+
 // Devices loads the drivers of this machine and returns their devices, at least one if there is no
 // error: see [inOrder] for their order. A driver that can't be loaded, lists no platform or has no
 // device is left out, and so is a platform that fails. The error says why no device is left.
 func Devices() (devices []Device, err error) {
+	listing.Lock()
+	defer listing.Unlock()
 	drivers, err := load()
 	for _, list := range drivers {
 		var platforms [maxPlatforms]uintptr

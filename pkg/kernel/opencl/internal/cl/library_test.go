@@ -7,11 +7,22 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
-// The memory of every device can be written and read.
+// Threads may list the devices at the same time. The memory of every device can be written and
+// read.
 func TestDevices(t *testing.T) {
+	var threads sync.WaitGroup
+	for range 8 {
+		threads.Go(func() {
+			if _, err := Devices(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	threads.Wait()
 	devices, err := Devices()
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +30,8 @@ func TestDevices(t *testing.T) {
 	for _, d := range devices {
 		c := NewContext(d, "kernel void nothing() {}")
 		b, got := c.NewBuffer(8), make([]uint32, 2)
-		Write(c, b, []uint32{3, 5})
+		Write(c, b, []uint32{3, 4})
+		WriteAt(c, b, 1, []uint32{5})
 		Read(c, got, b)
 		if c.Err() != nil || !slices.Equal(got, []uint32{3, 5}) {
 			t.Errorf("read %v (error %v)", got, c.Err())
