@@ -48,7 +48,11 @@ func (k *Kernels) SelfTest(ctx context.Context) error {
 }
 
 // Searcher counts tasks of any method on one thread. Only one of its methods may run at a time.
-type Searcher struct{ methods map[queens.Method]searcher }
+type Searcher struct {
+	// Note is for the log, if it is not empty: see [kernel.Noted].
+	Note    string
+	methods map[queens.Method]searcher
+}
 
 // searcher counts tasks of one method. It returns the counts of the tasks that were counted before
 // an error.
@@ -65,10 +69,14 @@ func (k *Kernels) WithSearcher(use func(*Searcher) error) (err error) {
 		defer func() { err = errors.Join(err, memory.Close()) }()
 	}
 	return k.Prefixes.WithCounter(func(c kernel.Counter) error {
-		return use(&Searcher{map[queens.Method]searcher{
+		s := &Searcher{methods: map[queens.Method]searcher{
 			queens.Prefixes: &prefixSearcher{k.Prefixes.Name, c},
 			queens.Halves:   &setSearcher{k.halves(), memory},
-		}})
+		}}
+		if noted, ok := c.(kernel.Noted); ok {
+			s.Note = noted.Note()
+		}
+		return use(s)
 	})
 }
 

@@ -33,8 +33,8 @@ func WithDevice(name string, words int, open func(Room) (Device, error)) Kernel 
 }
 
 // Lists are two lists of half-boards, as masks, and the units of their join. The masks of one list
-// go into bins, those of the other are streamed past them. In either list, the first masks are those
-// that count once, and the second those that count twice.
+// go into bins, those of the other are streamed past them. Either list has first the masks that
+// count once, and then those that count twice.
 type Lists struct {
 	Binned, Streamed [2][]uint64
 	// The masks of cell c are Streamed[i][Cells[i][c]:Cells[i][c+1]]. If Cells[1] is nil, Streamed[1]

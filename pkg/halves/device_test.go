@@ -107,7 +107,9 @@ func TestUnits(t *testing.T) {
 			s.sort(list, make([]uint64, 1500), bits, j.depth)
 		}
 		j.start()
-		d := plainDevice{atOnce: 1 + rng.IntN(20), words: 2 + rng.IntN(15), room: Room{4500, 1<<depth + 1}}
+		d := plainDevice{
+			atOnce: 1 + rng.IntN(20), words: 2 + rng.IntN(15), room: Room{4500, 1<<depth + 1},
+		}
 		var l Lists
 		l.set(&j, d.words)
 		got, _ := d.Join(t.Context(), &l, new(atomic.Uint64))
@@ -141,7 +143,8 @@ func TestDeviceFails(t *testing.T) {
 	lost := errors.New("lost")
 	d := &plainDevice{atOnce: 7, words: 2, fails: lost}
 	c := newCounter(t, 11, d.kernel(), false)
-	if got, err := c.Count(t.Context(), 0, Sets(11), new(atomic.Uint64)); !errors.Is(err, lost) || got != 0 {
+	got, err := c.Count(t.Context(), 0, Sets(11), new(atomic.Uint64))
+	if !errors.Is(err, lost) || got != 0 {
 		t.Errorf("%d with the error %v, want %v", got, err, lost)
 	}
 	k := WithDevice("plain", 2, func(Room) (Device, error) { return nil, lost })

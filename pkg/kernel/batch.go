@@ -31,6 +31,10 @@ type BatchCounter interface {
 		err error)
 }
 
+// Noted is a [Counter] that may have a note for the log: what its device lacks. An empty note says
+// that it lacks nothing.
+type Noted interface{ Note() string }
+
 // CountTasks counts tasks. A [BatchCounter] counts all tasks at once; then the Elapsed of each task
 // is an equal part of the time. Any other counter counts one task after the other. If the counter
 // returns an error, CountTasks returns it with the counts of the tasks that were counted before. It

@@ -22,6 +22,10 @@ func (w *Worker) searcher(i int, ready func()) error {
 	by := w.kernels()
 	return by.WithSearcher(func(s *count.Searcher) error {
 		ready()
+		if s.Note != "" {
+			w.cfg.Log.Warn().Str("kernel", w.cfg.Kernel.Name).
+				Str(humanize.LogField, w.cfg.line(s.Note)).Msg("note of the kernel")
+		}
 		for l := range w.loads[i] {
 			results, err := w.search(s, i, l)
 			failed := err != nil && l.ctx.Err() == nil // it was not stopped

@@ -322,7 +322,21 @@ func TestFailuresAreLogged(t *testing.T) {
 	})
 }
 
-// All lines for people of a worker with a label begin with the label.
+// noted is a counter with a note.
+type noted struct{ kernel.Counter }
+
+func (noted) Note() string { return "few lanes" }
+
+// withNote returns a function that makes counters with a note.
+func withNote(newCounter func() (kernel.Counter, error)) func() (kernel.Counter, error) {
+	return func() (kernel.Counter, error) {
+		c, err := newCounter()
+		return noted{c}, err
+	}
+}
+
+// All lines for people of a worker with a label begin with the label. The note of a counter is one
+// of them.
 func TestLabel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder // only read when the worker has ended
@@ -334,15 +348,16 @@ func TestLabel(t *testing.T) {
 			}}}
 		}
 		tr.deliver = func(*queens.Delivery) *queens.DeliveryReply { return nil }
-		stop, ended := start(t, tr, lasting(time.Second).Kernel(t), 1, logTo(&log),
-			func(c *worker.Config) { c.Label = "gpu" })
+		k := lasting(time.Second).Kernel(t)
+		k.New = withNote(k.New)
+		stop, ended := start(t, tr, k, 1, logTo(&log), func(c *worker.Config) { c.Label = "gpu" })
 		time.Sleep(100 * time.Second)
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 		const text = `"` + humanize.LogField + `":"`
-		for _, line := range []string{"row sets of n = 8", "run r: the first chunk", "idle",
+		for _, line := range []string{"few lanes", "row sets of n = 8", "run r: the first chunk", "idle",
 			"the worker leaves", "left before", "no reply in"} {
 			if !strings.Contains(log.String(), line) {
 				t.Errorf("no line has %q", line)

@@ -71,8 +71,13 @@ type counter struct {
 	one      [1]queens.Task
 
 	title string // name of the kernel and its device, printable
+	note  string // see Note
 	lost  error  // not nil after a failure of the device
 }
+
+// Note says that the device has too little memory for the lanes that keep it busy. It is empty if
+// the device has enough.
+func (c *counter) Note() string { return c.note }
 
 func (c *counter) Count(
 	ctx context.Context, b *queens.Board, prefixes []queens.Prefix, pulse *atomic.Uint64,

@@ -13,8 +13,8 @@ import (
 
 // A device or its driver may hang, and a call of a driver that hangs can't be ended. So after the
 // setup, a goroutine makes all calls of a counter or a joiner, its owner, one step at a time. If a
-// step does not end in time, the owner no longer waits for the goroutine. A step uses only memory of
-// the owner, not of the caller of Count. The lists of a join are memory of the owner of the joiner.
+// step does not end in time, the owner no longer waits for the goroutine. A step uses only memory
+// of the owner, not of the caller of Count. The lists of a join stay when a Count has ended.
 
 // step is what an owner does with its device between two polls of the context. It takes about
 // launchTime.

@@ -226,8 +226,8 @@ func (j *joiner) launch() error {
 	return nil
 }
 
-// adapt sets the number of units and the expected time of the next launch. A launch with fewer units,
-// which were the last of a join, tells nothing about more of them, unless it takes too long.
+// adapt sets the number of units and the expected time of the next launch. A launch with fewer
+// units, the last of a join, tells nothing about more of them, unless it takes too long.
 func (j *joiner) adapt(took time.Duration) {
 	j.expected = min(took, launchTime)
 	if len(j.units) < j.atOnce && took <= launchTime {

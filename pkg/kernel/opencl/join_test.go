@@ -102,7 +102,8 @@ func TestJoinCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, pulse := cancelAfterPulse(t)
-	if got, err := c.Count(ctx, 0, halves.Sets(n), pulse); got != 0 || !errors.Is(err, context.Canceled) {
+	got, err := c.Count(ctx, 0, halves.Sets(n), pulse)
+	if got != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("a canceled count returns %d with the error %v", got, err)
 	}
 	if got, err := c.Count(t.Context(), 5, 1, pulse); got != want || err != nil {
@@ -137,7 +138,8 @@ func TestJoinWithoutResult(t *testing.T) {
 	firstDevice(t)
 	source := joinSource
 	defer func() { joinSource = source }()
-	joinSource = replaced(t, source, "found[GROUP()].stamp =", "if (launch == 1) found[GROUP()].stamp =")
+	const stamp = "found[GROUP()].stamp ="
+	joinSource = replaced(t, source, stamp, "if (launch == 1) "+stamp)
 	c, err := halves.NewCounter(halves.Config{N: 16, Kernel: firstJoin(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +193,9 @@ func TestJoinErrors(t *testing.T) {
 	if _, err := openJoiner(77, smallRoom); err == nil || !strings.Contains(err.Error(), "no device") {
 		t.Errorf("no such device: error %v", err)
 	}
-	for _, name := range []string{"opencl-join:", "opencl-join:x", "opencl:0", "opencl-join:65536", "0"} {
+	for _, name := range []string{
+		"opencl-join:", "opencl-join:x", "opencl:0", "opencl-join:65536", "0",
+	} {
 		if _, err := Join(name); err == nil {
 			t.Errorf("%q is a name", name)
 		}

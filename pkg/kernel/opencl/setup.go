@@ -108,6 +108,7 @@ func open(index int, s settings) (*counter, error) {
 		s.noVotes = true
 		c, err = openLanes(index, s)
 	}
+	all := c.lanes
 	for s.lanes == 0 && cl.OutOfMemory(err) && c.lanes >= 2*c.group {
 		fewer := s
 		fewer.lanes = c.lanes / 2 / c.group * c.group
@@ -115,6 +116,10 @@ func open(index int, s settings) (*counter, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.lanes < all {
+		c.note = fmt.Sprintf("device %s has memory for %d of %d lanes: it searches slower", c.title,
+			c.lanes, all)
 	}
 	return c, nil
 }

@@ -295,6 +295,9 @@ func TestLittleMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		mustClose(t, whole)
+		if whole.Note() != "" {
+			t.Errorf("a counter with all its lanes has the note %q", whole.Note())
+		}
 		before := cl.Live()
 		each := (statesOfLane+2*slots)*nodeBytes + statesOfLane*8 + sizeOfLane // or less
 		c, err := open(0, settings{warps: warps, memory: each * whole.lanes / 3})
@@ -304,6 +307,10 @@ func TestLittleMemory(t *testing.T) {
 		if c.lanes >= whole.lanes || c.lanes%c.group != 0 || c.lanes < whole.lanes/8 {
 			t.Errorf("warps %t: %d lanes in groups of %d with a third of the memory, %d with all", warps,
 				c.lanes, c.group, whole.lanes)
+		}
+		want := fmt.Sprintf("memory for %d of %d lanes", c.lanes, whole.lanes)
+		if !strings.Contains(c.Note(), want) {
+			t.Errorf("the note is %q, want %q", c.Note(), want)
 		}
 		mustCount(t, c, 9)
 		mustClose(t, c)
