@@ -6,11 +6,14 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"nqueens/pkg/halves"
 	"nqueens/pkg/kernel/opencl/internal/cl"
 	"nqueens/pkg/queens"
 )
@@ -83,6 +86,65 @@ func BenchmarkStates(b *testing.B) {
 				measure(b, opened(b, settings{group: group, lanes: lanes * max(found[*benchDevice].Units, 1)}))
 			})
 		}
+	}
+}
+
+// timedJoiner adds the time of its joins to a sum.
+type timedJoiner struct {
+	halves.Device
+	sum *time.Duration
+}
+
+func (t timedJoiner) Join(
+	ctx context.Context, l *halves.Lists, pulse *atomic.Uint64,
+) (uint64, error) {
+	start := time.Now()
+	defer func() { *t.sum += time.Since(start) }()
+	return t.Device.Join(ctx, l, pulse)
+}
+
+// BenchmarkJoin measures how many solutions a second the device finds when all threads make
+// half-boards for it, in the row sets with the first numbers, and which part of the time it joins.
+func BenchmarkJoin(b *testing.B) {
+	for _, c := range []struct {
+		n    int
+		sets uint64
+	}{{20, 40}, {24, 40}, {26, 8}} {
+		b.Run(fmt.Sprintf("n=%d", c.n), func(b *testing.B) {
+			var joined time.Duration
+			k := halves.WithDevice("join", binWords/2, func(room halves.Room) (halves.Device, error) {
+				j, err := openJoiner(*benchDevice, room)
+				return timedJoiner{j, &joined}, err
+			})
+			helpers := runtime.GOMAXPROCS(0) - 1
+			counter, err := halves.NewCounter(halves.Config{N: c.n, Kernel: k, Helpers: helpers})
+			if err != nil {
+				b.Skip(err)
+			}
+			ctx, stop := context.WithCancel(b.Context())
+			var helping sync.WaitGroup
+			for range helpers {
+				helping.Go(func() { counter.Help(ctx, new(atomic.Uint64)) })
+			}
+			for b.Loop() {
+				start := time.Now()
+				joined = 0
+				if _, err := counter.Count(b.Context(), 0, c.sets, new(atomic.Uint64)); err != nil {
+					b.Fatal(err)
+				}
+				took := time.Since(start)
+				known, _ := queens.KnownTotal(c.n)
+				total, _ := known.Float64()
+				part := float64(c.sets) / float64(halves.Sets(c.n))
+				b.ReportMetric(total*part/took.Seconds(), "solutions/s")
+				b.ReportMetric(100*joined.Seconds()/took.Seconds(), "%joining")
+			}
+			stop()
+			helping.Wait()
+			if err := counter.Close(); err != nil {
+				b.Error(err)
+			}
+		})
 	}
 }
 
