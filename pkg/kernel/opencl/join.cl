@@ -24,6 +24,9 @@ uint tablesFor(uint bits, uint width) { return (bits + width - 1) / width; }
 // rowsFor returns how many rows these tables have.
 uint rowsFor(uint bits, uint width) { return tablesFor(bits, width) << width; }
 
+// wordsFor returns how many words have room for so many masks: an even number, as on the host.
+uint wordsFor(uint number) { return 2 * ((number + 63) / 64); }
+
 // join joins the units of a launch. All masks are in one array: the binned ones that count once, those
 // that count twice, from the index binnedTwice on, and the streamed ones in the same order. There are
 // one or two lists of streamed masks, and two arrays of cells, of the given length: see Lists in
@@ -42,19 +45,21 @@ KERNEL void join(GLOBAL const ulong *masks, GLOBAL const uint *cells, GLOBAL con
         width--;
     const uint tables = tablesFor(unit.bits, width);
 
-    // The first words have the masks that count once. As on the host, 64 places count alike.
-    const uint once = 2 * ((unit.to[0] - unit.from[0] + 63) / 64);
-    const uint twice = word >= once ? 1 : 0;
-    const uint from = unit.from[twice] + 32 * (word - once * twice), to = unit.to[twice];
-    const uint here = from < to ? min(to - from, 32u) : 0;
-    GLOBAL const ulong *const binned = masks + (twice ? binnedTwice : 0) + from;
+    // The first words have the masks that count once. Mask number i * words + w of a list is mask i of
+    // its word w, so that neighboring lanes read neighboring masks.
+    const uint once = wordsFor(unit.to[0] - unit.from[0]), twice = word >= once ? 1 : 0;
+    const uint number = unit.to[twice] - unit.from[twice], words = max(wordsFor(number), 1u);
+    const uint first = twice ? word - once : word;
+    const uint here = first < words && first < number ? (number - first + words - 1) / words : 0;
+    GLOBAL const ulong *const binned =
+        masks + (twice ? binnedTwice : 0) + unit.from[twice] + first;
     for (uint table = warp; table < tables; table += warps) {
         LOCAL uint *const row = rows + (table << width) * WORDS + word;
         row[0] = here == 32 ? ~0u : (1u << here) - 1;
         for (uint bit = 0; bit < width; bit++) {
             uint with = 0;
             for (uint i = 0; i < here; i++)
-                with |= ((uint)(binned[i] >> (table * width + bit)) & 1) << i;
+                with |= ((uint)(binned[i * words] >> (table * width + bit)) & 1) << i;
             for (uint value = 0; value < 1u << bit; value++)
                 row[(value + (1u << bit)) * WORDS] = row[value * WORDS] & ~with;
         }
