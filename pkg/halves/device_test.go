@@ -14,7 +14,7 @@ import (
 type plainDevice struct {
 	atOnce, words int
 	room          Room
-	units         int
+	joins, units  int
 	cut           bool // a unit was one of several with the same bin
 	problem       string
 	fails         error // Join returns it
@@ -25,6 +25,7 @@ func (d *plainDevice) Join(
 	_ context.Context, l *Lists, pulse *atomic.Uint64,
 ) (pairs uint64, err error) {
 	pulse.Add(1)
+	d.joins++
 	masks := 0
 	for i := range 2 {
 		masks += len(l.Binned[i]) + len(l.Streamed[i])
@@ -123,19 +124,22 @@ func TestUnits(t *testing.T) {
 // A counter that joins on a device counts what it counts without, also if lists come in parts. It
 // closes the device once.
 func TestDevice(t *testing.T) {
-	for n := 1; n <= 12; n++ {
-		for _, parts := range []bool{false, true} {
-			d := &plainDevice{atOnce: 7, words: 2}
-			c := newCounter(t, n, d.kernel(), parts)
-			got, want := count(t, c, 0, Sets(n)), count(t, newCounter(t, n, generic, false), 0, Sets(n))
-			if got != want || d.problem != "" {
-				t.Errorf("n = %d, parts %v: %d, want %d; %s", n, parts, got, want, d.problem)
-			}
-			if err := c.Close(); err != nil || d.closed != 1 {
-				t.Errorf("n = %d: the device was closed %d times: %v", n, d.closed, err)
-			}
+	test := func(n int, first, sets uint64, parts bool) {
+		d := &plainDevice{atOnce: 7, words: 2}
+		c := newCounter(t, n, d.kernel(), parts)
+		got, want := count(t, c, first, sets), count(t, newCounter(t, n, generic, false), first, sets)
+		if got != want || d.problem != "" || parts && (got == 0 || d.joins <= 3*int(sets)) {
+			t.Errorf("n = %d, parts %v: %d in %d joins, want %d; %s", n, parts, got, d.joins, want,
+				d.problem)
+		}
+		if err := c.Close(); err != nil || d.closed != 1 {
+			t.Errorf("n = %d: the device was closed %d times: %v", n, d.closed, err)
 		}
 	}
+	for n := 1; n <= 12; n++ {
+		test(n, 0, Sets(n), false)
+	}
+	test(20, 3, 2, true)
 }
 
 // If a device fails, a count returns its error.
