@@ -93,10 +93,10 @@ const (
 	mostPairs = 20_000
 )
 
-// recountAbandoned starts a recount of a task that its holders have abandoned, if no recount runs
-// or is due.
+// recountAbandoned starts a recount of a task that its holders have abandoned, if no recount runs.
+// A recount that was due has begun in the input before.
 func (c *Core) recountAbandoned(now time.Duration) {
-	if c.judge.running != nil || len(c.judge.unsettled) > 0 {
+	if c.judge.running != nil {
 		return
 	}
 	if task, found := c.abandoned(now); found {
@@ -168,8 +168,7 @@ func (c *Core) doubleLast(now time.Duration) {
 
 // mayDouble reports whether a worker with a kept request may get what others hold.
 func (c *Core) mayDouble(w *worker) bool {
-	machine := w.process.Machine
-	return c.idle(w) > 0 && !c.hoards(w) && c.accepts(machine) && !c.waitsFor(machine)
+	return c.idle(w) > 0 && !c.hoards(w) && !c.waitsFor(w.process.Machine)
 }
 
 // pickLast lets a worker hold ranges that others hold, and removes them from the list: see endings.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -37,5 +38,113 @@ func TestFirstHoldIsDoubled(t *testing.T) {
 		if got := q.mayDouble(h); got != (i == 0) {
 			t.Errorf("the hold of %s, number %d in the heap: %v", h.holder.Name, i, got)
 		}
+	}
+}
+
+// startedCore returns the core of a run with one class of that many tasks.
+func startedCore(t *testing.T, tasks string) *Core {
+	t.Helper()
+	s := &story{t: t, out: &strings.Builder{}}
+	s.run([]string{tasks})
+	s.core.Tick(5 * time.Second) // it hands out tasks now
+	s.core.Take()
+	return s.core
+}
+
+// hearOf lets a process ask for chunks and returns the worker.
+func hearOf(c *Core, now time.Duration, name string, number uint64, want int) *worker {
+	p := process("w/" + name + "/p")
+	c.WorkRequested(now, &Request{From: p, WorkRequest: queens.WorkRequest{
+		Number: number, Want: want, Threads: want, Searchers: want, Seen: number - 1,
+	}})
+	return c.fleet.workers[p]
+}
+
+// A hold is overdue after four times the time of the median searcher, but not before 30 s. A worker
+// hoards when it has more overdue holds than results.
+func TestOverdueTime(t *testing.T) {
+	c := startedCore(t, "10")
+	for seconds, want := range map[float64]time.Duration{5: 30 * time.Second, 20: 80 * time.Second} {
+		c.clock.median = c.options.Shares[0] / seconds
+		got := c.overdueTime(queens.Range{Tasks: 1})
+		if got.Round(time.Millisecond) != want {
+			t.Errorf("a task of %v s is overdue after %v, want %v", seconds, got, want)
+		}
+	}
+	w := hearOf(c, 6*time.Second, "a", 1, 0)
+	for _, test := range []struct {
+		overdue, results uint64
+		hoards           bool
+	}{{0, 0, false}, {1, 0, true}, {1, 1, false}, {2, 1, true}, {2, 2, false}} {
+		c.queue.overdue[w.process], w.results = test.overdue, test.results
+		if got := c.hoards(w); got != test.hoards {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
+// A search takes at least half as long again as it has taken so far, and as the hold has lasted.
+func TestTimeLeft(t *testing.T) {
+	c := startedCore(t, "10")
+	w := hearOf(c, 6*time.Second, "a", 1, 0)
+	w.rate = rate{work: c.options.Shares[0], seconds: 10} // a task takes 10 s
+	for _, test := range []struct {
+		began, since, left time.Duration // before now; a search that has not begun began 0 ago
+	}{{0, 0, 10}, {4, 4, 6}, {8, 8, 4}, {0, 40, 20}, {60, 2, 30}, {8, 60, 30}} {
+		const now = 1000 * time.Second
+		h := &hold{Range: queens.Range{Tasks: 1}, since: now - test.since*time.Second}
+		if test.began > 0 {
+			h.begun, h.began = true, now-test.began*time.Second
+		}
+		if got := c.timeLeft(now, w, h); got.Round(time.Millisecond) != test.left*time.Second {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
+// Overdue chunks are handed out again, but not to a worker that hoards, nor more of them to a worker
+// without a result than such a worker may hold.
+func TestWhoDoubles(t *testing.T) {
+	const tasks, at = newcomerChunks + 10, 6 * time.Second
+	c := startedCore(t, "266")
+	for i := range tasks {
+		p := process("w/hoarder/" + strconv.Itoa(i))
+		c.WorkRequested(at, &Request{From: p, WorkRequest: queens.WorkRequest{
+			Number: 1, Want: 1, Threads: 1, Searchers: 1,
+		}})
+	}
+	if waits := c.queue.waits(); waits != 0 {
+		t.Fatalf("%d tasks wait", waits)
+	}
+	hoarder := hearOf(c, at, "a", 1, 1)
+	c.queue.overdue[hoarder.process] = 1
+	newcomer := hearOf(c, at, "b", 1, tasks)
+	c.clock.tick = at + overdueAfter
+	c.doubleLast(at)
+	if n := len(c.queue.holds[hoarder.process]); n != 0 {
+		t.Errorf("a worker that hoards gets %d chunks", n)
+	}
+	if n := len(c.queue.holds[newcomer.process]); n != newcomerChunks {
+		t.Errorf("a worker without a result gets %d chunks", n)
+	}
+}
+
+// A done task that waits for a spot check is handed out once: its holder is not raced.
+func TestChecksAreNotDoubled(t *testing.T) {
+	const at = 6 * time.Second
+	c := startedCore(t, "1")
+	w := hearOf(c, at, "a", 1, 1)
+	h := c.queue.holds[w.process][queens.Range{Tasks: 1}]
+	if ends := c.endings(at); len(ends) != 1 || ends[0] != h {
+		t.Fatalf("%d chunks may be handed out again", len(ends))
+	}
+	c.Delivered(at, &Delivery{From: process("w/b/p"), Results: []CheckedResult{{Result: queens.Result{
+		Range: h.Range, Counted: h.Range, Counts: []uint64{1}, Kernel: "avx2", Searched: time.Second,
+	}}}})
+	c.judge.checks[0] = true
+	c.queue.hold(at, process("w/c/p"), h.Range, func(uint64) bool { return true })
+	c.fleet.hear(at, process("w/c/p"), true)
+	if ends := c.endings(at); len(ends) != 0 {
+		t.Errorf("%d checks may be handed out again", len(ends))
 	}
 }

@@ -28,7 +28,7 @@ func (c *Core) Snapshot(now time.Duration) queens.Snapshot {
 	if c.over != nil {
 		s.State, s.Total = c.over.State, (*queens.Decimal)(c.over.Total)
 	}
-	for _, w := range c.shown(now) {
+	for _, w := range c.shown() {
 		s.WorkerList = append(s.WorkerList, c.snapshotOf(now, w))
 	}
 	slices.SortStableFunc(s.WorkerList, func(a, b queens.Worker) int {
@@ -46,19 +46,14 @@ func isFirst(w queens.Worker) int {
 }
 
 // shown returns the present workers that a snapshot lists: all, or else those that matter most. A
-// fifth each are silent, banned, the slowest and the fastest, if there are as many; the others were
-// heard longest ago. They are in the order of their processes.
-func (c *Core) shown(now time.Duration) (list []*worker) {
+// fifth each are banned, the slowest and the fastest, if there are as many. The others were heard
+// longest ago: silent ones, if there are any. All are in the order of their processes.
+func (c *Core) shown() (list []*worker) {
 	const part = queens.MaxWorkers / 5
 	f, chosen := c.fleet, make(map[*worker]bool)
 	choose := func(w *worker) {
 		if !chosen[w] && len(list) < queens.MaxWorkers {
 			chosen[w], list = true, append(list, w)
-		}
-	}
-	for _, w := range f.first(f.heard, part) {
-		if now-w.heard >= queens.SilentAfter {
-			choose(w)
 		}
 	}
 	for _, w := range f.first(f.refused, part) {
@@ -68,7 +63,7 @@ func (c *Core) shown(now time.Duration) (list []*worker) {
 		choose(f.speeds.at(i).worker)
 		choose(f.speeds.at(f.speeds.len() - 1 - i).worker)
 	}
-	for _, w := range f.first(f.heard, 2*queens.MaxWorkers) {
+	for _, w := range f.first(f.heard, queens.MaxWorkers) {
 		choose(w)
 	}
 	slices.SortFunc(list, func(a, b *worker) int { return compareProcesses(a.process, b.process) })
