@@ -19,6 +19,8 @@ type facts struct {
 	sources  []source // by id, from 1 on
 	ids      map[source]uint32
 	machines map[queens.Machine]*machine
+	workers  int                           // sources that are no recounts
+	byUser   map[string]int                // and those of each user
 	records  map[queens.Machine]queens.Ban // from ban records
 	bans     map[queens.Machine]queens.Ban // derived from the records and the verdicts
 	banned   map[string]int                // by invited user: its machines in bans
@@ -61,7 +63,7 @@ func newFacts(h *Header) facts {
 		redundancy: h.Redundancy, first: make([]fact, h.Manifest.Tasks), more: make([]fact, 1),
 		sources: make([]source, 1),
 		ids:     make(map[source]uint32), machines: make(map[queens.Machine]*machine),
-		records: make(map[queens.Machine]queens.Ban),
+		records: make(map[queens.Machine]queens.Ban), byUser: make(map[string]int),
 	}
 }
 
@@ -77,6 +79,10 @@ func (f *facts) source(on queens.Machine, s source) uint32 {
 	if !known {
 		id = uint32(len(f.sources))
 		f.sources, f.ids[s] = append(f.sources, s), id
+		if !s.recount {
+			f.workers++
+			f.byUser[on.User]++
+		}
 	}
 	return id
 }

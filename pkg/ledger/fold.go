@@ -46,12 +46,16 @@ type State struct {
 
 	starts    int
 	results   uint64
-	processes map[queens.Process]bool // the workers that have counted
+	processes map[queens.Process]bool // the first mostProcesses workers that have counted
 	last      *Mark
 	isLast    bool // the last record is this mark
 
 	changed []uint64 // the tasks of a [Change]
 }
+
+// mostProcesses bounds the names of processes that a state remembers, because each start of a worker
+// makes a new one.
+const mostProcesses = 1 << 18
 
 // totals are sums of the outcomes of all tasks.
 type totals struct {
@@ -127,7 +131,9 @@ func (s *State) apply(r Record) {
 	switch r := r.(type) {
 	case *Result:
 		s.results++
-		s.processes[queens.Process{Machine: r.Machine, Name: r.Process}] = true
+		if len(s.processes) < mostProcesses {
+			s.processes[queens.Process{Machine: r.Machine, Name: r.Process}] = true
+		}
 		source := s.source(r.Machine, source{kernel: r.Kernel})
 		for i, count := range r.Counts {
 			s.add(r.First+uint64(i), source, count)

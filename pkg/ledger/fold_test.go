@@ -434,3 +434,32 @@ func TestForeignRecords(t *testing.T) {
 		t.Error("a refused record changed the state")
 	}
 }
+
+// Sources are the machines with their kernels in results, not recounts, void ones included. Only so
+// many processes count as workers, and all results of others count.
+func TestSources(t *testing.T) {
+	s := stateOf(t, newHeader(t, 1), result("a/x/avx2", 0, 1), result("a/x/avx2", 1, 1),
+		result("a/x/generic", 2, 1), result("b/x/avx2", 3, 1), recounted(3, 1, "generic"),
+		&Ban{Ban: queens.Ban{Machine: queens.Machine{User: "b", Name: "x"}, Task: 3}})
+	for user, want := range map[string]int{"a": 2, "b": 1, queens.CoordinatorUser: 0} {
+		if ofUser, all := s.Sources(user); ofUser != want || all != 3 {
+			t.Errorf("user %s has %d of %d sources, want %d of 3", user, ofUser, all, want)
+		}
+	}
+	a := queens.Machine{User: "a", Name: "x"}
+	if !s.HasSource(a, "generic") || s.HasSource(a, "avx512") ||
+		s.HasSource(queens.Machine{User: "a", Name: "y"}, "avx2") ||
+		s.HasSource(queens.Machine{User: queens.CoordinatorUser, Name: "home"}, "generic") {
+		t.Error("the known sources are others")
+	}
+	for i := range mostProcesses + 10 {
+		r := result("a/x/avx2", uint64(i)%s.Header().Manifest.Tasks, 1)
+		r.Process = fmt.Sprint(i)
+		if _, err := s.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.Workers(); got > mostProcesses || got < mostProcesses-2 {
+		t.Errorf("%d workers", got)
+	}
+}

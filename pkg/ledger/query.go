@@ -77,6 +77,20 @@ func (s *State) DoneByClass() []uint64 { return slices.Clone(s.totals.doneOf) }
 // Checked returns the number of tasks that are done by more than one count: see [Outcome.Checked].
 func (s *State) Checked() uint64 { return s.totals.checked }
 
+// Sources returns how many different machines and kernels the results have, each machine with each
+// of its kernels: those of a user, and all.
+func (s *State) Sources(user string) (ofUser, all int) { return s.byUser[user], s.workers }
+
+// HasSource reports whether there is a result of a machine by a kernel.
+func (s *State) HasSource(m queens.Machine, kernel string) bool {
+	_, known := s.ids[source{machine: s.machines[m], kernel: kernel}]
+	return known
+}
+
+// Differs reports whether a count of a task would differ from a recount, or from the count of a
+// machine that is not banned.
+func (s *State) Differs(task, count uint64) bool { return s.differs(task, count) }
+
 // Disputes returns the number of tasks whose counts or recounts differ, with or without a verdict.
 func (s *State) Disputes() uint64 { return s.totals.differed }
 
@@ -87,7 +101,7 @@ func (s *State) Results() uint64 { return s.results }
 func (s *State) Recounts() uint64 { return uint64(len(s.recounted)) }
 
 // Workers returns the number of worker processes that have counted tasks, without the processes of
-// banned machines.
+// banned machines. Only the first 262,144 processes count.
 func (s *State) Workers() (n int) {
 	for p := range s.processes {
 		if !s.Banned(p.Machine) {

@@ -129,7 +129,8 @@ func (j *judge) need(task uint64) need {
 // news reports whether to record a count of a task by a machine, which is not banned. The first
 // count by its witness is recorded, unless the task needs nothing and has the same count. The
 // second count is recorded if it differs from the first. For a third different count, tooMany is
-// true. Void counts, which are those of banned machines of the witness, do not matter.
+// true. Void counts, which are those of banned machines of the witness, do not matter. A task that
+// needs no count by a worker gets at most mostCounts.
 func (j *judge) news(machine queens.Machine, task, count uint64) (isNew, tooMany bool) {
 	var own []uint64 // different counts by the witness
 	for _, c := range j.state.Counts(task) {
@@ -142,8 +143,16 @@ func (j *judge) news(machine queens.Machine, task, count uint64) (isNew, tooMany
 		differs := !slices.Contains(own, count)
 		return differs && len(own) < 2, differs && len(own) >= 2
 	}
-	return j.need(task) != needNothing || count != j.state.Task(task).Count, false
+	need := j.need(task)
+	if !need.byWorker() && len(j.state.Counts(task)) >= mostCounts {
+		return false, false
+	}
+	return need != needNothing || count != j.state.Task(task).Count, false
 }
+
+// mostCounts bounds the counts of a task that needs no count by a worker: the coordinator's recounts
+// settle it.
+const mostCounts = 64
 
 // lowest returns the lowest task that needs a recount, if there is one.
 func (j *judge) lowest() (task uint64, found bool) {

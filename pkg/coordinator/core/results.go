@@ -18,6 +18,10 @@ func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
 	w := c.fleet.hear(now, delivery.From, false)
 	receipts := make([]queens.Receipt, len(delivery.Results))
 	for i := range delivery.Results {
+		if c.disputesTooMany(delivery.From.Machine, &delivery.Results[i]) {
+			c.after(now)
+			return // the worker delivers again
+		}
 		refused := c.deliver(now, w, &delivery.Results[i])
 		receipts[i] = queens.Receipt{Recorded: refused == "", Refused: refused}
 		if refused != "" && refused != queens.RunHasEnded {
@@ -27,6 +31,37 @@ func (c *Core) Delivered(now time.Duration, delivery *Delivery) {
 	c.out.OnDisk.Receipts = append(c.out.OnDisk.Receipts,
 		Receipts{To: delivery.From, Receipts: receipts, Origin: delivery.Origin})
 	c.after(now)
+}
+
+const (
+	// mostUnsettled bounds the tasks that need a recount at the same time.
+	mostUnsettled = 1 << 18
+	// mostSources bounds the machines and kernels in results, because a stranger can invent any number
+	// of names. Each takes up to 1 KB until the run ends.
+	mostSources = 1 << 18
+)
+
+// disputesTooMany reports whether a result would make a further task need a recount, although
+// mostUnsettled do.
+func (c *Core) disputesTooMany(machine queens.Machine, r *CheckedResult) bool {
+	isTaken := r.Refused == "" && c.over == nil && c.accepts(machine)
+	if !isTaken || len(c.judge.unsettled) < mostUnsettled {
+		return false
+	}
+	for i, count := range r.Counts {
+		task := r.Counted.First + uint64(i)
+		if !c.judge.unsettled[task] && c.state.Differs(task, count) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasRoomFor reports whether results may come from a further machine or kernel of a user. A user has
+// at most as many as stay free for other users: see [Threshold].
+func (c *Core) hasRoomFor(user string) bool {
+	ofUser, all := c.state.Sources(user)
+	return ofUser+all < mostSources
 }
 
 // deliver records a result if it brings something new. It returns why it refuses the result, or "".
@@ -39,6 +74,9 @@ func (c *Core) deliver(now time.Duration, w *worker, r *CheckedResult) (refused 
 		return queens.RunHasEnded
 	case !c.accepts(machine):
 		return c.refusal(machine)
+	case !c.state.HasSource(machine, r.Kernel) && !c.hasRoomFor(machine.User):
+		return fmt.Sprintf("this run has results of too many machines of user %s: start workers with "+
+			"--machine and a name that stays the same", machine.User)
 	}
 	isNew := false
 	for i, count := range r.Counts {
