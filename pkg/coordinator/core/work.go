@@ -29,7 +29,7 @@ func (c *Core) WorkRequested(now time.Duration, request *Request) {
 	underWay := c.releaseUnlisted(now, w, request, isSameConnection)
 	w.request.Want = max(0, w.request.Want-underWay)
 	c.fleet.keep(w, true)
-	w.drops = append(drops, w.drops...)
+	w.drops = drops
 	c.serveKept(now) // tasks that wait again go to those who have waited, not back to this worker
 	chunks := c.give(now, w)
 	if request.Leaving || refused || len(w.drops) > 0 || len(chunks) > 0 {
