@@ -53,8 +53,8 @@ type State struct {
 	changed []uint64 // the tasks of a [Change]
 }
 
-// mostProcesses bounds the names of processes that a state remembers, because each start of a worker
-// makes a new one.
+// mostProcesses bounds the names of processes that a state remembers, because each start of a
+// worker makes a new one.
 const mostProcesses = 1 << 18
 
 // totals are sums of the outcomes of all tasks.

@@ -150,8 +150,8 @@ func (j *judge) news(machine queens.Machine, task, count uint64) (isNew, tooMany
 	return need != needNothing || count != j.state.Task(task).Count, false
 }
 
-// mostCounts bounds the counts of a task that needs no count by a worker: the coordinator's recounts
-// settle it.
+// mostCounts bounds the counts of a task that needs no count by a worker: the coordinator's
+// recounts settle it.
 const mostCounts = 64
 
 // lowest returns the lowest task that needs a recount, if there is one.

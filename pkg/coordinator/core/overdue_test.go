@@ -51,11 +51,12 @@ func startedCore(t *testing.T, tasks string) *Core {
 	return s.core
 }
 
-// hearOf lets a process ask for chunks and returns the worker.
-func hearOf(c *Core, now time.Duration, name string, number uint64, want int) *worker {
-	p := process("w/" + name + "/p")
-	c.WorkRequested(now, &Request{From: p, WorkRequest: queens.WorkRequest{
-		Number: number, Want: want, Threads: want, Searchers: want, Seen: number - 1,
+// hearOf lets a machine ask for chunks for the first time, 6 s after the start, and returns its
+// worker.
+func hearOf(c *Core, machine string, want int) *worker {
+	p := process("w/" + machine + "/p")
+	c.WorkRequested(6*time.Second, &Request{From: p, WorkRequest: queens.WorkRequest{
+		Number: 1, Want: want, Threads: want, Searchers: want,
 	}})
 	return c.fleet.workers[p]
 }
@@ -71,7 +72,7 @@ func TestOverdueTime(t *testing.T) {
 			t.Errorf("a task of %v s is overdue after %v, want %v", seconds, got, want)
 		}
 	}
-	w := hearOf(c, 6*time.Second, "a", 1, 0)
+	w := hearOf(c, "a", 0)
 	for _, test := range []struct {
 		overdue, results uint64
 		hoards           bool
@@ -86,24 +87,26 @@ func TestOverdueTime(t *testing.T) {
 // A search takes at least half as long again as it has taken so far, and as the hold has lasted.
 func TestTimeLeft(t *testing.T) {
 	c := startedCore(t, "10")
-	w := hearOf(c, 6*time.Second, "a", 1, 0)
+	w := hearOf(c, "a", 0)
 	w.rate = rate{work: c.options.Shares[0], seconds: 10} // a task takes 10 s
+	const s = time.Second
 	for _, test := range []struct {
 		began, since, left time.Duration // before now; a search that has not begun began 0 ago
-	}{{0, 0, 10}, {4, 4, 6}, {8, 8, 4}, {0, 40, 20}, {60, 2, 30}, {8, 60, 30}} {
-		const now = 1000 * time.Second
-		h := &hold{Range: queens.Range{Tasks: 1}, since: now - test.since*time.Second}
+	}{{0, 0, 10 * s}, {4 * s, 4 * s, 6 * s}, {8 * s, 8 * s, 4 * s}, {0, 40 * s, 20 * s},
+		{60 * s, 2 * s, 30 * s}, {8 * s, 60 * s, 30 * s}} {
+		const now = 1000 * s
+		h := &hold{Range: queens.Range{Tasks: 1}, since: now - test.since}
 		if test.began > 0 {
-			h.begun, h.began = true, now-test.began*time.Second
+			h.begun, h.began = true, now-test.began
 		}
-		if got := c.timeLeft(now, w, h); got.Round(time.Millisecond) != test.left*time.Second {
+		if got := c.timeLeft(now, w, h); got.Round(time.Millisecond) != test.left {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}
 }
 
-// Overdue chunks are handed out again, but not to a worker that hoards, nor more of them to a worker
-// without a result than such a worker may hold.
+// Overdue chunks are handed out again, but not to a worker that hoards, nor more of them to a
+// worker without a result than such a worker may hold.
 func TestWhoDoubles(t *testing.T) {
 	const tasks, at = newcomerChunks + 10, 6 * time.Second
 	c := startedCore(t, "266")
@@ -116,9 +119,9 @@ func TestWhoDoubles(t *testing.T) {
 	if waits := c.queue.waits(); waits != 0 {
 		t.Fatalf("%d tasks wait", waits)
 	}
-	hoarder := hearOf(c, at, "a", 1, 1)
+	hoarder := hearOf(c, "a", 1)
 	c.queue.overdue[hoarder.process] = 1
-	newcomer := hearOf(c, at, "b", 1, tasks)
+	newcomer := hearOf(c, "b", tasks)
 	c.clock.tick = at + overdueAfter
 	c.doubleLast(at)
 	if n := len(c.queue.holds[hoarder.process]); n != 0 {
@@ -133,7 +136,7 @@ func TestWhoDoubles(t *testing.T) {
 func TestChecksAreNotDoubled(t *testing.T) {
 	const at = 6 * time.Second
 	c := startedCore(t, "1")
-	w := hearOf(c, at, "a", 1, 1)
+	w := hearOf(c, "a", 1)
 	h := c.queue.holds[w.process][queens.Range{Tasks: 1}]
 	if ends := c.endings(at); len(ends) != 1 || ends[0] != h {
 		t.Fatalf("%d chunks may be handed out again", len(ends))

@@ -57,8 +57,8 @@ func (c *Core) disputesTooMany(machine queens.Machine, r *CheckedResult) bool {
 	return false
 }
 
-// hasRoomFor reports whether results may come from a further machine or kernel of a user. A user has
-// at most as many as stay free for other users: see [Threshold].
+// hasRoomFor reports whether results may come from a further machine or kernel of a user. A user
+// has at most as many as stay free for other users: see [Threshold].
 func (c *Core) hasRoomFor(user string) bool {
 	ofUser, all := c.state.Sources(user)
 	return ofUser+all < mostSources

@@ -11,8 +11,8 @@ import (
 func TestAdvance(t *testing.T) {
 	f := newFleet(0, func(queens.Machine) bool { return true })
 	var sum time.Duration
-	for _, seconds := range []time.Duration{1, 2, 1, 2, 3, 13, 14} {
-		sum += f.advance(seconds * time.Second)
+	for _, seconds := range []float64{1, 2, 1, 2, 3, 13, 14} {
+		sum += f.advance(time.Duration(seconds * float64(time.Second)))
 	}
 	if sum != 4*time.Second || f.grace != 13*time.Second+graceTime {
 		t.Errorf("%v count, and nobody is silent before %v", sum, f.grace)
