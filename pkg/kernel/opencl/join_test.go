@@ -53,7 +53,11 @@ func TestJoinSelfTest(t *testing.T) {
 
 // All row sets of a board together have the published total.
 func TestJoinTotals(t *testing.T) {
-	for n := 12; n <= 16; n++ {
+	last := 16
+	if testing.Short() {
+		last = 14
+	}
+	for n := 12; n <= last; n++ {
 		c, pulse := newJoin(t, n, 0), new(atomic.Uint64)
 		known, _ := queens.KnownTotal(n)
 		got, err := c.Count(t.Context(), 0, halves.Sets(n), pulse)
@@ -70,6 +74,9 @@ func TestJoinRowSets(t *testing.T) {
 		memory uint64
 		sets   uint64
 	}{{20, 0, 8}, {21, 0, 8}, {20, halves.LeastMemory(20, 0), 4}, {24, 0, 2}} {
+		if c.n == 24 && testing.Short() {
+			continue
+		}
 		t.Run(fmt.Sprintf("n=%d,memory=%d", c.n, c.memory), func(t *testing.T) {
 			device, pulse := newJoin(t, c.n, c.memory), new(atomic.Uint64)
 			threads, err := halves.NewCounter(halves.Config{N: c.n, Kernel: halves.Available()[0]})
