@@ -58,28 +58,41 @@ func request[M, T any](
 	}
 	ctx, cancel := context.WithTimeout(ctx, queens.LongestReply)
 	defer cancel()
-	var answer *nats.Msg
-	ended := make(chan error, 1)
-	go func() {
-		m, err := b.conn.RequestWithContext(ctx, subject, data)
-		answer = m
-		ended <- err
-	}()
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
+	answer, err := b.requestRaw(ctx, subject, data)
 	if errors.Is(err, nats.ErrNoResponders) {
 		err = ErrNoCoordinator
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", subject, err)
 	}
-	reply, err := decode(answer.Data)
+	reply, err := decode(answer)
 	if err != nil {
 		err = fmt.Errorf("the reply on %s: %w", subject, err)
 		b.warnOnce("reply "+err.Error(), err, "a coordinator can't be understood")
 	}
 	return reply, err
+}
+
+// requestRaw sends a request and returns its reply.
+func (b *Bus) requestRaw(ctx context.Context, subject string, data []byte) ([]byte, error) {
+	type answer struct {
+		data []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		// if ctx ends during a login, this waits for the end of the login
+		m, err := b.conn.RequestWithContext(ctx, subject, data)
+		if err != nil {
+			answers <- answer{err: err}
+			return
+		}
+		answers <- answer{data: m.Data}
+	}()
+	select {
+	case a := <-answers:
+		return a.data, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

@@ -271,3 +271,27 @@ func (w *simple) deliver() {
 		}
 	})
 }
+
+// A coordinator announces itself every 2 s, but every 5 s while messages are dropped unread. What
+// changes is announced at once.
+func TestBusyAnnouncesLess(t *testing.T) {
+	c := coordinatorWith(t, 1, 0)
+	var at []time.Duration
+	for now := time.Duration(0); now < 20*time.Second; now += time.Second / 4 {
+		if now >= 6*time.Second && now < 12*time.Second {
+			c.Heard(now, process("a/1"))
+		}
+		c.Tick(now)
+		if c.Take().Announce {
+			at = append(at, now/time.Second)
+		}
+	}
+	if want := []time.Duration{3, 5, 10, 15, 17, 19}; !slices.Equal(at, want) {
+		t.Errorf("announced at %d s, want %d s", at, want)
+	}
+	c.Heard(20*time.Second, process("a/1"))
+	c.Stop(20*time.Second, nil)
+	if !c.Take().Announce {
+		t.Error("the end is not announced at once")
+	}
+}

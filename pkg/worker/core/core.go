@@ -24,10 +24,15 @@ const (
 	batchAfter = 250 * time.Millisecond
 	askSilent  = 5 * time.Second  // between messages to a silent coordinator
 	askRefused = 10 * time.Second // between requests of a worker that is refused
+	// A worker that holds nothing waits longer by askUnanswered after each request without a reply but
+	// the first, up to mostUnanswered: the coordinator takes it for silent after 20 s.
+	askUnanswered  = 4 * time.Second
+	mostUnanswered = 12 * time.Second
 	// after so long, searches of a silent run end for a run that has work
 	giveUpAfter = 15 * time.Second
-	forgetAfter = 24 * time.Hour  // results of a run that is silent for so long are forgotten
-	leaveAfter  = 2 * time.Second // a worker that leaves ends within this time
+	forgetEmpty = 30 * time.Second // a silent run of which the worker holds nothing is forgotten then
+	forgetAfter = 24 * time.Hour   // results of a run that is silent for so long are forgotten
+	leaveAfter  = 2 * time.Second  // a worker that leaves ends within this time
 	// it waits for receipts for so long before it says that it leaves
 	lastResults = leaveAfter * 3 / 4
 )
@@ -169,14 +174,18 @@ func (c *Core) replied(now time.Duration, r *run, to asked, reply *queens.WorkRe
 	if isLast {
 		r.asked.open, r.expected = false, 0
 		r.left = r.leaving // with or without a reply: a worker says it once
-		r.unanswered = reply == nil && !r.silent(now)
 	}
 	if reply == nil {
 		if isLast {
 			r.asked.notBefore = now + refreshAfter
+			r.unanswered = max(1, r.unanswered)
+			if r.silent(now) {
+				r.unanswered = 0
+			}
 		}
 		return
 	}
+	r.unanswered = 0
 	r.silentAt = now + silentAfter
 	if to.number > r.seen {
 		r.seen, r.instance = to.number, reply.Instance
@@ -346,7 +355,7 @@ func (c *Core) step(now time.Duration) {
 	}
 	c.askAll(now)
 	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool {
-		return r.silent(now) && !c.holds(r) && !r.asked.open
+		return !c.holds(r) && !r.asked.open && c.due(now, r.silentAt+forgetEmpty)
 	})
 	c.due(now, c.leaveAt)
 }

@@ -40,7 +40,10 @@ func (c *Core) want(now time.Duration) int {
 
 // ask sends a work request to a run if one is due.
 func (c *Core) ask(r *run, want int, now time.Duration) {
-	r.asked.open = r.asked.open && now < r.asked.sent+queens.LongestReply
+	if r.asked.open && now >= r.asked.sent+queens.LongestReply {
+		r.asked.open = false
+		c.noReply(r, now)
+	}
 	if !c.due(now, c.askAt(r, want, now)) {
 		return
 	}
@@ -57,6 +60,20 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	}
 	c.commands = append(c.commands, Ask{Run: r.name, Request: request})
 	c.due(now, now+queens.LongestReply)
+}
+
+// noReply notes that the last request to a run gets no reply. If the worker searches nothing and has
+// nothing to list, the next request waits longer after each one without a reply: the coordinator
+// has more of them than it can read.
+func (c *Core) noReply(r *run, now time.Duration) {
+	if r.silent(now) {
+		return
+	}
+	r.unanswered++
+	if c.idle() == len(c.searchers) && !c.holds(r) {
+		wait := min(time.Duration(r.unanswered-1)*askUnanswered, mostUnanswered)
+		r.asked.notBefore = max(r.asked.notBefore, now+wait)
+	}
 }
 
 // askAt returns when the next request to a run is due if nothing else happens.
@@ -202,7 +219,7 @@ func (c *Core) waitsFor(now time.Duration) (reason queens.Reason, why string) {
 		case r.silent(now) && reason == queens.NoCoordinator:
 			reason, why = queens.SilentOne, "run "+r.name+" is silent"
 		case r.silent(now):
-		case r.unanswered:
+		case r.unanswered > 0:
 			reason, why = queens.NoReplies,
 				"run "+r.name+" is heard, and does not answer: it may be overloaded"
 		default:
