@@ -182,7 +182,7 @@ func (c *Core) takes(p queens.Process) bool {
 // present worker is not silent then.
 func (c *Core) Heard(now time.Duration, from queens.Process) {
 	c.advance(now)
-	c.clock.unread = true
+	c.clock.unread, c.fleet.busy = true, now+busyTime
 	if w := c.fleet.workers[from]; w != nil && w.present {
 		c.fleet.hear(now, from, false)
 	}

@@ -24,10 +24,9 @@ const (
 	batchAfter = 250 * time.Millisecond
 	askSilent  = 5 * time.Second  // between messages to a silent coordinator
 	askRefused = 10 * time.Second // between requests of a worker that is refused
-	// A worker that holds nothing waits longer by askUnanswered after each request without a reply but
-	// the first, up to mostUnanswered: the coordinator takes it for silent after 20 s.
-	askUnanswered  = 4 * time.Second
-	mostUnanswered = 12 * time.Second
+	// a message waits for so much longer after each one without a reply but the first, up to mostLater
+	repeatLater = 4 * time.Second
+	mostLater   = 20 * time.Second
 	// after so long, searches of a silent run end for a run that has work
 	giveUpAfter = 15 * time.Second
 	forgetEmpty = 30 * time.Second // a silent run of which the worker holds nothing is forgotten then
@@ -171,18 +170,19 @@ func (c *Core) Replied(now time.Duration, name string, number uint64, reply *que
 // only the chunks.
 func (c *Core) replied(now time.Duration, r *run, to asked, reply *queens.WorkReply) {
 	isLast := to.number == r.asked.number
+	fails := reply == nil && isLast && r.asked.open // else the wait for the reply has ended before
 	if isLast {
 		r.asked.open, r.expected = false, 0
 		r.left = r.leaving // with or without a reply: a worker says it once
 	}
-	if reply == nil {
-		if isLast {
-			r.asked.notBefore = now + refreshAfter
-			r.unanswered = max(1, r.unanswered)
-			if r.silent(now) {
-				r.unanswered = 0
-			}
+	if fails {
+		r.asked.notBefore = now + refreshAfter
+		r.unanswered = max(1, r.unanswered)
+		if r.silent(now) {
+			r.unanswered = 0
 		}
+	}
+	if reply == nil {
 		return
 	}
 	r.unanswered = 0
@@ -254,6 +254,7 @@ func (c *Core) Receipted(
 				}
 			}
 			r.results, r.silentAt = slices.Delete(r.results, 0, r.inFlight), now+silentAfter
+			r.unanswered = 0
 		}
 	}
 	c.step(now)

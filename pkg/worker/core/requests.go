@@ -40,10 +40,7 @@ func (c *Core) want(now time.Duration) int {
 
 // ask sends a work request to a run if one is due.
 func (c *Core) ask(r *run, want int, now time.Duration) {
-	if r.asked.open && now >= r.asked.sent+queens.LongestReply {
-		r.asked.open = false
-		c.noReply(r, now)
-	}
+	c.expire(r, &r.asked, now)
 	if !c.due(now, c.askAt(r, want, now)) {
 		return
 	}
@@ -62,17 +59,21 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	c.due(now, now+queens.LongestReply)
 }
 
-// noReply notes that the last request to a run gets no reply. If the worker searches nothing and has
-// nothing to list, the next request waits longer after each one without a reply: the coordinator
-// has more of them than it can read.
-func (c *Core) noReply(r *run, now time.Duration) {
+// expire ends the wait of the last message of an exchange if there will be no reply. If the
+// coordinator is heard, it has more messages than it can read, and the next message waits longer
+// after each one without a reply. It does not if only other runs keep the worker busy.
+func (c *Core) expire(r *run, e *exchange, now time.Duration) {
+	if !e.open || now < e.sent+queens.LongestReply {
+		return
+	}
+	e.open = false
 	if r.silent(now) {
 		return
 	}
 	r.unanswered++
-	if c.idle() == len(c.searchers) && !c.holds(r) {
-		wait := min(time.Duration(r.unanswered-1)*askUnanswered, mostUnanswered)
-		r.asked.notBefore = max(r.asked.notBefore, now+wait)
+	if c.holds(r) || c.idle() == len(c.searchers) {
+		wait := min(time.Duration(r.unanswered-1)*repeatLater, mostLater)
+		e.notBefore = max(e.notBefore, now+wait)
 	}
 }
 
@@ -106,7 +107,8 @@ func (c *Core) askAtLeaving(r *run, now time.Duration) time.Duration {
 // as many chunks as the worker wants.
 func (r *run) askAtAwaiting(now time.Duration) time.Duration {
 	given := r.asked.sent + queens.LongestReply
-	if late := r.lateAt(); !r.dry && !r.silent(now) && r.asked.sent < late {
+	late := r.lateAt()
+	if r.unanswered == 0 && !r.dry && !r.silent(now) && r.asked.sent < late {
 		return min(given, late)
 	}
 	return given
@@ -121,7 +123,7 @@ func (c *Core) askAtWanting(r *run, want int, now time.Duration) time.Duration {
 	case r.silent(now):
 		return r.asked.sent + askSilent
 	case want == 0:
-		return r.asked.sent + refreshAfter
+		return max(r.asked.notBefore, r.asked.sent+refreshAfter)
 	}
 	few := want-r.expected < len(c.searchers)/4 // more searchers will want chunks soon
 	if few || r.asked.open && r.dry {
@@ -162,6 +164,7 @@ const fixedBytes, countBytes = 128, 10
 // deliver sends results of a run that have no receipt, as many as fit, if no delivery awaits its
 // reply.
 func (c *Core) deliver(r *run, now time.Duration) {
+	c.expire(r, &r.delivered, now)
 	at := max(r.quiet, r.delivered.notBefore)
 	switch {
 	case r.delivered.open:

@@ -21,7 +21,7 @@ type run struct {
 	dry      bool          // the last reply had no chunk for this machine
 	began    bool          // it had a chunk
 	left     bool          // it knows that the worker has left
-	// how many requests in a row got no reply, although the coordinator was heard
+	// how many messages in a row got no reply, although the coordinator was heard
 	unanswered int
 
 	asked     exchange      // work requests
