@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"io"
 	"net"
 	"testing"
@@ -45,13 +46,13 @@ func TestFailedLogins(t *testing.T) {
 		if got := next(); got != want {
 			t.Errorf("%d failed logins, want %d", got, want)
 		}
-		if _, err := server.Read(make([]byte, 1)); err != io.EOF {
+		if _, err := server.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("the connection is still there: %v", err)
 		}
 		must(d.Dial("tcp", address))(t)
 		must(d.Dial("tcp", address))(t) // another address of the same server
 		server = must(listener.Accept())(t)
-		if _, err := server.Read(make([]byte, 1)); err != io.EOF {
+		if _, err := server.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 			t.Errorf("the connection is still there after another one: %v", err)
 		}
 		must(listener.Accept())(t)
@@ -85,12 +86,12 @@ func TestLoginDelaysNothing(t *testing.T) {
 		t.Error("an announcement without a connection")
 	}
 	_ = login.SetReadDeadline(time.Now())
-	if _, err := login.Read(make([]byte, 1)); err == io.EOF {
+	if _, err := login.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
 		t.Error("a call has waited for the end of the login")
 	}
 	_ = login.SetReadDeadline(time.Time{})
 	b.Close()
-	if _, err := login.Read(make([]byte, 1)); err != io.EOF {
+	if _, err := login.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the login goes on after Close: %v", err)
 	}
 }
