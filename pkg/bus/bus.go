@@ -72,11 +72,11 @@ type Bus struct {
 	reconnects uint64          // when connection was drawn
 }
 
-// A connection counts as lost when the server has not answered two pings. A server with little of a
-// core answers late.
+// A connection counts as lost when the server has not answered a ping until the next one is due. A
+// server with little of a core answers late, and the pings of many clients take much of its time.
 const (
-	pingInterval = 15 * time.Second
-	maxPings     = 2
+	pingInterval = 30 * time.Second
+	maxPings     = 1
 )
 
 // pingInterval returns the time between two pings. A server of the same process gets none.

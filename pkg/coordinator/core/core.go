@@ -23,9 +23,10 @@ const (
 	adoptFirst = 6 * time.Second
 	// announceEvery is the time between two announcements if nothing changes.
 	announceEvery = 2 * time.Second
-	// announceBusy takes its place while messages are dropped unread: many workers hear it. Workers
-	// take a coordinator for silent after 7 s.
-	announceBusy = 5 * time.Second
+	// announceBusy takes its place while messages are dropped unread: an announcement to many workers
+	// takes the server more time than their messages. Workers that get no replies take a coordinator
+	// for silent after 20 s.
+	announceBusy = 10 * time.Second
 	// markEvery is the time between two marks, if results came in between.
 	markEvery = 5 * time.Second
 	// checksAtEnd is the part of the run's time for which spot checks may delay its end.
@@ -275,8 +276,8 @@ func (c *Core) endSilent(now time.Duration) {
 	}
 }
 
-// announce commands an announcement if it says something new, or the last one was 2 s ago; 5 s if
-// messages are dropped unread.
+// announce commands an announcement if it says something new, or the last one was 2 s ago; 10 s
+// if messages are dropped unread.
 func (c *Core) announce(now time.Duration) {
 	news, said := c.Announcement(), c.clock.said
 	every := announceEvery

@@ -17,7 +17,9 @@ import (
 // The times of the protocol, and those between a worker's messages.
 const (
 	silentAfter = 7 * time.Second // a coordinator that was not heard for so long is silent
-	spread      = 2 * time.Second // a new instance is answered after 0 to 2 s
+	// so is a busy one, which is heard but sends no replies, and announces itself less often
+	silentBusy = 20 * time.Second
+	spread     = 2 * time.Second // a new instance is answered after 0 to 2 s
 	// between requests that want or get nothing, and after a failed message
 	refreshAfter = time.Second
 	// a request for few chunks waits for so long, because more searchers will want chunks soon

@@ -60,14 +60,15 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 }
 
 // expire ends the wait of the last message of an exchange if there will be no reply. If the
-// coordinator is heard, it has more messages than it can read, and the next message waits longer
-// after each one without a reply. It does not if only other runs keep the worker busy.
+// coordinator was not silent by then, it has more messages than it can read. So the next message
+// waits longer after each one without a reply, unless only other runs keep the worker busy.
 func (c *Core) expire(r *run, e *exchange, now time.Duration) {
-	if !e.open || now < e.sent+queens.LongestReply {
+	last := e.sent + queens.LongestReply
+	if !e.open || now < last {
 		return
 	}
 	e.open = false
-	if r.silent(now) {
+	if last > r.silentAt {
 		return
 	}
 	r.unanswered++

@@ -124,6 +124,9 @@ func (r *run) hear(a queens.Announcement, now, quiet time.Duration) {
 		r.refused, r.left, r.dry, r.work, r.unanswered = "", false, !a.Work, false, 0
 	}
 	r.silentAt = now + silentAfter
+	if r.unanswered > 0 {
+		r.silentAt = now + silentBusy
+	}
 	if a.State == queens.Stopped {
 		r.silentAt, r.asked.open, r.delivered.open = now, false, false
 		r.awaited, r.expected = nil, 0
