@@ -133,5 +133,11 @@ func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), er
 	}
 	// if this fails, the server hears of the subscription at the next connection
 	b.flush(queens.LongestReply)
-	return func() { _ = s.Unsubscribe() }, nil
+	return func() {
+		if b.Connected() {
+			_ = s.Unsubscribe()
+			return
+		}
+		go func() { _ = s.Unsubscribe() }() // waits for a login under way
+	}, nil
 }
