@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -71,16 +72,36 @@ func TestFailedLogins(t *testing.T) {
 }
 
 // While the client logs in at a server that does not answer, nothing waits for it: messages fail at
-// once, and the connection can be closed.
+// once, a request under way ends with its context, and the connection can be closed.
 func TestLoginDelaysNothing(t *testing.T) {
 	address := testkit.Address(t)
 	first := startServer(t, natsserver.Config{Listen: address})
 	b := connect(t, Options{URL: "nats://" + address})
+	raw := connectRaw(t, first)
+	asked := must(raw.SubscribeSync("nq.work.>"))(t)
+	if err := raw.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	underWay := make(chan error)
+	go func() {
+		_, err := b.RequestWork(ctx, "r", process, &someRequest)
+		underWay <- err
+	}()
+	if _, err := asked.NextMsgWithContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	raw.Close()
 	first.Stop()
 	mute := must(net.Listen("tcp", address))(t)
 	login := must(mute.Accept())(t)
-	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); err == nil {
-		t.Error("a request without a connection")
+	cancel()
+	if err := <-underWay; !errors.Is(err, context.Canceled) {
+		t.Errorf("the request under way: %v", err)
+	}
+	if _, err := b.RequestWork(t.Context(), "r", process, &someRequest); !errors.Is(err,
+		errNoConnection) {
+		t.Errorf("a request without a connection: %v", err)
 	}
 	if b.Announce(&someAnnouncement) == nil || b.Connected() || b.MaxPayload() == 0 {
 		t.Error("an announcement without a connection")
