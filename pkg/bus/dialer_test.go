@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -59,6 +60,10 @@ func TestFailedLogins(t *testing.T) {
 		must(listener.Accept())(t)
 		d.hangUp()
 	}
+	closed := dialer{closed: true}
+	if _, err := closed.Dial("tcp", address); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a connection after the end: %v", err)
+	}
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +111,7 @@ func TestLoginDelaysNothing(t *testing.T) {
 	if b.Announce(&someAnnouncement) == nil || b.Connected() || b.MaxPayload() == 0 {
 		t.Error("an announcement without a connection")
 	}
-	_ = login.SetReadDeadline(time.Now())
+	_ = login.SetReadDeadline(time.Now().Add(10 * time.Millisecond)) // an end would be there already
 	if _, err := login.Read(make([]byte, 1)); errors.Is(err, io.EOF) {
 		t.Error("a call has waited for the end of the login")
 	}
@@ -114,6 +119,9 @@ func TestLoginDelaysNothing(t *testing.T) {
 	b.Close()
 	if _, err := login.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("the login goes on after Close: %v", err)
+	}
+	if err := b.conn.LastError(); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Close has waited for the end of the login: %v", err)
 	}
 }
 
