@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/url"
 	"regexp"
 	"strings"
@@ -57,6 +58,9 @@ type Options struct {
 type Bus struct {
 	options    Options
 	conn       *nats.Conn
+	dialer     *dialer
+	isUp       atomic.Bool             // there is a connection; conn can't say so during a login
+	maxPayload atomic.Int64            // of the server, in bytes; 0 before the first connection
 	found      atomic.Bool             // a server has accepted the connection
 	first      chan struct{}           // closed then
 	usable     context.Context         // ends when the connection is of no use any more
@@ -68,11 +72,20 @@ type Bus struct {
 	reconnects uint64          // when connection was drawn
 }
 
-// A connection counts as lost when the server has not answered two pings.
+// A connection counts as lost when the server has not answered a ping until the next one is due. A
+// server with little of a core answers late, and the pings of many clients take much of its time.
 const (
-	pingInterval = 5 * time.Second
-	maxPings     = 2
+	pingInterval = 30 * time.Second
+	maxPings     = 1
 )
+
+// pingInterval returns the time between two pings. A server of the same process gets none.
+func (o *Options) pingInterval() time.Duration {
+	if o.InProcess != nil {
+		return 0
+	}
+	return pingInterval
+}
 
 // minPayload is the least max_payload that a server may have, in bytes. A delivery has up to 65
 // KiB, and the chunks of a reply take up to half of max_payload.
@@ -81,7 +94,8 @@ const minPayload = 128 << 10
 // Connect connects to the server. A lost connection is made again, however long that takes; sending
 // meanwhile fails at once. The error wraps [queens.ErrNoConnection].
 func Connect(o Options) (*Bus, error) {
-	b := &Bus{options: o, said: make(map[string]bool), first: make(chan struct{})}
+	b := &Bus{options: o, said: make(map[string]bool), first: make(chan struct{}),
+		dialer: &dialer{Dialer: net.Dialer{Timeout: dialTimeout}}}
 	b.usable, b.refuse = context.WithCancelCause(context.Background())
 	options, err := o.credentials()
 	if err != nil {
@@ -90,15 +104,17 @@ func Connect(o Options) (*Bus, error) {
 	options = append(options,
 		nats.Name(o.Name),
 		nats.MaxReconnects(-1),
-		nats.ReconnectWait(500*time.Millisecond),
-		nats.ReconnectJitter(500*time.Millisecond, 500*time.Millisecond),
+		nats.Timeout(loginTimeout),
+		nats.SetCustomDialer(b.dialer),
+		nats.CustomReconnectDelay(b.dialer.delay),
 		nats.ReconnectBufSize(-1),
 		nats.RetryOnFailedConnect(o.Wait),
-		nats.PingInterval(pingInterval),
+		nats.PingInterval(o.pingInterval()),
 		nats.MaxPingsOutstanding(maxPings),
 		nats.ConnectHandler(b.connected),
 		nats.ReconnectHandler(b.connected),
 		nats.DisconnectErrHandler(func(c *nats.Conn, err error) {
+			b.isUp.Store(false)
 			if !c.IsClosed() {
 				if err == nil || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
 					err = errEnded
@@ -123,7 +139,9 @@ func Connect(o Options) (*Bus, error) {
 	if b.conn, err = nats.Connect(o.URL, options...); err != nil {
 		return nil, o.explain(err)
 	}
-	if !b.conn.IsConnected() {
+	if b.conn.IsConnected() {
+		b.up(b.conn)
+	} else {
 		if err := b.conn.LastError(); isRefusal(err) {
 			b.conn.Close()
 			return nil, o.explain(err)
@@ -160,9 +178,16 @@ func (b *Bus) Problem() string {
 	return b.problem
 }
 
+// up notes that there is a connection.
+func (b *Bus) up(c *nats.Conn) {
+	b.maxPayload.Store(c.MaxPayload())
+	b.isUp.Store(true)
+}
+
 // connected logs a new connection, and makes [Bus.Wait] return an error if the server's max_payload
 // is too small.
 func (b *Bus) connected(c *nats.Conn) {
+	b.up(c)
 	level, text := zerolog.DebugLevel, "connected"
 	b.mu.Lock()
 	if b.problem != "" {
@@ -182,6 +207,9 @@ func (b *Bus) connected(c *nats.Conn) {
 				"its default is 1 MiB", queens.ErrNoConnection, Redact(c.ConnectedUrl()), most, minPayload))
 	}
 }
+
+// errNoConnection says that a message can't be sent now.
+var errNoConnection = errors.New("there is no connection")
 
 // number returns a random number that is another one after each reconnection: see
 // [queens.WorkRequest]. It does not wait for the handlers of connections, which run later.
@@ -259,7 +287,7 @@ func (b *Bus) Wait(ctx context.Context) error { return b.wait(ctx, nil) }
 func (b *Bus) Await(ctx context.Context) error { return b.wait(ctx, b.first) }
 
 func (b *Bus) wait(ctx context.Context, until <-chan struct{}) error {
-	poll := time.Tick(time.Second)
+	poll, last, asks := time.Tick(time.Second), make(chan error, 1), false
 	for {
 		select {
 		case <-ctx.Done():
@@ -268,8 +296,14 @@ func (b *Bus) wait(ctx context.Context, until <-chan struct{}) error {
 			return nil
 		case <-b.usable.Done():
 			return context.Cause(b.usable)
-		case <-poll: // the client tries again whatever the first server that it reaches says
-			if err := b.conn.LastError(); isRefusal(err) && !b.conn.IsConnected() {
+		case <-poll:
+			if !asks && !b.Connected() {
+				asks = true
+				go func() { last <- b.conn.LastError() }() // waits during a login
+			}
+		case err := <-last: // the client tries again whatever the first server that it reaches says
+			asks = false
+			if isRefusal(err) && !b.Connected() {
 				if !b.found.Load() {
 					return b.options.explain(err)
 				}
@@ -284,12 +318,13 @@ func (b *Bus) wait(ctx context.Context, until <-chan struct{}) error {
 // connection.
 func (b *Bus) Close() {
 	b.flush(time.Second / 4)
+	b.dialer.close()
 	b.conn.Close()
 }
 
 // flush waits until the server has all that was sent. It is best effort.
 func (b *Bus) flush(timeout time.Duration) {
-	if b.conn.IsConnected() {
+	if b.Connected() {
 		_ = b.conn.FlushTimeout(timeout)
 	}
 }
@@ -300,15 +335,15 @@ func (b *Bus) User() string { return b.options.user() }
 func (o *Options) user() string { return cmp.Or(o.User, queens.WorkerUser) }
 
 // Connected reports whether the server can be reached.
-func (b *Bus) Connected() bool { return b.conn.IsConnected() }
+func (b *Bus) Connected() bool { return b.isUp.Load() }
 
 // MaxPayload returns the size of the largest message that the server takes, in bytes; 0 before the
 // first connection.
-func (b *Bus) MaxPayload() int { return int(b.conn.MaxPayload()) }
+func (b *Bus) MaxPayload() int { return int(b.maxPayload.Load()) }
 
 // Server returns the address of the connected server, or those of the options, without passwords.
 func (b *Bus) Server() string {
-	if b.options.InProcess == nil && b.conn.IsConnected() {
+	if b.options.InProcess == nil && b.Connected() {
 		return queens.Sanitize(Redact(b.conn.ConnectedUrl()))
 	}
 	return b.options.servers()

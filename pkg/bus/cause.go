@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -42,7 +43,8 @@ func cause(err error) (why, help string) {
 		return "the server accepts the connection and does not speak NATS",
 			"it may be full, or expect TLS first (handshake_first), or be no NATS server"
 	case errors.Is(err, nats.ErrStaleConnection):
-		return "the server has not answered for 10 s", "is the link slow, or does it drop large packets?"
+		return fmt.Sprintf("the server has not answered for %d s", maxPings*pingInterval/time.Second),
+			"is the link slow, or does it drop large packets?"
 	case isOp:
 		return queens.Sanitize(op.Op + ": " + op.Err.Error()), ""
 	}

@@ -33,7 +33,9 @@ func (b *Bus) ServeWork(run string, handle func(Message)) (stop func(), err erro
 			b.warnOnce(m.Subject, err, "a message of a worker is dropped; more of its kind are not logged")
 			return
 		}
-		handle(Message{From: from, Data: m.Data, Reply: m.Respond})
+		handle(Message{From: from, Data: m.Data, Reply: func(data []byte) error {
+			return b.publish(m.Reply, data)
+		}})
 	})
 }
 
@@ -52,7 +54,7 @@ func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop fu
 		}
 		data, err := encodeSnapshot(snapshot())
 		if err == nil {
-			err = m.Respond(data)
+			err = b.publish(m.Reply, data)
 		}
 		if err != nil {
 			b.warnOnce("respond", err, "can't send a snapshot; more such errors are not logged")
@@ -64,9 +66,17 @@ func (b *Bus) ServeStatus(run string, snapshot func() *queens.Snapshot) (stop fu
 func (b *Bus) Announce(a *queens.Announcement) error {
 	data, err := EncodeAnnouncement(a)
 	if err == nil {
-		err = b.conn.Publish(announcementSubject, data)
+		err = b.publish(announcementSubject, data)
 	}
 	return err
+}
+
+// publish sends a message. It does not wait for a login under way.
+func (b *Bus) publish(subject string, data []byte) error {
+	if !b.Connected() {
+		return errNoConnection
+	}
+	return b.conn.Publish(subject, data)
 }
 
 // Announcements calls hear with the announcements of all coordinators, one call at a time, until
@@ -123,5 +133,11 @@ func (b *Bus) subscribe(subject string, handle func(*nats.Msg)) (stop func(), er
 	}
 	// if this fails, the server hears of the subscription at the next connection
 	b.flush(queens.LongestReply)
-	return func() { _ = s.Unsubscribe() }, nil
+	return func() {
+		if b.Connected() {
+			_ = s.Unsubscribe()
+			return
+		}
+		go func() { _ = s.Unsubscribe() }() // waits for a login under way
+	}, nil
 }

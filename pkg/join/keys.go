@@ -104,7 +104,7 @@ func config(address string) string {
 # It stores nothing: any server with the files of this folder can take the place of another.
 listen: "0.0.0.0:%s"
 max_payload: 8MB
-tls { cert_file: "%[2]s", key_file: "%[2]s" }
+tls { cert_file: "%[2]s", key_file: "%[2]s", timeout: 30 }
 include %[3]s
 `, port, certificateFile, usersFile)
 }

@@ -39,6 +39,9 @@ func startKeys(t *testing.T) (dir, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if options.TLSTimeout != 30 {
+		t.Errorf("a TLS handshake may take %v s, want 30 s: many workers come at once", options.TLSTimeout)
+	}
 	options.Host, options.Port, options.NoSigs, options.NoLog = "127.0.0.1", -1, true, true
 	s, err := server.NewServer(options)
 	if err != nil {

@@ -5,8 +5,8 @@ import "time"
 // These are the messages between a coordinator and workers. Package bus encodes and decodes them.
 // The sender of a work request or a delivery, a [Process], is in the subject of the message.
 
-// Announcement is what a coordinator sends to all workers every 2 seconds, and at once when State
-// or Work changes.
+// Announcement is what a coordinator sends to all workers every 2 seconds, every 10 if it has more
+// messages than it can read, and at once when State or Work changes.
 type Announcement struct {
 	Run      string
 	Instance uint64 // of the coordinator: random at each start, never 0

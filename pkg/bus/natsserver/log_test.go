@@ -24,3 +24,13 @@ func TestServerErrorsAreWarnings(t *testing.T) {
 		t.Errorf("%d lines, want %d", n, warnings)
 	}
 }
+
+// A client has 30 s for the handshake and its password, whoever may connect.
+func TestLoginTimeouts(t *testing.T) {
+	for _, access := range []string{"", "authorization { user: u, password: p }"} {
+		options, err := (&Config{Authorization: access}).options()
+		if err != nil || options.TLSTimeout != 30 || options.AuthTimeout != 30 {
+			t.Errorf("with %q: %v s, %v s, error %v", access, options.TLSTimeout, options.AuthTimeout, err)
+		}
+	}
+}

@@ -40,6 +40,10 @@ type Server struct {
 	host   string
 }
 
+// loginTimeout bounds the TLS handshake of a client, and then the wait for its password. The
+// defaults, 2 s, are little for many workers at once.
+const loginTimeout = 30 * time.Second
+
 // startTimeout bounds the start, which normally takes some milliseconds.
 const startTimeout = 10 * time.Second
 
@@ -85,13 +89,14 @@ func (c *Config) options() (*server.Options, error) {
 		NoSigs:        true, // signals belong to the command
 		TLS:           c.TLS != nil,
 		TLSConfig:     c.TLS,
-		TLSTimeout:    10, // seconds; the default, 2, is little for many workers at once
+		TLSTimeout:    loginTimeout.Seconds(),
 	}
 	if c.Authorization != "" {
 		if err := options.ProcessConfigString(c.Authorization); err != nil {
 			return nil, fmt.Errorf("embedded server: who may connect: %w", err)
 		}
 	}
+	options.AuthTimeout = loginTimeout.Seconds()
 	return options, nil
 }
 

@@ -23,6 +23,10 @@ const (
 	adoptFirst = 6 * time.Second
 	// announceEvery is the time between two announcements if nothing changes.
 	announceEvery = 2 * time.Second
+	// announceBusy takes its place while messages are dropped unread: an announcement to many workers
+	// takes the server more time than their messages. Workers that get no replies take a coordinator
+	// for silent after 20 s.
+	announceBusy = 10 * time.Second
 	// markEvery is the time between two marks, if results came in between.
 	markEvery = 5 * time.Second
 	// checksAtEnd is the part of the run's time for which spot checks may delay its end.
@@ -64,6 +68,7 @@ type clock struct {
 	marked     uint64              // the number of results at the last mark
 	announced  time.Duration       // when the last announcement was made
 	said       queens.Announcement // the last announcement
+	unread     bool                // a message was dropped unread since then
 }
 
 // numbers counts results that brought nothing new, refused results or listed chunks, and lost
@@ -178,6 +183,7 @@ func (c *Core) takes(p queens.Process) bool {
 // present worker is not silent then.
 func (c *Core) Heard(now time.Duration, from queens.Process) {
 	c.advance(now)
+	c.clock.unread, c.fleet.busy = true, now+busyTime
 	if w := c.fleet.workers[from]; w != nil && w.present {
 		c.fleet.hear(now, from, false)
 	}
@@ -270,12 +276,18 @@ func (c *Core) endSilent(now time.Duration) {
 	}
 }
 
-// announce commands an announcement if it says something new, or the last one was 2 s ago.
+// announce commands an announcement if it says something new, or the last one was 2 s ago; 10 s
+// if messages are dropped unread.
 func (c *Core) announce(now time.Duration) {
 	news, said := c.Announcement(), c.clock.said
-	due := now-c.clock.announced >= announceEvery || news.State != said.State || news.Work != said.Work
+	every := announceEvery
+	if c.clock.unread {
+		every = announceBusy
+	}
+	due := now-c.clock.announced >= every || news.State != said.State || news.Work != said.Work
 	if now >= c.clock.open && due {
 		c.clock.announced, c.clock.said, c.out.Announce = now, news, true
+		c.clock.unread = false
 	}
 }
 

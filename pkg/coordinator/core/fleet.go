@@ -36,6 +36,7 @@ type fleet struct {
 
 	last      time.Duration // time of the last input
 	grace     time.Duration // before this time, nobody is silent
+	busy      time.Duration // before this time, one may be silent for longer
 	connected bool
 	speed     float64 // of all searchers, as measured last; 0 before the first results
 	// of the speeds of a searcher of each present worker; 0 before the first results

@@ -271,3 +271,52 @@ func (w *simple) deliver() {
 		}
 	})
 }
+
+// A coordinator announces itself every 2 s, but every 10 s while messages are dropped unread. What
+// changes is announced at once.
+func TestBusyAnnouncesLess(t *testing.T) {
+	c := coordinatorWith(t, 1, 0)
+	var at []time.Duration
+	for now := time.Duration(0); now < 20*time.Second; now += time.Second / 4 {
+		if now >= 6*time.Second && now < 12*time.Second {
+			c.Heard(now, process("a/1"))
+		}
+		c.Tick(now)
+		if c.Take().Announce {
+			at = append(at, now/time.Second)
+		}
+	}
+	if want := []time.Duration{3, 5, 15, 17, 19}; !slices.Equal(at, want) {
+		t.Errorf("announced at %d s, want %d s", at, want)
+	}
+	c.Heard(20*time.Second, process("a/1"))
+	c.Stop(20*time.Second, nil)
+	if !c.Take().Announce {
+		t.Error("the end is not announced at once")
+	}
+}
+
+// While messages are dropped unread, a worker is silent after a minute, and from 5 s later on after
+// 20 s.
+func TestBusySilence(t *testing.T) {
+	from := process("a/1")
+	const begin = 4 * time.Second
+	for busy, want := range map[time.Duration]time.Duration{
+		0: silence, 2 * silence: 2*silence + busyTime, 2 * silenceBusy: silenceBusy,
+	} {
+		c := coordinatorWith(t, 1, 0)
+		tickTo(c, begin)
+		c.WorkRequested(begin, &Request{From: from, WorkRequest: queens.WorkRequest{Number: 1,
+			Threads: 1, Searchers: 1}})
+		now := begin
+		for ; c.fleet.workers[from].present; now += time.Second {
+			if now <= begin+busy && busy > 0 {
+				c.Heard(now, process("b/1"))
+			}
+			c.Tick(now)
+		}
+		if got := now - time.Second - begin; got != want {
+			t.Errorf("busy for %v: silent after %v, want %v", busy, got, want)
+		}
+	}
+}

@@ -5,6 +5,10 @@ import "time"
 const (
 	// silence is how long a worker may send nothing before the tasks that it holds wait again.
 	silence = 20 * time.Second
+	// silenceBusy takes its place until busyTime after a message was dropped unread: workers whose
+	// messages get no reply send fewer.
+	silenceBusy = time.Minute
+	busyTime    = 5 * time.Second
 	// graceTime is how long after a gap no worker can become silent. In a gap, this process did not
 	// run or was not connected.
 	graceTime = 30 * time.Second
@@ -39,7 +43,11 @@ func (f *fleet) silent(now time.Duration) *worker {
 	if f.heard.Len() == 0 || !f.connected || now < f.grace {
 		return nil
 	}
-	if w := f.heard.Front().Value.(*worker); now-w.heard >= silence {
+	longest := silence
+	if now < f.busy {
+		longest = silenceBusy
+	}
+	if w := f.heard.Front().Value.(*worker); now-w.heard >= longest {
 		return w
 	}
 	return nil

@@ -17,17 +17,23 @@ import (
 // The times of the protocol, and those between a worker's messages.
 const (
 	silentAfter = 7 * time.Second // a coordinator that was not heard for so long is silent
-	spread      = 2 * time.Second // a new instance is answered after 0 to 2 s
+	// so is a busy one, which is heard but sends no replies, and announces itself less often
+	silentBusy = 20 * time.Second
+	spread     = 2 * time.Second // a new instance is answered after 0 to 2 s
 	// between requests that want or get nothing, and after a failed message
 	refreshAfter = time.Second
 	// a request for few chunks waits for so long, because more searchers will want chunks soon
 	batchAfter = 250 * time.Millisecond
 	askSilent  = 5 * time.Second  // between messages to a silent coordinator
 	askRefused = 10 * time.Second // between requests of a worker that is refused
+	// a message waits for so much longer after each one without a reply but the first, up to mostLater
+	repeatLater = 4 * time.Second
+	mostLater   = 20 * time.Second
 	// after so long, searches of a silent run end for a run that has work
 	giveUpAfter = 15 * time.Second
-	forgetAfter = 24 * time.Hour  // results of a run that is silent for so long are forgotten
-	leaveAfter  = 2 * time.Second // a worker that leaves ends within this time
+	forgetEmpty = 30 * time.Second // a silent run of which the worker holds nothing is forgotten then
+	forgetAfter = 24 * time.Hour   // results of a run that is silent for so long are forgotten
+	leaveAfter  = 2 * time.Second  // a worker that leaves ends within this time
 	// it waits for receipts for so long before it says that it leaves
 	lastResults = leaveAfter * 3 / 4
 )
@@ -166,17 +172,22 @@ func (c *Core) Replied(now time.Duration, name string, number uint64, reply *que
 // only the chunks.
 func (c *Core) replied(now time.Duration, r *run, to asked, reply *queens.WorkReply) {
 	isLast := to.number == r.asked.number
+	fails := reply == nil && isLast && r.asked.open // else the wait for the reply has ended before
 	if isLast {
 		r.asked.open, r.expected = false, 0
 		r.left = r.leaving // with or without a reply: a worker says it once
-		r.unanswered = reply == nil && !r.silent(now)
+	}
+	if fails {
+		r.asked.notBefore = now + refreshAfter
+		r.unanswered = max(1, r.unanswered)
+		if r.silent(now) {
+			r.unanswered = 0
+		}
 	}
 	if reply == nil {
-		if isLast {
-			r.asked.notBefore = now + refreshAfter
-		}
 		return
 	}
+	r.unanswered = 0
 	r.silentAt = now + silentAfter
 	if to.number > r.seen {
 		r.seen, r.instance = to.number, reply.Instance
@@ -245,6 +256,7 @@ func (c *Core) Receipted(
 				}
 			}
 			r.results, r.silentAt = slices.Delete(r.results, 0, r.inFlight), now+silentAfter
+			r.unanswered = 0
 		}
 	}
 	c.step(now)
@@ -346,7 +358,7 @@ func (c *Core) step(now time.Duration) {
 	}
 	c.askAll(now)
 	c.runs = slices.DeleteFunc(c.runs, func(r *run) bool {
-		return r.silent(now) && !c.holds(r) && !r.asked.open
+		return !c.holds(r) && !r.asked.open && c.due(now, r.silentAt+forgetEmpty)
 	})
 	c.due(now, c.leaveAt)
 }

@@ -20,7 +20,7 @@ func TestManyRuns(t *testing.T) {
 	if len(c.runs) != mostRuns {
 		t.Errorf("%d runs are known", len(c.runs))
 	}
-	late := time.Second + 2*max(silentAfter, queens.LongestReply)
+	late := time.Second + 2*max(silentAfter, queens.LongestReply) + forgetEmpty
 	c.Tick(late)
 	c.Tick(late + time.Second)
 	c.Announced(late+time.Second,

@@ -40,7 +40,7 @@ func (c *Core) want(now time.Duration) int {
 
 // ask sends a work request to a run if one is due.
 func (c *Core) ask(r *run, want int, now time.Duration) {
-	r.asked.open = r.asked.open && now < r.asked.sent+queens.LongestReply
+	c.expire(r, &r.asked, now)
 	if !c.due(now, c.askAt(r, want, now)) {
 		return
 	}
@@ -57,6 +57,25 @@ func (c *Core) ask(r *run, want int, now time.Duration) {
 	}
 	c.commands = append(c.commands, Ask{Run: r.name, Request: request})
 	c.due(now, now+queens.LongestReply)
+}
+
+// expire ends the wait of the last message of an exchange if there will be no reply. If the
+// coordinator was not silent by then, it has more messages than it can read. So the next message
+// waits longer after each one without a reply, unless only other runs keep the worker busy.
+func (c *Core) expire(r *run, e *exchange, now time.Duration) {
+	last := e.sent + queens.LongestReply
+	if !e.open || now < last {
+		return
+	}
+	e.open = false
+	if last > r.silentAt {
+		return
+	}
+	r.unanswered++
+	if c.holds(r) || c.idle() == len(c.searchers) {
+		wait := min(time.Duration(r.unanswered-1)*repeatLater, mostLater)
+		e.notBefore = max(e.notBefore, now+wait)
+	}
 }
 
 // askAt returns when the next request to a run is due if nothing else happens.
@@ -89,7 +108,8 @@ func (c *Core) askAtLeaving(r *run, now time.Duration) time.Duration {
 // as many chunks as the worker wants.
 func (r *run) askAtAwaiting(now time.Duration) time.Duration {
 	given := r.asked.sent + queens.LongestReply
-	if late := r.lateAt(); !r.dry && !r.silent(now) && r.asked.sent < late {
+	late := r.lateAt()
+	if r.unanswered == 0 && !r.dry && !r.silent(now) && r.asked.sent < late {
 		return min(given, late)
 	}
 	return given
@@ -104,7 +124,7 @@ func (c *Core) askAtWanting(r *run, want int, now time.Duration) time.Duration {
 	case r.silent(now):
 		return r.asked.sent + askSilent
 	case want == 0:
-		return r.asked.sent + refreshAfter
+		return max(r.asked.notBefore, r.asked.sent+refreshAfter)
 	}
 	few := want-r.expected < len(c.searchers)/4 // more searchers will want chunks soon
 	if few || r.asked.open && r.dry {
@@ -145,6 +165,7 @@ const fixedBytes, countBytes = 128, 10
 // deliver sends results of a run that have no receipt, as many as fit, if no delivery awaits its
 // reply.
 func (c *Core) deliver(r *run, now time.Duration) {
+	c.expire(r, &r.delivered, now)
 	at := max(r.quiet, r.delivered.notBefore)
 	switch {
 	case r.delivered.open:
@@ -202,7 +223,7 @@ func (c *Core) waitsFor(now time.Duration) (reason queens.Reason, why string) {
 		case r.silent(now) && reason == queens.NoCoordinator:
 			reason, why = queens.SilentOne, "run "+r.name+" is silent"
 		case r.silent(now):
-		case r.unanswered:
+		case r.unanswered > 0:
 			reason, why = queens.NoReplies,
 				"run "+r.name+" is heard, and does not answer: it may be overloaded"
 		default:

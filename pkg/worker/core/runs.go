@@ -21,8 +21,8 @@ type run struct {
 	dry      bool          // the last reply had no chunk for this machine
 	began    bool          // it had a chunk
 	left     bool          // it knows that the worker has left
-	// unanswered: the last request got no reply, although the coordinator was heard
-	unanswered bool
+	// how many messages in a row got no reply, although the coordinator was heard
+	unanswered int
 
 	asked     exchange      // work requests
 	want      int           // of the last one
@@ -121,9 +121,12 @@ func (r *run) hear(a queens.Announcement, now, quiet time.Duration) {
 		r.asked = exchange{number: r.asked.number, sent: r.asked.sent}
 		r.awaited, r.expected = nil, 0
 		r.delivered = exchange{}
-		r.refused, r.left, r.dry, r.work = "", false, !a.Work, false
+		r.refused, r.left, r.dry, r.work, r.unanswered = "", false, !a.Work, false, 0
 	}
 	r.silentAt = now + silentAfter
+	if r.unanswered > 0 {
+		r.silentAt = now + silentBusy
+	}
 	if a.State == queens.Stopped {
 		r.silentAt, r.asked.open, r.delivered.open = now, false, false
 		r.awaited, r.expected = nil, 0

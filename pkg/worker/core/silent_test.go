@@ -59,7 +59,7 @@ func TestLeavesSilentRunOnce(t *testing.T) {
 func TestWaitsForTheSoonest(t *testing.T) {
 	silent := &run{name: "silent"}
 	banned := &run{name: "banned", silentAt: Never, refused: "a wrong count"}
-	mute := &run{name: "mute", silentAt: Never, unanswered: true}
+	mute := &run{name: "mute", silentAt: Never, unanswered: 1}
 	empty := &run{name: "empty", silentAt: Never}
 	for _, c := range []struct {
 		runs []*run
