@@ -195,7 +195,7 @@ const mostListed = 256
 func askServer(
 	ctx context.Context, app *cli.App, server *bus.Flags, prefix string,
 ) ([]queens.Snapshot, error) {
-	b, err := connect(app, server, "nqueens runs")
+	b, err := connect(ctx, app, server, "nqueens runs")
 	if err != nil {
 		return nil, err
 	}
@@ -247,13 +247,15 @@ func startOf(run string) string {
 }
 
 // connect connects to the server that the flags name.
-func connect(app *cli.App, server *bus.Flags, name string) (*bus.Bus, error) {
+func connect(
+	ctx context.Context, app *cli.App, server *bus.Flags, name string,
+) (*bus.Bus, error) {
 	options, err := server.Connection(name)
 	if err != nil {
 		return nil, cli.Usagef("%w", err)
 	}
 	options.Log = app.Log
-	return bus.Connect(options)
+	return bus.Connect(ctx, options)
 }
 
 // rmCommand is coordinator rm: it removes runs of this machine.

@@ -96,7 +96,7 @@ func (v *watcher) find(ctx context.Context, args []string) (err error) {
 				len(snapshots), beginning, snapshots[0].Run)
 		}
 		v.name = snapshots[0].Run
-		v.bus, err = connect(v.app, server, "nqueens watch")
+		v.bus, err = connect(ctx, v.app, server, "nqueens watch")
 		return err
 	}
 	isActive := func(r *runs.Run) bool { return r.Active != nil }
@@ -111,7 +111,7 @@ func (v *watcher) find(ctx context.Context, args []string) (err error) {
 	local, err := ownToken(v.store.Path(), r.Active.Holder.Server)
 	if err == nil {
 		local.Log = v.app.Log
-		v.bus, err = bus.Connect(local)
+		v.bus, err = bus.Connect(ctx, local)
 	}
 	if err != nil {
 		v.app.Log.Debug().Err(err).Msg(

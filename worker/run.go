@@ -129,7 +129,7 @@ func (o *runFlags) run(ctx context.Context, app *cli.App) error {
 // serve runs the team for the coordinators on one server. The error is [errServerGone] if the
 // worker should go on at another server.
 func (o *runFlags) serve(ctx context.Context, t *team, s *servers, failed []error) error {
-	b, err := bus.Connect(s.options)
+	b, err := bus.Connect(ctx, s.options)
 	if err != nil {
 		return err
 	}

@@ -92,8 +92,9 @@ func (o *Options) pingInterval() time.Duration {
 const minPayload = 128 << 10
 
 // Connect connects to the server. A lost connection is made again, however long that takes; sending
-// meanwhile fails at once. The error wraps [queens.ErrNoConnection].
-func Connect(o Options) (*Bus, error) {
+// meanwhile fails at once. If ctx ends first, Connect waits no longer for the server. The error
+// wraps [queens.ErrNoConnection], or is context.Cause(ctx).
+func Connect(ctx context.Context, o Options) (*Bus, error) {
 	b := &Bus{options: o, said: make(map[string]bool), first: make(chan struct{}),
 		dialer: &dialer{Dialer: net.Dialer{Timeout: dialTimeout}}}
 	b.usable, b.refuse = context.WithCancelCause(context.Background())
@@ -136,7 +137,12 @@ func Connect(o Options) (*Bus, error) {
 			b.refuse(o.explain(cmp.Or(c.LastError(), nats.ErrConnectionClosed)))
 		}),
 	)
-	if b.conn, err = nats.Connect(o.URL, options...); err != nil {
+	defer context.AfterFunc(ctx, b.dialer.close)()
+	b.conn, err = nats.Connect(o.URL, options...)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
 		return nil, o.explain(err)
 	}
 	if b.conn.IsConnected() {

@@ -43,7 +43,7 @@ func startServer(t *testing.T, cfg natsserver.Config) *natsserver.Server {
 // refusal returns why a server refuses a connection. It is the error of Connect, or else of Wait.
 func refusal(t *testing.T, o Options) error {
 	t.Helper()
-	b, err := Connect(o)
+	b, err := Connect(t.Context(), o)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func refusal(t *testing.T, o Options) error {
 
 func connect(t *testing.T, o Options) *Bus {
 	t.Helper()
-	b := must(Connect(o))(t)
+	b := must(Connect(t.Context(), o))(t)
 	t.Cleanup(b.Close)
 	return b
 }
@@ -510,7 +510,7 @@ func TestConnectFails(t *testing.T) {
 		"nats://u:pw-9@" + address: "is a server running there",
 		"nats://u:pw-9@a b":        "is not the address of a server",
 	} {
-		_, err := Connect(Options{URL: url, Log: zerolog.Nop()})
+		_, err := Connect(t.Context(), Options{URL: url, Log: zerolog.Nop()})
 		if !errors.Is(err, queens.ErrNoConnection) || !strings.Contains(fmt.Sprint(err), want) ||
 			strings.Contains(err.Error(), "pw-9") {
 			t.Errorf("%s: %v", url, err)

@@ -125,6 +125,28 @@ func TestLoginDelaysNothing(t *testing.T) {
 	}
 }
 
+// If ctx ends while a server accepts the connection and says nothing, Connect waits no longer.
+func TestConnectEnds(t *testing.T) {
+	mute := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	for _, wait := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			_, _ = mute.Accept()
+			cancel()
+		}()
+		b, err := Connect(ctx, Options{URL: "nats://" + mute.Addr().String(), Wait: wait})
+		if wait != (b != nil) || !wait && !errors.Is(err, context.Canceled) {
+			t.Errorf("wait %v: %v, error %v", wait, b, err)
+		}
+		if b != nil {
+			if err := b.conn.LastError(); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("Connect has waited for the login: %v", err)
+			}
+			b.Close()
+		}
+	}
+}
+
 // A server in the same process gets no pings: it may answer late, and is never out of reach.
 func TestPings(t *testing.T) {
 	server := startServer(t, natsserver.Config{Listen: "127.0.0.1:0"})

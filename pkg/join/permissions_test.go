@@ -195,7 +195,7 @@ func TestWrongTokens(t *testing.T) {
 			return err
 		}
 		options.Log = zerolog.Nop()
-		b, err := bus.Connect(options)
+		b, err := bus.Connect(t.Context(), options)
 		if err == nil {
 			b.Close()
 		}

@@ -93,7 +93,7 @@ func (a *attacked) connect(token string) *bus.Bus {
 	}
 	options.Log = zerolog.Nop()
 	for {
-		b, err := bus.Connect(options)
+		b, err := bus.Connect(a.Context(), options)
 		if err == nil {
 			a.Cleanup(b.Close)
 			return b

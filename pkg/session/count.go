@@ -41,7 +41,7 @@ type counting struct {
 // coordinator or the worker fails. It returns the last snapshot.
 func (s *Session) count(ctx context.Context) (last queens.Snapshot, err error) {
 	last = s.stored(s.state)
-	if s.server, err = s.connect(); err != nil {
+	if s.server, err = s.connect(ctx); err != nil {
 		return last, err
 	}
 	s.run.Publish(s.server.url, s.cfg.Flags)

@@ -113,8 +113,8 @@ func startCoordinator(
 	}
 	return must(coordinator.Start(coordinator.Config{
 		Log: l, State: state, Index: index, Logger: zerolog.Nop(),
-		Wire: must(bus.Connect(bus.Options{InProcess: server, Name: "coordinator", Log: zerolog.Nop()}))(
-			b),
+		Wire: must(bus.Connect(b.Context(),
+			bus.Options{InProcess: server, Name: "coordinator", Log: zerolog.Nop()}))(b),
 		Options: core.Options{
 			Instance: 1, Version: "fleet", Machine: "own", Kernels: []string{"generic"},
 			Shares: split.Shares(&m), TaskBytes: taskBytes,
@@ -131,7 +131,7 @@ func startCoordinator(
 func fleet(b *testing.B, url, run string, chunk float64) {
 	var all [connections]*bus.Bus
 	for i := range all {
-		all[i] = must(bus.Connect(
+		all[i] = must(bus.Connect(b.Context(),
 			bus.Options{URL: url, Name: fmt.Sprint("worker ", i), Log: zerolog.Nop()}))(b)
 	}
 	for i, connection := range all {

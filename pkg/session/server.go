@@ -36,11 +36,11 @@ type server struct {
 }
 
 // connect connects to the outside server, or starts the embedded one and connects to it.
-func (s *Session) connect() (*server, error) {
+func (s *Session) connect(ctx context.Context) (*server, error) {
 	if s.cfg.Server != nil {
 		options := *s.cfg.Server
 		options.Log, options.Wait = s.cfg.Log, true
-		b, err := bus.Connect(options)
+		b, err := bus.Connect(ctx, options)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (s *Session) connect() (*server, error) {
 		v.name = "server in this process, at " + s.cfg.Listen
 	}
 	options.InProcess = v.embedded
-	if v.bus, err = bus.Connect(options); err != nil {
+	if v.bus, err = bus.Connect(ctx, options); err != nil {
 		v.stop()
 		return nil, err
 	}

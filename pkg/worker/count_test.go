@@ -153,7 +153,7 @@ func TestCountOverServer(t *testing.T) {
 	}
 	t.Cleanup(server.Stop)
 	connect := func(name string) *bus.Bus {
-		b, err := bus.Connect(bus.Options{InProcess: server, Name: name, Log: zerolog.Nop()})
+		b, err := bus.Connect(t.Context(), bus.Options{InProcess: server, Name: name, Log: zerolog.Nop()})
 		if err != nil {
 			t.Fatal(err)
 		}

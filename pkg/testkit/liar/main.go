@@ -39,7 +39,7 @@ func main() {
 		return &liar{Counter: c, every: *every}, err
 	}
 	options.Wait, options.Log = true, log
-	b, err := bus.Connect(options)
+	b, err := bus.Connect(context.Background(), options)
 	if err == nil {
 		on := queens.Machine{User: cmp.Or(options.User, queens.WorkerUser), Name: *machine}
 		cfg := worker.Config{
