@@ -138,6 +138,7 @@ func Connect(ctx context.Context, o Options) (*Bus, error) {
 		}),
 	)
 	defer context.AfterFunc(ctx, b.dialer.close)()
+	defer time.AfterFunc(slowLogin, b.saySlow).Stop()
 	b.conn, err = nats.Connect(o.URL, options...)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -154,6 +155,13 @@ func Connect(ctx context.Context, o Options) (*Bus, error) {
 		}
 	}
 	return b, nil
+}
+
+// saySlow logs that the first connection takes long.
+func (b *Bus) saySlow() {
+	b.options.Log.Warn().Msg(fmt.Sprintf("server %s has not answered for %d s, and has %d s: it may be "+
+		"overloaded, or no NATS server", b.options.servers(), slowLogin/time.Second,
+		loginTimeout/time.Second))
 }
 
 // errEnded says that the server has ended a connection, as when it stops.

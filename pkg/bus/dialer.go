@@ -13,6 +13,7 @@ const (
 	// once.
 	dialTimeout  = 2 * time.Second
 	loginTimeout = 30 * time.Second
+	slowLogin    = 3 * time.Second // after so long, the log says that the first login takes long
 	// A client tries again after shortestDelay and a random time of up to as much. This time doubles,
 	// up to longestDelay, after each attempt in which a server accepts the connection and not the
 	// client.

@@ -6,8 +6,11 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"nqueens/pkg/bus/natsserver"
 	"nqueens/pkg/testkit"
@@ -144,6 +147,17 @@ func TestConnectEnds(t *testing.T) {
 			}
 			b.Close()
 		}
+	}
+}
+
+// A first login that takes long is a line of the log, without passwords.
+func TestSlowLoginIsSaid(t *testing.T) {
+	var log strings.Builder
+	b := &Bus{options: Options{URL: "nats://u:secret@host", Log: zerolog.New(&log)}}
+	b.saySlow()
+	if got := log.String(); !strings.Contains(got, "host has not answered for 3 s, and has 30 s") ||
+		strings.Contains(got, "secret") {
+		t.Errorf("the log says %s", got)
 	}
 }
 

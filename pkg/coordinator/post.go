@@ -47,8 +47,8 @@ func (p *post) next(ctx context.Context, start time.Time) (core.Message, bool) {
 	}
 }
 
-// unread returns the processes that have spoken without being read.
-func (p *post) unread() []queens.Process {
+// unread does what [core.Mailbox.Unread] does.
+func (p *post) unread() (from []queens.Process, busy bool) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	return p.box.Unread()

@@ -200,11 +200,15 @@ func (s *Coordinator) step(ctx context.Context, ticks <-chan time.Time) error {
 	return s.execute()
 }
 
-// tick tells the core who has spoken without being read, whether there is a connection, and the
-// time.
+// tick tells the core who has spoken without being read, whether there are too many messages and
+// whether there is a connection, and the time.
 func (s *Coordinator) tick(now time.Duration) {
-	for _, from := range s.mail.unread() {
+	unread, busy := s.mail.unread()
+	for _, from := range unread {
 		s.core.Heard(now, from)
+	}
+	if busy {
+		s.core.Busy(now)
 	}
 	// perhaps of another server than before
 	s.core.Connected(now, s.Wire.Connected(), replyBytes(s.Wire))

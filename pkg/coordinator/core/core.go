@@ -23,9 +23,9 @@ const (
 	adoptFirst = 6 * time.Second
 	// announceEvery is the time between two announcements if nothing changes.
 	announceEvery = 2 * time.Second
-	// announceBusy takes its place while messages are dropped unread: an announcement to many workers
-	// takes the server more time than their messages. Workers that get no replies take a coordinator
-	// for silent after 20 s.
+	// announceBusy takes its place while there are more messages than the coordinator can read: an
+	// announcement to many workers takes the server more time than their messages. Workers that get no
+	// replies take a coordinator for silent after 20 s.
 	announceBusy = 10 * time.Second
 	// markEvery is the time between two marks, if results came in between.
 	markEvery = 5 * time.Second
@@ -68,7 +68,7 @@ type clock struct {
 	marked     uint64              // the number of results at the last mark
 	announced  time.Duration       // when the last announcement was made
 	said       queens.Announcement // the last announcement
-	unread     bool                // a message was dropped unread since then
+	busy       bool                // there were too many messages since then: see Busy
 }
 
 // numbers counts results that brought nothing new, refused results or listed chunks, and lost
@@ -179,14 +179,19 @@ func (c *Core) takes(p queens.Process) bool {
 	return isRoom || goes != nil
 }
 
-// Heard handles a message of a process that is dropped unread, because there are too many. A
-// present worker is not silent then.
+// Heard handles a message of a process that is dropped unread. A present worker is not silent then.
 func (c *Core) Heard(now time.Duration, from queens.Process) {
 	c.advance(now)
-	c.clock.unread, c.fleet.busy = true, now+busyTime
 	if w := c.fleet.workers[from]; w != nil && w.present {
 		c.fleet.hear(now, from, false)
 	}
+}
+
+// Busy notes that there are more messages than the coordinator can read. Until busyTime later, its
+// next announcement comes later, and a worker may say nothing for longer.
+func (c *Core) Busy(now time.Duration) {
+	c.advance(now)
+	c.clock.busy, c.fleet.busy = true, now+busyTime
 }
 
 // refresh corrects the sums of the fleet after workers have got or lost chunks.
@@ -276,18 +281,18 @@ func (c *Core) endSilent(now time.Duration) {
 	}
 }
 
-// announce commands an announcement if it says something new, or the last one was 2 s ago; 10 s
-// if messages are dropped unread.
+// announce commands an announcement if it says something new, or the last one was 2 s ago; 10 s if
+// there are too many messages.
 func (c *Core) announce(now time.Duration) {
 	news, said := c.Announcement(), c.clock.said
 	every := announceEvery
-	if c.clock.unread {
+	if c.clock.busy {
 		every = announceBusy
 	}
 	due := now-c.clock.announced >= every || news.State != said.State || news.Work != said.Work
 	if now >= c.clock.open && due {
 		c.clock.announced, c.clock.said, c.out.Announce = now, news, true
-		c.clock.unread = false
+		c.clock.busy = false
 	}
 }
 

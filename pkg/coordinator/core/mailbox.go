@@ -27,6 +27,7 @@ type Mailbox struct {
 	largest bySize // the senders, as a heap
 	bytes   int
 	unread  []queens.Process // see Unread
+	isBusy  bool             // likewise
 	isNoted map[queens.Process]bool
 	dropped uint64
 }
@@ -166,7 +167,7 @@ func (m *Mailbox) Put(now time.Duration, message Message) {
 	m.expire(now)
 	at := place{message.From, message.IsDelivery}
 	if old := m.places[at]; old != nil {
-		m.drop(old)
+		m.drop(now, old)
 	}
 	m.number++
 	message.Bytes = max(message.Bytes, entryBytes)
@@ -182,7 +183,8 @@ func (m *Mailbox) Put(now time.Duration, message Message) {
 	l.inSender = s.entries.PushBack(l)
 	m.resize(s, l.Bytes)
 	for m.bytes > MaxMailbox {
-		m.drop(m.largest[0].entries.Front().Value.(*entry))
+		m.isBusy = true
+		m.drop(now, m.largest[0].entries.Front().Value.(*entry))
 	}
 }
 
@@ -205,13 +207,17 @@ func (m *Mailbox) Take(now time.Duration) (message Message, waited time.Duration
 }
 
 // Unread returns the processes of which a message was dropped unread since the last call: they have
-// spoken.
-func (m *Mailbox) Unread() []queens.Process {
-	unread := m.unread
-	m.unread = nil
+// spoken. It is busy if there was no room, or such a message had waited for busyAfter. A message
+// that was replaced earlier shows nothing: its worker has news.
+func (m *Mailbox) Unread() (from []queens.Process, busy bool) {
+	from, busy = m.unread, m.isBusy
+	m.unread, m.isBusy = nil, false
 	clear(m.isNoted)
-	return unread
+	return from, busy
 }
+
+// busyAfter is how long messages wait if there are more than can be read.
+const busyAfter = 2 * time.Second
 
 // Dropped returns how many messages were dropped unread, because they were replaced or too old, or
 // because there was no room.
@@ -233,12 +239,13 @@ func (m *Mailbox) expire(now time.Duration) {
 		if now-l.at < queens.LongestReply { // its sender still waits for the reply
 			return
 		}
-		m.drop(l)
+		m.drop(now, l)
 	}
 }
 
 // drop removes an unread entry.
-func (m *Mailbox) drop(l *entry) {
+func (m *Mailbox) drop(now time.Duration, l *entry) {
+	m.isBusy = m.isBusy || now-l.at >= busyAfter
 	m.remove(l)
 	m.dropped++
 	if !m.isNoted[l.From] && len(m.unread) < mostWorkers {

@@ -36,17 +36,24 @@ func TestMailbox(t *testing.T) {
 	a, b := from("worker", "a", "1"), from("worker", "b", "1")
 	put(0, a, false, "a asks")
 	put(1*time.Second, b, true, "b delivers")
+	put(2*time.Second-1, a, false, "a asks again")
 	put(2*time.Second, b, false, "b asks")
-	put(3*time.Second, a, false, "a asks again")
-	expect(3*time.Second, "b delivers 2s", "a asks again 0s", "b asks 1s")
-	if unread := m.Unread(); !slices.Equal(unread, []queens.Process{a}) || m.Dropped() != 1 {
-		t.Errorf("%v have spoken, %d messages are dropped", unread, m.Dropped())
+	expect(3*time.Second, "b delivers 2s", "b asks 1s", "a asks again 1.000000001s")
+	if unread, busy := m.Unread(); !slices.Equal(unread, []queens.Process{a}) || busy ||
+		m.Dropped() != 1 {
+		t.Errorf("%v have spoken, busy: %v, %d messages are dropped", unread, busy, m.Dropped())
 	}
+	put(5*time.Second, a, false, "a asks")
+	put(5*time.Second+busyAfter, a, false, "a asks again")
+	if _, busy := m.Unread(); !busy {
+		t.Error("a message that waited for long was replaced, and the mailbox is not busy")
+	}
+	expect(5*time.Second+busyAfter, "a asks again 0s")
 	put(10*time.Second, a, false, "a asks")
 	put(13*time.Second, b, true, "b delivers")
 	expect(17*time.Second, "b delivers 4s")
-	if unread := m.Unread(); !slices.Equal(unread, []queens.Process{a}) {
-		t.Errorf("%v have spoken", unread)
+	if unread, busy := m.Unread(); !slices.Equal(unread, []queens.Process{a}) || !busy {
+		t.Errorf("%v have spoken, busy: %v", unread, busy)
 	}
 	// users, and witnesses of a user, are served in turn
 	for i := range 3 {
@@ -68,6 +75,9 @@ func TestMailboxFlood(t *testing.T) {
 	for i := range 300_000 {
 		m.Put(time.Duration(i), Message{Bytes: 1 << (i % 21), From: queens.Process{Name: fmt.Sprint(i),
 			Machine: queens.Machine{User: "flood", Name: fmt.Sprint(i)}}})
+	}
+	if _, busy := m.Unread(); !busy {
+		t.Error("there was no room, and the mailbox is not busy")
 	}
 	bytes := 0
 	for _, l := range m.places {

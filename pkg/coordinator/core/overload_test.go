@@ -121,7 +121,11 @@ func (o *overload) run(until time.Duration) {
 
 func (o *overload) tick() {
 	o.after(time.Second/4, o.tick)
-	for _, p := range o.mail.Unread() {
+	unread, busy := o.mail.Unread()
+	if busy {
+		o.core.Busy(o.now)
+	}
+	for _, p := range unread {
 		o.core.Heard(o.now, p)
 	}
 	o.core.Tick(o.now)
@@ -272,14 +276,14 @@ func (w *simple) deliver() {
 	})
 }
 
-// A coordinator announces itself every 2 s, but every 10 s while messages are dropped unread. What
+// A coordinator announces itself every 2 s, but every 10 s while it has too many messages. What
 // changes is announced at once.
 func TestBusyAnnouncesLess(t *testing.T) {
 	c := coordinatorWith(t, 1, 0)
 	var at []time.Duration
 	for now := time.Duration(0); now < 20*time.Second; now += time.Second / 4 {
 		if now >= 6*time.Second && now < 12*time.Second {
-			c.Heard(now, process("a/1"))
+			c.Busy(now)
 		}
 		c.Tick(now)
 		if c.Take().Announce {
@@ -289,14 +293,14 @@ func TestBusyAnnouncesLess(t *testing.T) {
 	if want := []time.Duration{3, 5, 15, 17, 19}; !slices.Equal(at, want) {
 		t.Errorf("announced at %d s, want %d s", at, want)
 	}
-	c.Heard(20*time.Second, process("a/1"))
+	c.Busy(20 * time.Second)
 	c.Stop(20*time.Second, nil)
 	if !c.Take().Announce {
 		t.Error("the end is not announced at once")
 	}
 }
 
-// While messages are dropped unread, a worker is silent after a minute, and from 5 s later on after
+// While there are too many messages, a worker is silent after a minute, and from 5 s later on after
 // 20 s.
 func TestBusySilence(t *testing.T) {
 	from := process("a/1")
@@ -311,7 +315,7 @@ func TestBusySilence(t *testing.T) {
 		now := begin
 		for ; c.fleet.workers[from].present; now += time.Second {
 			if now <= begin+busy && busy > 0 {
-				c.Heard(now, process("b/1"))
+				c.Busy(now)
 			}
 			c.Tick(now)
 		}

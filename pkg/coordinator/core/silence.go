@@ -5,8 +5,8 @@ import "time"
 const (
 	// silence is how long a worker may send nothing before the tasks that it holds wait again.
 	silence = 20 * time.Second
-	// silenceBusy takes its place until busyTime after a message was dropped unread: workers whose
-	// messages get no reply send fewer.
+	// silenceBusy takes its place until busyTime after there were more messages than the coordinator
+	// can read: workers whose messages get no reply send fewer.
 	silenceBusy = time.Minute
 	busyTime    = 5 * time.Second
 	// graceTime is how long after a gap no worker can become silent. In a gap, this process did not
