@@ -159,8 +159,8 @@ func Connect(ctx context.Context, o Options) (*Bus, error) {
 
 // saySlow logs that the first connection takes long.
 func (b *Bus) saySlow() {
-	b.options.Log.Warn().Msg(fmt.Sprintf("server %s has not answered for %d s, and has %d s: it may be "+
-		"overloaded, or no NATS server", b.options.servers(), slowLogin/time.Second,
+	b.options.Log.Warn().Msg(fmt.Sprintf("server %s has not answered for %d s, and has %d s: it may "+
+		"be overloaded, or no NATS server", b.options.servers(), slowLogin/time.Second,
 		loginTimeout/time.Second))
 }
 
