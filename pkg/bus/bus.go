@@ -167,8 +167,12 @@ func (b *Bus) saySlow() {
 // errEnded says that the server has ended a connection, as when it stops.
 var errEnded = errors.New("the server has ended it")
 
-// failed notes why there is no connection, and logs the reason if it is another than before.
+// failed notes why there is no connection, and logs the reason if it is another than before. If the
+// bus itself has ended the connection, it does nothing.
 func (b *Bus) failed(err error, message string) {
+	if b.dialer.isClosed() {
+		return
+	}
 	why, help := cause(err)
 	b.mu.Lock()
 	same := b.problem == why

@@ -68,6 +68,13 @@ func (d *dialer) close() {
 	d.hangUp()
 }
 
+// isClosed reports whether the client has ended.
+func (d *dialer) isClosed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed
+}
+
 // delay returns how long the client waits before an attempt. The first one after the server was
 // lost is number 1.
 func (d *dialer) delay(attempt int) time.Duration {

@@ -150,6 +150,19 @@ func TestConnectEnds(t *testing.T) {
 	}
 }
 
+// A connection that the client ends is not lost: the log says nothing.
+func TestCloseSaysNothing(t *testing.T) {
+	server := startServer(t, natsserver.Config{Listen: "127.0.0.1:0"})
+	for range 20 {
+		b := must(Connect(t.Context(), Options{URL: server.URL()}))(t)
+		b.Close()
+		b.failed(io.EOF, "connection lost") // as a handler that runs late
+		if problem := b.Problem(); problem != "" {
+			t.Fatalf("after Close: %s", problem)
+		}
+	}
+}
+
 // A first login that takes long is a line of the log, without passwords.
 func TestSlowLoginIsSaid(t *testing.T) {
 	var log strings.Builder
