@@ -153,10 +153,11 @@ func (w *world) runEndsSoon(c *Core) {
 	}
 }
 
-// checkWorkers checks each worker process that is remembered.
+// checkWorkers checks each worker process that is remembered. A core that was stopped hears nobody.
 func (w *world) checkWorkers(c *Core) {
+	isStopped := c.over != nil && !c.over.State.Ended()
 	for _, p := range c.fleet.workers {
-		if !p.present && !p.request.Leaving {
+		if !p.present && !p.request.Leaving && !isStopped {
 			w.isNotSilentEarly(p)
 			w.isNotSilentAfterGap(p)
 		}
