@@ -90,6 +90,36 @@ func TestMemoryIsUsedAgain(t *testing.T) {
 	}
 }
 
+// closer is a device that counts how often it is closed.
+type closer struct{ closed int }
+
+func (*closer) Join(context.Context, *halves.Lists, *atomic.Uint64) (uint64, error) {
+	return 0, nil
+}
+
+func (c *closer) Close() error {
+	c.closed++
+	return nil
+}
+
+// A counter that makes room for another board closes its device, and so does the end of the memory.
+func TestMemoryClosesDevices(t *testing.T) {
+	var device closer
+	open := func(halves.Room) (halves.Device, error) { return &device, nil }
+	k := halves.WithDevice("closer", 1, open)
+	m := NewMemory(0, 1)
+	for i, n := range []int{8, 9} {
+		c, err := m.take(t.Context(), n, k, new(atomic.Uint64))
+		if err != nil || device.closed != i {
+			t.Fatalf("n = %d: the device was closed %d times (error %v)", n, device.closed, err)
+		}
+		m.give(c)
+	}
+	if err := m.Close(); err != nil || device.closed != 2 {
+		t.Errorf("at the end the device was closed %d times (error %v)", device.closed, err)
+	}
+}
+
 // A searcher that finds no room to help tries again. While it waits for room, it increments its
 // pulse; while it helps a searcher that makes no progress, it does not.
 func TestMemoryHelpsLater(t *testing.T) {

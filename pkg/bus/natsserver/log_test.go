@@ -25,7 +25,7 @@ func TestServerErrorsAreWarnings(t *testing.T) {
 	}
 }
 
-// A client has 30 s for the handshake and its password, whoever may connect.
+// With and without users, the server waits 30 s for the TLS handshake and the password of a client.
 func TestLoginTimeouts(t *testing.T) {
 	for _, access := range []string{"", "authorization { user: u, password: p }"} {
 		options, err := (&Config{Authorization: access}).options()

@@ -84,7 +84,7 @@ func TestTooManyDisputes(t *testing.T) {
 	}
 }
 
-// A user may have results under so many names of machines as stay free for others.
+// A user has results of at most as many machines as stay free for other users.
 func TestTooManyMachines(t *testing.T) {
 	c := startedCore(t, fmt.Sprint(mostSources))
 	for i := range uint64(mostSources / 2) {

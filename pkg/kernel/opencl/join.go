@@ -18,7 +18,8 @@ import (
 	"nqueens/pkg/kernel/opencl/internal/cl"
 )
 
-// The source of the join is that of macros.cl and its own file.
+// This file joins half-boards on a device, for the method halves: see [halves.Device]. Its source is
+// that of macros.cl and join.cl.
 //
 //go:embed join.cl
 var joinSource string
