@@ -18,8 +18,8 @@ import (
 	"nqueens/pkg/kernel/opencl/internal/cl"
 )
 
-// This file joins half-boards on a device, for the method halves: see [halves.Device]. Its source is
-// that of macros.cl and join.cl.
+// This file joins half-boards on a device, for the method halves: see [halves.Device]. The source
+// of the kernel is that of macros.cl and join.cl.
 //
 //go:embed join.cl
 var joinSource string
